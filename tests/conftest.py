@@ -1,5 +1,7 @@
 """What all tests share: the data folder that may be absent, seeds and case counts from the environment."""
 
+import functools
+import gc
 import os
 import pathlib
 import signal
@@ -33,6 +35,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="runs in `make test-long`"))
 
 
+def pytest_collection_finish() -> None:
+    """Keep what collection made, which stays to the end, out of every later collection of garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_report_header() -> str:
     found = "found" if DATA.is_dir() else "absent, its tests skip"
     return f"reproduce with PLIANT_SEED={SEED}; shared data {found}"
@@ -54,3 +62,16 @@ def data() -> pathlib.Path:
     if not DATA.is_dir():
         pytest.skip("no ../shared/data beside the checkout")
     return DATA
+
+
+@pytest.fixture
+def small_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sheets and field pages have small pictures; the examples of docs and tests/report make them at full size."""
+    from pliant.report import check_sheet, field_page
+    from pliant.simulation import result
+
+    tile = (96, 80)
+    small = functools.partial(field_page.field_page, slices=3, size=tile)
+    monkeypatch.setattr(field_page, "field_page", small)
+    monkeypatch.setattr(result, "contact_sheet", functools.partial(result.contact_sheet, tile=tile))
+    monkeypatch.setattr(check_sheet, "write_check_sheet", functools.partial(check_sheet.write_check_sheet, tile=tile))

@@ -56,74 +56,95 @@ def root(x):
     return math.ldexp(math.sqrt(x / Fraction(4) ** k), k)
 
 
+def whole(*points):
+    """The points in whole numbers, all multiplied by the same power of two, and its exponent.
+
+    Floats are whole multiples of powers of two, so this is exact, and far faster than fractions.
+    """
+    ratios = [[float(x).as_integer_ratio() for x in point] for point in points]
+    bits = max(d.bit_length() for row in ratios for _, d in row)
+    return [tuple(n << (bits - d.bit_length()) for n, d in row) for row in ratios], bits - 1
+
+
 def _sub(a, b):
-    return tuple(x - y for x, y in zip(a, b))
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 def _dot(a, b):
-    return sum(x * y for x, y in zip(a, b))
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def cross(a, b):
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-def _along(a, e, t):
-    return tuple(x + t * y for x, y in zip(a, e))
-
-
 def orient3d(a, b, c, d):
-    a, b, c, d = map(exact, (a, b, c, d))
+    (a, b, c, d), _ = whole(a, b, c, d)
     det = _dot(cross(_sub(b, a), _sub(c, a)), _sub(d, a))
     return (det > 0) - (det < 0)
 
 
 def orient2d(a, b, c):
-    a, b, c = map(exact, (a, b, c))
+    (a, b, c), _ = whole(a, b, c)
     det = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
     return (det > 0) - (det < 0)
 
 
 def _point_segment2(p, a, b):
-    e = _sub(b, a)
-    length2 = _dot(e, e)
-    t = min(max(_dot(_sub(p, a), e) / length2, Fraction(0)), Fraction(1)) if length2 else Fraction(0)
-    r = _sub(p, _along(a, e, t))
-    return _dot(r, r)
+    """The squared distance as numerator and denominator; of whole numbers, like the next."""
+    e, r = _sub(b, a), _sub(p, a)
+    along, length2 = _dot(r, e), _dot(e, e)
+    if along <= 0:
+        return _dot(r, r), 1
+    if along >= length2:
+        r = _sub(p, b)
+        return _dot(r, r), 1
+    return _dot(r, r) * length2 - along * along, length2
+
+
+def _least(ratios):
+    best, under = 1, 0
+    for n, d in ratios:
+        if not under or n * under < best * d:
+            best, under = n, d
+    return best, under
 
 
 def point_triangle2(p, a, b, c):
     """The squared distance as a Fraction: the least over three edges and, where p is over it, the face."""
-    p, a, b, c = map(exact, (p, a, b, c))
-    best = min(_point_segment2(p, a, b), _point_segment2(p, b, c), _point_segment2(p, c, a))
+    (p, a, b, c), shift = whole(p, a, b, c)
+    found = [_point_segment2(p, a, b), _point_segment2(p, b, c), _point_segment2(p, c, a)]
     n = cross(_sub(b, a), _sub(c, a))
     n2 = _dot(n, n)
     if n2:
         sides = (_dot(n, cross(_sub(y, x), _sub(p, x))) for x, y in ((a, b), (b, c), (c, a)))
         if all(s >= 0 for s in sides):
-            best = min(best, _dot(n, _sub(p, a)) ** 2 / n2)
-    return best
+            found.append((_dot(n, _sub(p, a)) ** 2, n2))
+    best, under = _least(found)
+    return Fraction(best, under << 2 * shift)
 
 
 def edge_edge2(a, b, c, d):
     """The squared distance as a Fraction: an end against the other edge, or the crossing of the two lines."""
-    a, b, c, d = map(exact, (a, b, c, d))
-    best = min(_point_segment2(a, c, d), _point_segment2(b, c, d), _point_segment2(c, a, b), _point_segment2(d, a, b))
+    (a, b, c, d), shift = whole(a, b, c, d)
+    found = [_point_segment2(a, c, d), _point_segment2(b, c, d), _point_segment2(c, a, b), _point_segment2(d, a, b)]
     u, v, r = _sub(b, a), _sub(d, c), _sub(c, a)
     uu, vv, uv = _dot(u, u), _dot(v, v), _dot(u, v)
-    det = uu * vv - uv * uv
+    det = uu * vv - uv * uv  # not negative
     if det:
-        s = (_dot(u, r) * vv - _dot(v, r) * uv) / det
-        t = (_dot(u, r) * uv - _dot(v, r) * uu) / det
-        if 0 <= s <= 1 and 0 <= t <= 1:
-            gap = _sub(_along(c, v, t), _along(a, u, s))
-            best = min(best, _dot(gap, gap))
-    return best
+        s = _dot(u, r) * vv - _dot(v, r) * uv  # times det
+        t = _dot(u, r) * uv - _dot(v, r) * uu
+        if 0 <= s <= det and 0 <= t <= det:
+            gap = tuple(det * k + t * y - s * x for k, x, y in zip(r, u, v))
+            found.append((_dot(gap, gap), det * det))
+    best, under = _least(found)
+    return Fraction(best, under << 2 * shift)
 
 
 def triangles_intersect(p, q):
     """They meet when a corner is left of one cut by the other."""
-    return bool(common(p, q))
+    points, _ = whole(*p, *q)
+    return bool(_common(points[:3], points[3:]))
 
 
 def faces_intersect(x, f, g):
@@ -131,26 +152,35 @@ def faces_intersect(x, f, g):
 
     Faces with the same three corners do.
     """
-    shared = [exact(x[k]) for k in f if k in g]
-    beside = [q for q in common(x[f], x[g]) if not any(_on_segment(q, a, b) for a in shared for b in shared)]
+    points, _ = whole(*x[f], *x[g])
+    shared = [point for point, k in zip(points, f) if k in g]
+    left = _common(points[:3], points[3:])
+    beside = [q for q in left if not any(_on_segment(*q, a, b) for a in shared for b in shared)]
     return len(shared) == 3 or bool(beside)
 
 
-def _on_segment(p, a, b):
+def _on_segment(p, w, a, b):
+    """Whether p / w is on the segment from a to b."""
+    a, b = (tuple(w * k for k in end) for end in (a, b))
     return not any(cross(_sub(b, a), _sub(p, a))) and all(min(s, t) <= k <= max(s, t) for k, s, t in zip(p, a, b))
 
 
-def common(p, q):
-    """Corners of what two triangles have in common: polygon p cut by the half-spaces that make up triangle q."""
-    polygon = [exact(x) for x in p]
-    for n, limit in _half_spaces([exact(x) for x in q]):
-        side = [_dot(n, x) - limit for x in polygon]
+def _common(p, q):
+    """Corners of what two triangles have in common: polygon p cut by the half-spaces that make up triangle q.
+
+    Corners are whole numbers (x, y, z) and their positive denominator.
+    """
+    polygon = [(x, 1) for x in p]
+    for n, limit in _half_spaces(q):
+        side = [_dot(n, x) - limit * w for x, w in polygon]
         kept = []
-        for (x, s), (y, t) in zip(zip(polygon, side), zip(polygon[1:] + polygon[:1], side[1:] + side[:1])):
+        for (x, v), (y, w), s, t in zip(polygon, polygon[1:] + polygon[:1], side, side[1:] + side[:1]):
             if s <= 0:
-                kept.append(x)
+                kept.append((x, v))
             if s * t < 0:
-                kept.append(_along(x, _sub(y, x), s / (s - t)))
+                sign = 1 if s > 0 else -1
+                s, t = sign * s, sign * t
+                kept.append((tuple(s * k - t * m for k, m in zip(y, x)), s * w - t * v))
         polygon = kept
     return polygon
 
@@ -182,52 +212,66 @@ def point_in_tetra(p, a, b, c, d):
     corners = [a, b, c, d]
     if orient3d(*corners) == 0:
         return any(triangles_intersect([p, p, p], face) for face in itertools.combinations(corners, 3))
-    p = exact(p)
+    (p, *corners), _ = whole(p, *corners)
     for k in range(4):
-        x, y, z = (exact(corners[i]) for i in range(4) if i != k)
+        x, y, z = (corners[i] for i in range(4) if i != k)
         n = cross(_sub(y, x), _sub(z, x))
-        if _dot(n, _sub(p, x)) * _dot(n, _sub(exact(corners[k]), x)) < 0:
+        if _dot(n, _sub(p, x)) * _dot(n, _sub(corners[k], x)) < 0:
             return False
     return True
 
 
-def signed_distance(points, mesh, chunk=2_000_000):
-    """(n,) distance of each point from the mesh, negative inside by the nearest feature's pseudonormal."""
+def _dots(a, b):
+    """Products of vectors along the first axis."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def _in_chunks(points, mesh, chunk):
+    """Points as (n,3), and the slices of them that make `chunk` pairs with faces, few enough for the cache."""
     points = np.asarray(points, float).reshape(-1, 3)
     step = max(1, chunk // max(1, mesh.n_faces))
-    parts = [_signed_distance(points[i : i + step], mesh) for i in range(0, len(points), step)]
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return points, [slice(i, i + step) for i in range(0, len(points), step)]
+
+
+def signed_distance(points, mesh, chunk=40_000):
+    """(n,) distance of each point from the mesh, negative inside by the nearest feature's pseudonormal."""
+    points, parts = _in_chunks(points, mesh, chunk)
+    return np.concatenate([np.zeros(0), *(_signed_distance(points[part], mesh) for part in parts)])
+
+
+def _on_edges(p, corners):
+    """(distance, where on it, nearest point) for each edge of triangles `corners` (m,3,3) to points (3,...,1 or m)."""
+    for k in range(3):
+        a, b = corners[:, k].T, corners[:, (k + 1) % 3].T
+        a, b = (x.reshape(3, *[1] * (p.ndim - 2), -1) for x in (a, b))
+        e = b - a
+        t = np.clip(_dots(p - a, e) / np.maximum(_dots(e, e), 1e-300), 0, 1)
+        q = a + t * e
+        yield np.sqrt(_dots(p - q, p - q)), t, q
 
 
 def _signed_distance(points, mesh):
-    corners = mesh.vertices[mesh.faces]
+    corners, n = mesh.vertices[mesh.faces], mesh.face_normals
+    p = points.T[:, :, None]
     best = np.full((len(points), mesh.n_faces), np.inf)
-    nearest = np.zeros((len(points), mesh.n_faces, 3))
-    feature = np.zeros((len(points), mesh.n_faces), int)  # 0 face, 1-3 vertex, 4-6 edge
-    p = points[:, None, :]
-    for k in range(3):
-        a, b = corners[:, k], corners[:, (k + 1) % 3]
-        e = b - a
-        t = np.clip(((p - a) * e).sum(-1) / np.maximum((e * e).sum(-1), 1e-300), 0, 1)
-        q = a + t[..., None] * e
-        d = np.linalg.norm(p - q, axis=-1)
-        kind = np.where(t == 0, 1 + k, np.where(t == 1, 1 + (k + 1) % 3, 4 + k))
-        nearer = d < best
-        best, feature = np.where(nearer, d, best), np.where(nearer, kind, feature)
-        nearest = np.where(nearer[..., None], q, nearest)
-    n = mesh.face_normals
+    for d, _, _ in _on_edges(p, corners):
+        np.minimum(best, d, out=best)
     over = (n * n).sum(-1) > 0.5
     for k in range(3):
         a, b = corners[:, k], corners[:, (k + 1) % 3]
-        over = over & ((np.cross(n, b - a) * (p - a)).sum(-1) > 0)
-    height = ((p - corners[:, 0]) * n).sum(-1)
-    feature = np.where(over, 0, feature)
-    nearest = np.where(over[..., None], p - height[..., None] * n, nearest)
+        over = over & (_dots(np.cross(n, b - a).T[:, None], p - a.T[:, None]) > 0)
+    height = _dots(p - corners[:, 0].T[:, None], n.T[:, None])
     best = np.where(over, np.abs(height), best)
 
-    face = best.argmin(1)
+    face = best.argmin(1)  # the rest is about the nearest face only
     row = np.arange(len(points))
-    kind, d, gap = feature[row, face], best[row, face], points - nearest[row, face]
+    d, over, height = best[row, face], over[row, face], height[row, face]
+    distance, t, q = map(np.stack, zip(*_on_edges(points.T, corners[face])))
+    k = distance.argmin(0)
+    t, nearest = t[k, row], q[k, :, row]
+    kind = np.where(t == 0, 1 + k, np.where(t == 1, 1 + (k + 1) % 3, 4 + k))
+    kind = np.where(over, 0, kind)  # 0 face, 1-3 vertex, 4-6 edge
+    gap = points - np.where(over[:, None], points - height[:, None] * n[face], nearest)
     vertex = mesh.faces[face, np.clip(kind - 1, 0, 2)]
     edge = mesh.topology.face_edges[face, np.clip(kind - 4, 0, 2)]
     pseudonormal = np.where(
@@ -238,15 +282,15 @@ def _signed_distance(points, mesh):
     return np.where((gap * pseudonormal).sum(1) < 0, -d, d)
 
 
-def winding_number(points, mesh, chunk=2_000_000):
+def winding_number(points, mesh, chunk=40_000):
     """(n,) how often the mesh winds around each point: 1 inside a closed mesh, 0 outside (van Oosterom, Strackee)."""
-    points = np.asarray(points, float).reshape(-1, 3)
+    points, parts = _in_chunks(points, mesh, chunk)
     total = np.zeros(len(points))
-    step = max(1, chunk // max(1, mesh.n_faces))
-    for i in range(0, len(points), step):
-        a, b, c = (mesh.vertices[mesh.faces[:, k]] - points[i : i + step, None, :] for k in range(3))
-        la, lb, lc = (np.linalg.norm(x, axis=-1) for x in (a, b, c))
-        det = (a * np.cross(b, c)).sum(-1)
-        rest = la * lb * lc + (a * b).sum(-1) * lc + (b * c).sum(-1) * la + (c * a).sum(-1) * lb
-        total[i : i + step] = np.arctan2(det, rest).sum(1) / (2 * np.pi)
+    corners = [mesh.vertices[mesh.faces[:, k]].T[:, None] for k in range(3)]
+    for part in parts:
+        a, b, c = (x - points[part].T[:, :, None] for x in corners)
+        la, lb, lc = (np.sqrt(_dots(x, x)) for x in (a, b, c))
+        det = _dots(a, np.cross(b, c, axis=0))
+        rest = la * lb * lc + _dots(a, b) * lc + _dots(b, c) * la + _dots(c, a) * lb
+        total[part] = np.arctan2(det, rest).sum(1) / (2 * np.pi)
     return total

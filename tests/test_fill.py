@@ -8,7 +8,7 @@ import pytest
 import pliant
 from pliant import shapes
 from pliant.errors import TooBigError
-from pliant.fill import dihedral_angles, filled
+from pliant.fill import dihedral_angles, fill_and_measure
 from pliant.mesh import Mesh
 from pliant.shapes.stuffing import LARGEST_ANGLE, LEAST_ANGLE
 from shapes.quality import is_one_closed_body, same
@@ -32,7 +32,7 @@ def split(mesh: Mesh) -> Mesh:
 @pytest.mark.parametrize("name", SURFACES)
 def test_tets_fill_the_surface_and_lie_on_it(name: str) -> None:
     surface, size = SURFACES[name]
-    mesh, loss = filled(surface, size)
+    mesh, loss = fill_and_measure(surface, size)
     assert is_one_closed_body(mesh)
     assert mesh.tet_volumes.min() > 0.0
     distance = pliant.closest_point(surface, mesh.vertices)[0]
@@ -43,8 +43,8 @@ def test_tets_fill_the_surface_and_lie_on_it(name: str) -> None:
     assert LEAST_ANGLE - 0.01 < angles.min() < angles.max() < LARGEST_ANGLE + 0.01
     # faces are flat and edges of the surface cut off: within a cell
     assert np.abs(pliant.closest_point(mesh.surface, surface.surface.vertices)[0]).max() == loss.farthest < size
-    assert loss.words == ""
-    assert -0.02 < loss.share < 0.08
+    assert loss.warning == ""
+    assert -0.02 < loss.lost_share < 0.08
 
 
 def test_vertices_split_at_seams_change_nothing() -> None:
@@ -55,9 +55,9 @@ def test_vertices_split_at_seams_change_nothing() -> None:
 def test_a_size_may_be_in_words_and_without_one_nothing_is_lost() -> None:
     surface, _ = SURFACES["torus"]
     assert same(pliant.fill_with_tets(surface, "60mm"), pliant.fill_with_tets(surface, 0.06))
-    mesh, loss = filled(surface)
+    mesh, loss = fill_and_measure(surface)
     assert 6_000 < len(mesh.tets) < 12_000
-    assert loss.words == ""
+    assert loss.warning == ""
 
 
 def test_a_thin_part_asks_for_smaller_cells_where_no_size_is_given() -> None:
@@ -67,11 +67,11 @@ def test_a_thin_part_asks_for_smaller_cells_where_no_size_is_given() -> None:
     both = Mesh(
         np.concatenate([ball.vertices, spike.vertices]), np.concatenate([ball.faces, spike.faces + ball.n_vertices])
     )
-    coarse, lost = filled(both, 0.06)
-    assert "2 connected pieces have become 1" in lost.words
+    coarse, lost = fill_and_measure(both, 0.06)
+    assert "2 connected pieces have become 1" in lost.warning
     assert coarse.bounds[1, 1] < 0.3
-    mesh, loss = filled(both)
-    assert loss.words == ""
+    mesh, loss = fill_and_measure(both)
+    assert loss.warning == ""
     assert mesh.bounds[1, 1] == pytest.approx(1.1, abs=2 * loss.size)
 
 

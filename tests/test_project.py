@@ -1,6 +1,7 @@
 """The habits of the house that a machine can watch."""
 
 import ast
+import functools
 import importlib.metadata
 import pathlib
 import re
@@ -34,6 +35,7 @@ def tracked() -> list[pathlib.Path]:
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
+@functools.cache
 def imports(path: pathlib.Path) -> set[str]:
     """Top-level packages that a file imports anywhere in it."""
     found: set[str] = set()

@@ -99,3 +99,44 @@ def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
     code = "import sys; sys.modules['pliant_bench'] = None; import pliant.bench.suite"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stderr.splitlines()[-1].endswith("pliant.bench is now pliant_bench, which is not installed")
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("pliant.contacts", "join", "concatenate_unsorted"),
+        ("pliant.audit.findings", "Place", "Location"),
+        ("pliant.fill", "Loss", "FillLoss"),
+        ("pliant.fill", "filled", "fill_and_measure"),
+        ("pliant.fill", "measured", "measure_loss"),
+    ],
+)
+def test_a_name_that_changed_within_its_module_works_and_warns(module: str, old: str, new: str) -> None:
+    home = importlib.import_module(module)
+    with pytest.warns(DeprecationWarning, match=rf"{module}\.{old} is now {module}\.{new}"):
+        assert getattr(home, old) is getattr(home, new)
+    with pytest.raises(AttributeError, match="no attribute 'never'"):
+        _ = home.never
+
+
+@pytest.mark.parametrize(
+    ("module", "kind", "old", "new"),
+    [
+        ("pliant.audit.comparison", "Row", "asked", "query_counts"),
+        ("pliant.detect.queries.penetration", "Depths", "told", "signed_distances"),
+        ("pliant.fill", "FillLoss", "far", "far_vertices"),
+        ("pliant.fill", "FillLoss", "share", "lost_share"),
+        ("pliant.fill", "FillLoss", "words", "warning"),
+        ("pliant.motion.animation", "Skeleton", "place", "world_matrices"),
+        ("pliant.simulation.guard", "Guard", "touching", "obstacle_contacts"),
+    ],
+)
+def test_an_attribute_that_changed_its_name_works_and_warns(module: str, kind: str, old: str, new: str) -> None:
+    made = type(kind, (), {new: 3, old: vars_of(getattr(importlib.import_module(module), kind))[old]})()
+    with pytest.warns(DeprecationWarning, match=rf"{kind}\.{old} is now {new}"):
+        assert getattr(made, old) == 3
+
+
+def vars_of(kind: type) -> dict[str, object]:
+    """The attributes of a class and of its bases, without calling any."""
+    return {name: value for above in reversed(kind.__mro__) for name, value in vars(above).items()}

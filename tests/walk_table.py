@@ -201,7 +201,7 @@ def _questions(flat: Any, above: Any, body: Any, bar: Any, folder: pathlib.Path)
         Call("contacts.empty", pliant.contacts.empty, {}, {"count": "whole"}),
         Call("contacts.sort", pliant.contacts.sort, {"contacts": pliant.contacts.empty(1)}, {"contacts": "array"}),
         Call("contacts.concatenate", pliant.contacts.concatenate, {"parts": [pliant.contacts.empty(1)]}, {"parts": "several"}),
-        Call("contacts.join", pliant.contacts.join, {"parts": [pliant.contacts.empty(1)]}, {"parts": "several"}),
+        Call("contacts.concatenate_unsorted", pliant.contacts.concatenate_unsorted, {"parts": [pliant.contacts.empty(1)]}, {"parts": "several"}),
         Call("check", pliant.check, {"garment": above, "body": body}, {"garment": "mesh", "body": "mesh?", "fps": "number", "every": "whole", "progress": "called?"}),
         Call(
             "fix", pliant.fix, {"garment": above, "body": body},

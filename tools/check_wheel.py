@@ -1,4 +1,4 @@
-"""Install the wheel `sys.argv[1]` into a clean environment outside the checkout and run it there."""
+"""Install the wheel in the folder `sys.argv[1]` into a clean environment outside the checkout and run it there."""
 
 import json
 import os
@@ -11,6 +11,8 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WINDOWS = sys.platform == "win32"
 HOW = "pip install ./benchmarks"
+# what compiled kernels are kept by: their sources, the version of Numba and the switches
+DIGEST = "from pliant.kernels import jit; print(jit.sources_digest())"
 
 
 def run(*command: str | os.PathLike[str], **options: object) -> str:
@@ -40,15 +42,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         venv, empty = pathlib.Path(folder) / "venv", pathlib.Path(folder) / "empty"
         empty.mkdir()
-        # a separate kernel cache, so that no kernel compiled by the checkout is used
         env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
-        env["PLIANT_CACHE"] = str(pathlib.Path(folder) / "cache")
         python = venv / ("Scripts/python.exe" if WINDOWS else "bin/python")
         pliant = venv / ("Scripts/pliant.exe" if WINDOWS else "bin/pliant")
         run(uv, "venv", "--quiet", "--python", sys.executable, venv)
         run(uv, "pip", "install", "--quiet", "--python", python, "-c", ROOT / "constraints.txt", wheel)
+        # the kernels that the tests compile are those of the wheel if, and only if, the digests agree
+        if run(python, "-c", DIGEST, cwd=empty, env=env) != run(sys.executable, "-c", DIGEST, cwd=ROOT):
+            raise SystemExit(f"{wheel.name} contains other kernels than the checkout, or depends on another Numba")
         version = run(pliant, "--version", cwd=empty, env=env).strip()
-        report = json.loads(run(pliant, "doctor", "--json", cwd=empty, env=env))
+        alone = env | {"PLIANT_CACHE": str(pathlib.Path(folder) / "cache")}  # so that the doctor has to compile
+        report = json.loads(run(pliant, "doctor", "--json", cwd=empty, env=alone))
         if version != report["versions"]["pliant"] or not report["well"]:
             raise SystemExit(f"--version reports {version}, doctor reports {report}")
         # the benchmarks are a package of their own; without it the command says so in one line

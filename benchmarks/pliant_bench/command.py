@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from pliant.cli import output
 from pliant.cli.field import HTML
-from pliant.cli.writing import check_place, check_targets
+from pliant.cli.output_paths import check_output, check_outputs
 
 if TYPE_CHECKING:
     from pliant.report.tables import Report
@@ -81,7 +81,7 @@ def bench(
     if chosen and what != "peers":
         raise ValueError(f"{' '.join(tasks)}: only peers has tasks")
     count = whole("repeats", repeats, low=1, high=1000) if repeats is not None else 2 if quick else 5
-    check_targets([("--out", out, HTML)])
+    check_outputs([("--out", out, HTML)])
     _check_folders(data, save)
     output.say_if_compiling("fields.bake.bake_tiles")
     with output.progress("measuring") as advance:
@@ -117,7 +117,7 @@ def _check_folders(data: pathlib.Path | None, save: pathlib.Path | None) -> None
     if save is not None and save.exists() and not save.is_dir():
         raise NotADirectoryError(f"--save {save} is not a folder")
     if save is not None:
-        check_place(save / "table.csv")
+        check_output(save / "table.csv")
 
 
 def _run_all(
@@ -135,7 +135,7 @@ def _run_all(
     from . import machine, whole
 
     count = whole_number("repeats", repeats, low=1, high=1000) if repeats is not None else whole.REPEATS
-    check_targets([("--report", page, HTML)])
+    check_outputs([("--report", page, HTML)])
     _check_folders(data, save)
     output.say_if_compiling("fields.bake.bake_tiles")
     names, found, written = list(whole.chapters()), [], [page]

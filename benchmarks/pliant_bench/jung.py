@@ -15,7 +15,7 @@ from pliant.detect.detectors.continuous import Moving
 from pliant.detect.detectors.sphere_surface import SphereSurfaceDetector
 from pliant.kernels.geometry import impact_cubic as _plain
 from pliant.kernels.geometry.impact import EDGES, FACE
-from pliant.kernels.queries import proximity as _walk
+from pliant.kernels.kinds import EDGE_TO_EDGE
 from pliant.mesh import Mesh
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
@@ -126,7 +126,7 @@ class Narrow:
         """Points (n,4,3) at the start and at the end, of vertex-face and of edge-edge pairs."""
         pairs = np.concatenate([part[:count] for part, count in zip(self.found, self.counts)])
         at, out = self._moving.at, []
-        edges = pairs[:, 0] == _walk.EDGES
+        edges = pairs[:, 0] == EDGE_TO_EDGE
         for k in range(2):
             points, faces = at.vertices[:, 3 * k : 3 * k + 3], at.faces[:, 9 * k : 9 * k + 9]
             lines = at.edges[:, 6 * k : 6 * k + 6]

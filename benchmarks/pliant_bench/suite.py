@@ -69,7 +69,9 @@ def peers_report(
     who = "Peers: " + "; ".join(f"{name} {state}" for name, state in found.items()) + "."
     notes = [who, *_notes(tasks, load)]
     title = "Distance fields against peers" if len(fields) == len(tasks) else "Comparison with peers"
-    return Report(title, findings, tables, charts, notes, about | {"peers": found})
+    return Report(
+        title=title, findings=findings, tables=tables, charts=charts, notes=notes, about=about | {"peers": found}
+    )
 
 
 def _field_tasks(
@@ -109,7 +111,12 @@ def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
     notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), _load(load)]
     chart = against_paper.paper_chart(table)
     return Report(
-        "Table 1 of the paper, and pliant", against_paper.paper_findings(table), [table], [chart], notes, about
+        title="Table 1 of the paper, and pliant",
+        findings=against_paper.paper_findings(table),
+        tables=[table],
+        charts=[chart],
+        notes=notes,
+        about=about,
     )
 
 
@@ -122,7 +129,14 @@ def neal_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
     face = height_grids.face_table(progress=progress, **small)
     notes = [f"Source: {NEAL_2003}.", *height_grids.NOTES, _load(load)]
     said, chart = height_grids.findings(cost, face), height_grids.cost_chart(cost)
-    return Report("Height grids: the cost of a query", said, [cost, face], [chart], notes, about)
+    return Report(
+        title="Height grids: the cost of a query",
+        findings=said,
+        tables=[cost, face],
+        charts=[chart],
+        notes=notes,
+        about=about,
+    )
 
 
 def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
@@ -131,7 +145,9 @@ def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, 
     table = bone_boxes.bone_boxes_table(folder, quick=quick, repeats=repeats, progress=progress)
     notes = [f"Source: {PELECHANO}, section 5.", *bone_boxes.NOTES, _load(load)]
     said, chart = bone_boxes.findings(table), bone_boxes.chart(table)
-    return Report("Bone-attached bounding boxes", said, [table], [chart], notes, about)
+    return Report(
+        title="Bone-attached bounding boxes", findings=said, tables=[table], charts=[chart], notes=notes, about=about
+    )
 
 
 def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
@@ -146,7 +162,9 @@ def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
     view, seen = jung.view_table(fallen, repeats=repeats, progress=progress, **size)
     said, notes = jung.findings(times, levels, view, seen), [f"Source: {JUNG_2005}.", *jung.NOTES, _load(load)]
     title = "Spherical implicit surfaces against the cubic CCD equation"
-    return Report(title, said, [times, levels, view], [jung.chart(times)], notes, about)
+    return Report(
+        title=title, findings=said, tables=[times, levels, view], charts=[jung.chart(times)], notes=notes, about=about
+    )
 
 
 def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
@@ -155,14 +173,28 @@ def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, p
     survey = teschner.survey_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
     cells = teschner.cells_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
     said, notes = teschner.findings(survey, cells), [f"Source: {TESCHNER_2005}.", *teschner.NOTES, _load(load)]
-    return Report("Methods of the survey of 2005", said, [survey, cells], [teschner.cells_chart(cells)], notes, about)
+    return Report(
+        title="Methods of the survey of 2005",
+        findings=said,
+        tables=[survey, cells],
+        charts=[teschner.cells_chart(cells)],
+        notes=notes,
+        about=about,
+    )
 
 
 def skins_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Bone-attached boxes, bone-attached fields and the BVH on the same skins."""
     about, load = _begin(progress)
     tables = skins.skins_tables(folder, quick=quick, repeats=repeats, progress=progress)
-    return Report("Skins that bones move", skins.findings(tables), tables, [], [*skins.NOTES, _load(load)], about)
+    return Report(
+        title="Skins that bones move",
+        findings=skins.findings(tables),
+        tables=tables,
+        charts=[],
+        notes=[*skins.NOTES, _load(load)],
+        about=about,
+    )
 
 
 def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
@@ -178,7 +210,14 @@ def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
         "CPU time on one thread, the least of several alternating rounds; numbers of tests and pairs are exact.",
         _load(load),
     ]
-    return Report("BVHs over deforming meshes", trees.findings(tables[0]), tables, [], notes, about)
+    return Report(
+        title="BVHs over deforming meshes",
+        findings=trees.findings(tables[0]),
+        tables=tables,
+        charts=[],
+        notes=notes,
+        about=about,
+    )
 
 
 def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
@@ -192,7 +231,14 @@ def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None,
     charts = [stochastic.quality_chart(found), stochastic.cost_chart(pairs, "active-pairs")]
     notes = [*stochastic.NOTES, _load(load)]
     said = stochastic.findings(found, pairs, budget)
-    return Report("Recall against cost", said, [found, pairs, budget], charts, notes, about)
+    return Report(
+        title="Recall against cost",
+        findings=said,
+        tables=[found, pairs, budget],
+        charts=charts,
+        notes=notes,
+        about=about,
+    )
 
 
 def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
@@ -207,7 +253,14 @@ def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, pro
         _load(load),
     ]
     chart = growth.growth_chart(table)
-    return Report("Cost of a bake against resolution", growth.growth_findings(table), [table], [chart], notes, about)
+    return Report(
+        title="Cost of a bake against resolution",
+        findings=growth.growth_findings(table),
+        tables=[table],
+        charts=[chart],
+        notes=notes,
+        about=about,
+    )
 
 
 # papers of `pliant bench --paper`

@@ -118,7 +118,14 @@ def summary(found: Sequence[Chapter]) -> Report:
     said += [f"{c.name} could not be measured: {c.failed}" for c in found if c.failed]
     minutes = sum(c.seconds for c in found) / 60.0
     said.append(f"All chapters took {minutes:.1f} minutes on {machine.cores()} cores.")
-    return Report("pliant against papers and peers", said, [beside, took] if rows else [took], _chart(rows), [], {})
+    return Report(
+        title="pliant against papers and peers",
+        findings=said,
+        tables=[beside, took] if rows else [took],
+        charts=_chart(rows),
+        notes=[],
+        about={},
+    )
 
 
 def _verdict(rows: Sequence[dict[str, Any]], tasks: Sequence[Chapter]) -> list[str]:

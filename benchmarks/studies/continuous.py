@@ -14,9 +14,9 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from pliant.detect.bvh.leaf_mesh import LeafMesh
-from pliant.detect.detectors.continuous import Meetings, Moving, Sweep
+from pliant.detect.detectors.continuous import CollisionQuery, Moving, Sweep
 from pliant.kernels import jit
-from pliant.kernels.detectors.continuous import ACROSS
+from pliant.kernels.kinds import EDGE_TO_EDGE
 from pliant_bench.cloths import pile, stepped
 
 PAPER, INK, QUIET, RED = (255, 255, 255), (35, 38, 45), (120, 126, 140), (196, 74, 62)
@@ -37,12 +37,12 @@ def draw_continuous(save: Callable[[str, Image.Image], None]) -> None:
     # constant across the strip, so that its centre line represents it
     x_1 += np.tile(np.random.default_rng(2).normal(size=(ny, 3)) * (0.0, 0.0004, 0.0012), (nx, 1))
     step = Sweep(mesh).step(x_0, x_1)
-    meetings = Meetings(Moving(LeafMesh(x_0, mesh.topology, mesh.weld_index)))
-    meetings.a.move(x_0, x_1)
-    hits = meetings.all(1e-6, "conservative")
+    collisions = CollisionQuery(Moving(LeafMesh(x_0, mesh.topology, mesh.weld_index)))
+    collisions.a.move(x_0, x_1)
+    hits = collisions.all(1e-6, "conservative")
     met, (kind, i, j) = len(hits.time), hits.pairs[hits.time.argmin()]
     print(f"step {step:.4f}, {met} pairs intersect, first {kind}, {i}, {j}")
-    ends = mesh.topology.edges[[i, j]].ravel() if kind == ACROSS else np.array([i])
+    ends = mesh.topology.edges[[i, j]].ravel() if kind == EDGE_TO_EDGE else np.array([i])
     middle = np.arange(ny) + (nx // 2) * ny
     low, high = x_0[middle][:, 1:].min(0), x_0[middle][:, 1:].max(0)
     scale = 225.0 / (high - low).max()

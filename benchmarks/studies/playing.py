@@ -11,10 +11,10 @@ import threading
 import numpy as np
 from PIL import Image
 
-from pliant.view.access import Gate, listen_at
+from pliant.view.access import AccessRules, listen_at
+from pliant.view.interactive_run import Choice
 from pliant.view.server import Server
 from pliant.view.session import Session
-from pliant.view.stage import Choice
 
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist", "--hide-scrollbars"]
 SIDE = 36  # vertices along the cloth
@@ -25,7 +25,7 @@ def serve(scene: str, over: threading.Event) -> str:
     import asyncio
 
     session, listening = Session(Choice(scene)), listen_at("127.0.0.1", 0)
-    gate, ready = Gate.at(listening, "127.0.0.1"), threading.Event()
+    gate, ready = AccessRules.at(listening, "127.0.0.1"), threading.Event()
 
     async def serving() -> None:
         server = Server(session, listening, gate)

@@ -9,7 +9,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 import pliant
-from pliant.detect.queries.closest_point import surface_of, tree_of
+from pliant.detect.bvh.wide import tree_of
+from pliant.detect.queries.closest_point import surface_of
 from pliant.kernels.queries.closest_point import nearest_range
 from pliant.report.slices import Scale, coloured
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import pliant
 from pliant.scenes import SCENES
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 
 NAMES = ("ribbon", "twist", "stack", "pinch", "curtain", "spinning-ball")
 
@@ -25,7 +25,7 @@ NAMES = ("ribbon", "twist", "stack", "pinch", "curtain", "spinning-ball")
 def measure(name: str, mode: str, frames: int, thick: dict[str, float], between: dict[str, Any], loud: bool) -> None:
     scene = SCENES[name](self_contact=mode, **thick)
     sim = pliant.Simulation(scene, **(between if mode != "off" else {}))
-    count, spent, seen, contacts, counting = IntersectionCount(scene, sim.state.x), [], [], 0, 0.0
+    count, spent, seen, contacts, counting = IntersectionStatistics(scene, sim.state.x), [], [], 0, 0.0
     unresolved: list[int] = []
     for _ in range(frames):
         begin = time.process_time()
@@ -44,9 +44,9 @@ def measure(name: str, mode: str, frames: int, thick: dict[str, float], between:
     passes, failed_substeps = sim.self_contact.passes / frames, sim.self_contact.failed_substeps
     median, high = np.percentile(spent[1:], (50, 95))
     print(
-        f"{name:13}  {mode:4}  {sum(scene.bodies[b].mesh.n_vertices for b in scene.soft):9}  {contacts:8}"
+        f"{name:13}  {mode:4}  {sum(scene.bodies[b].mesh.n_vertices for b in scene.deformable):9}  {contacts:8}"
         f"  {own.sum():9}  {own.max():5}  {bodies.sum():9}  {bodies.max():5}  {passes:6.1f}  {failed_substeps:6}"
-        f"  {median:7.1f}  {high:7.1f}  {counting / frames:5.2f}  {np.count_nonzero(own):6}  {max(unresolved):8}",
+        f"  {median:7.1f}  {high:7.1f}  {counting / frames:5.2f}  {np.count_nonzero(own):6}  {max(unresolved):10}",
         flush=True,
     )
 
@@ -67,9 +67,9 @@ def main() -> None:
     if chosen.levels is not None:
         between["self_options"] = {"levels": chosen.levels}
     print(f"{chosen.frames} frames; machine load {os.getloadavg()[0]:.1f}")
-    head = ("scene", "mode", "particles", "contacts", "own pairs", "worst", "on bodies", "worst", "passes", "forced")
-    widths = (13, 4, 9, 8, 9, 5, 9, 5, 6, 6, 7, 7, 5, 6, 8)
-    tail = ("ms", "95 %", "count", "frames", "remained")
+    head = ("scene", "mode", "particles", "contacts", "own pairs", "worst", "on bodies", "worst", "passes", "failed")
+    widths = (13, 4, 9, 8, 9, 5, 9, 5, 6, 6, 7, 7, 5, 6, 10)
+    tail = ("ms", "95 %", "count", "frames", "unresolved")
     print("  ".join(f"{word:>{wide}}" for word, wide in zip((*head, *tail), widths)))
     for mode in chosen.modes:
         for name in chosen.scenes:

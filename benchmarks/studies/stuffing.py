@@ -12,7 +12,7 @@ import numpy as np
 
 import pliant
 from pliant import shapes
-from pliant.fill import dihedral_angles, filled
+from pliant.fill import dihedral_angles, fill_and_measure
 from pliant.mesh import Mesh
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
@@ -61,8 +61,8 @@ def loss() -> None:
     print("surface        size mm    tets  volume lost  farthest, cells  pieces")
     made = [(shapes.ball(), None), (shapes.box(), None), (shapes.torus(), None), (shapes.bust(), None)]
     for surface, size in [*made, *((shapes.mannequin(), size) for size in (0.04, 0.02, 0.01, None))]:
-        mesh, lost = filled(surface, size)
-        what = f"{lost.share:11.2%}  {lost.farthest / lost.size:15.2f}  {lost.filled_pieces:6}"
+        mesh, lost = fill_and_measure(surface, size)
+        what = f"{lost.lost_share:11.2%}  {lost.farthest / lost.size:15.2f}  {lost.filled_pieces:6}"
         print(f"{surface.name:10}  {1e3 * lost.size:10.1f}  {len(mesh.tets):6}  {what}", flush=True)
 
 

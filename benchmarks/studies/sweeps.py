@@ -1,4 +1,4 @@
-"""The picture of docs/sweep.md, and the cost of a bake in slabs: `studies/sweeps.py gallery | tiles MESH CELLS`."""
+"""The picture of docs/sweep.md, and the cost of a bake in slabs: `studies/sweeps.py gallery | slabs MESH CELLS`."""
 
 import os
 import pathlib
@@ -38,7 +38,7 @@ def draw_gallery() -> None:
         small.save(ROOT / "docs" / "images" / "sweep-gallery.png", optimize=True)
 
 
-def measure_tiles(mesh: str, cells: int) -> None:
+def measure_slabs(mesh: str, cells: int) -> None:
     """CPU seconds and peak memory: a field in one piece, its slabs one after the other, and joining them."""
     start = (
         "import pliant, sys; from pliant.detect.fields.slabs import *\n"
@@ -46,14 +46,14 @@ def measure_tiles(mesh: str, cells: int) -> None:
         "files = [f'{sys.argv[4]}/{k}.npz' for k in range(place.slabs)]\n"
     )
     whole = start + "pliant.DistanceField.bake(mesh, int(sys.argv[2]), max_bytes=1e12)"
-    tiles = start + "[save_slab(file, bake_slab(mesh, place, k)) for k, file in enumerate(files)]"
+    slabs = start + "[save_slab(file, bake_slab(mesh, place, k)) for k, file in enumerate(files)]"
     join = start + "join_slabs(f'{sys.argv[4]}/field.npz', mesh, place, files)"
     with tempfile.TemporaryDirectory() as folder:
         print("16 cells", _cost(whole, mesh, "16", "1", folder))
         print("one piece", _cost(whole, mesh, str(cells), "1", folder))
         for count in ("4", "16"):
             words = (mesh, str(cells), count, folder)
-            print(count, "tiles", _cost(tiles, *words), "join", _cost(join, *words))
+            print(count, "slabs", _cost(slabs, *words), "join", _cost(join, *words))
 
 
 def _cost(code: str, *words: str) -> dict[str, float]:
@@ -65,7 +65,7 @@ def _cost(code: str, *words: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["tiles"]:
-        measure_tiles(sys.argv[2], int(sys.argv[3]))
+    if sys.argv[1:2] == ["slabs"]:
+        measure_slabs(sys.argv[2], int(sys.argv[3]))
     else:
         draw_gallery()

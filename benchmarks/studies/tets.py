@@ -16,7 +16,7 @@ from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 from pliant.scenes import SCENES
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 from pliant.simulation.record import record
 
 WIDE, HIGH, GAP = 294, 270, 8
@@ -109,7 +109,7 @@ def cylinders(frames: int = 300) -> None:
     for resolution, mode in ((2, "safe"), (3, "safe"), (3, "push"), (4, "safe")):
         scene = SCENES["cylinders"](resolution=resolution, self_contact=mode)
         sim = pliant.Simulation(scene)
-        count, spent, met, contacts = IntersectionCount(scene, sim.state.x), [], [], 0
+        count, spent, met, contacts = IntersectionStatistics(scene, sim.state.x), [], [], 0
         start, bent, volume = sim.dynamics.energy(sim.state)["kinetic"], 0.0, []
         for _ in range(frames):
             begin = time.process_time()

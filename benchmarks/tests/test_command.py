@@ -157,7 +157,7 @@ def test_the_fastest_other_on_as_many_threads_is_the_rival() -> None:
         {"case": "b", "who": "pliant", "threads": 2, "ms": 1.0},
     ]
     table = Table("t3-nearest", "", [Column("case"), Column("ms"), Column("who")], rows)
-    chapter = whole.Chapter("peers T3", Report("", [], [table]), "", 1.0)
+    chapter = whole.Chapter("peers T3", Report(title="", findings=[], tables=[table]), "", 1.0)
     (found,) = [t.rows for t in whole.summary([chapter]).tables if t.name == "rivals"]
     wanted = [("a", 1, "alone", 0.25), ("a", 2, "fast", 3.0)]
     assert [(row["case"], row["threads"], row["rival"], row["times"]) for row in found] == wanted

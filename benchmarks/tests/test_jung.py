@@ -8,7 +8,7 @@ import pytest
 import pliant
 from detect.made import sheet
 from pliant import cli
-from pliant.kernels.queries.proximity import EDGES
+from pliant.kernels.kinds import EDGE_TO_EDGE
 from pliant_bench.jung import Moment, Narrow
 from pliant_bench.kernels import cubic_batches as cubic_batches
 
@@ -50,7 +50,7 @@ def test_the_cubic_in_lots_finds_what_the_cubic_finds_pair_by_pair(rng):
     found, counts, times = narrow.found.copy(), narrow.counts.copy(), np.empty(narrow.found.shape[:2])
     cubic_batches.touch(narrow._motions, 1e-9, found, times, counts)
     taken = np.arange(found.shape[1]) < counts[:, None]
-    edges = found[taken][:, 0] == EDGES
+    edges = found[taken][:, 0] == EDGE_TO_EDGE
     for ours, theirs in zip((np.sort(times[taken][~edges]), np.sort(times[taken][edges])), expected):
         assert len(theirs) > 20
         np.testing.assert_allclose(ours, theirs, atol=1e-9)

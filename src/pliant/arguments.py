@@ -204,14 +204,14 @@ def _either(kinds: tuple[Any, ...]) -> Check | None:
     def take(name: str, value: Any) -> Any:
         if isinstance(value, classes):
             return value
-        said: list[ValueError] = []
+        errors: list[ValueError] = []
         for check in solid:
             try:
                 return check.take(name, value)
             except ValueError as error:
-                said.append(error)
+                errors.append(error)
         if len(solid) == 1 or made:  # the longest message is the most specific: it lists accepted types
-            raise max(said, key=lambda error: len(str(error)))
+            raise max(errors, key=lambda error: len(str(error)))
         raise wrong(name, value, wanted)
 
     wanted = " or ".join(check.wanted for check in solid)

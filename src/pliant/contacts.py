@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import validate
+from . import renamed, validate
 from .arguments import wrong
 from .kernels.kinds import EDGE_EDGE as EDGE_EDGE
 from .kernels.kinds import MIDPOINT_FIELD as MIDPOINT_FIELD
@@ -90,7 +90,7 @@ class Pool:
         return np.asarray(_Lease(self, memory)).view(CONTACT)[:count]
 
 
-_PLACES = {"elements": "01", "vertices": "0123", "bodies": "01", "weights": "0123"}  # the rest are vectors
+_COMPONENTS = {"elements": "01", "vertices": "0123", "bodies": "01", "weights": "0123"}  # the rest are vectors
 
 
 def table(contacts: Contacts) -> dict[str, NDArray[Any]]:
@@ -106,8 +106,8 @@ def table(contacts: Contacts) -> dict[str, NDArray[Any]]:
         if values.ndim == 1:
             columns[name] = values.copy()
         else:
-            places = _PLACES.get(name, "xyz")
-            columns |= {f"{name}_{place}": values[:, k].copy() for k, place in enumerate(places)}
+            components = _COMPONENTS.get(name, "xyz")
+            columns |= {f"{name}_{part}": values[:, k].copy() for k, part in enumerate(components)}
     return columns
 
 
@@ -146,8 +146,8 @@ def sort(contacts: Contacts) -> Contacts:
     return contacts[np.lexsort((e[:, 1], e[:, 0], b[:, 1], b[:, 0], contacts["kind"]))]
 
 
-def join(parts: Sequence[Contacts]) -> Contacts:
-    """Concatenate `parts` as bytes, because NumPy would compare the fields first and copy them one by one."""
+def concatenate_unsorted(parts: Sequence[Contacts]) -> Contacts:
+    """Concatenate `parts` in the given order, as bytes: NumPy would compare the fields and copy them one by one."""
     if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
         raise wrong("parts", parts, "a list of contact records")
     parts = [np.ascontiguousarray(_records(f"parts[{k}]", p)).view(_BYTES) for k, p in enumerate(parts)]
@@ -155,5 +155,8 @@ def join(parts: Sequence[Contacts]) -> Contacts:
 
 
 def concatenate(parts: Sequence[Contacts]) -> Contacts:
-    """Concatenate `parts` in canonical order."""
-    return sort(join(parts))
+    """Concatenate `parts` and sort the records into canonical order."""
+    return sort(concatenate_unsorted(parts))
+
+
+__getattr__ = renamed.module(__name__, {"join": f"{__name__}:concatenate_unsorted"})

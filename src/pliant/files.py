@@ -1,4 +1,4 @@
-"""Atomic file writing, used by everything that writes files."""
+"""Atomic writing of files, used by everything that writes, and the test whether a folder is writable."""
 
 import contextlib
 import functools
@@ -8,6 +8,7 @@ import pathlib
 import platform
 import secrets
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import IO, Any
@@ -55,6 +56,14 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
             raise type(error)(error.errno, f"cannot write {target}: {error.strerror}") from error
         raise
     _sync_folder(target.parent)
+
+
+def check_writable(folder: pathlib.Path) -> None:
+    """Raise OSError if no file can be created in the folder or, where it is missing, in its nearest ancestor."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".pliant-") as probe, contextlib.suppress(OSError):
+        probe.write(b"?")
 
 
 def _sync_folder(folder: pathlib.Path) -> None:

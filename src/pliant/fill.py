@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import validate
+from . import renamed, validate
 from .arguments import check_arguments
 from .detect.queries.closest_point import ClosestPoints
 from .detect.queries.intersections import intersections
@@ -23,35 +23,41 @@ _STEP = 1.36  # ratio of consecutive sizes: 2.5 times as many tets
 
 
 @dataclasses.dataclass(frozen=True)
-class Loss:
+class FillLoss:
     """The parts of a surface that the tets do not fill; lengths in metres."""
 
     size: float
     volume: float  # of the surface
     filled: float  # of the tets
     farthest: float  # largest distance of a surface vertex from the tets' surface
-    far: int  # surface vertices more than two cells away from the tets' surface
+    far_vertices: int  # surface vertices more than two cells away from the tets' surface
     vertices: int  # of the surface
     pieces: int  # of the surface
     filled_pieces: int
 
+    far = renamed.attribute("far", "far_vertices")
+    share = renamed.attribute("share", "lost_share")
+    words = renamed.attribute("words", "warning")
+
     @property
-    def share(self) -> float:
+    def lost_share(self) -> float:
         """The missing share of the volume; negative if the tets have more."""
         return 1.0 - self.filled / self.volume
 
     @property
-    def words(self) -> str:
+    def warning(self) -> str:
         """The text of a warning, empty if the loss is small."""
-        said = []
-        if self.share > 0.05:
-            said.append(f"{self.share:.1%} of the volume is lost")
-        if self.far:
+        messages = []
+        if self.lost_share > 0.05:
+            messages.append(f"{self.lost_share:.1%} of the volume is lost")
+        if self.far_vertices:
             away = f"{2e3 * self.size:.3g} mm"
-            said.append(f"{self.far} of {self.vertices} vertices of the surface are more than two cells ({away}) away")
+            messages.append(
+                f"{self.far_vertices} of {self.vertices} vertices of the surface are more than two cells ({away}) away"
+            )
         if self.pieces != self.filled_pieces:
-            said.append(f"{self.pieces} connected pieces have become {self.filled_pieces}")
-        return ", ".join(said)
+            messages.append(f"{self.pieces} connected pieces have become {self.filled_pieces}")
+        return ", ".join(messages)
 
 
 @check_arguments
@@ -69,18 +75,18 @@ def fill_with_tets(
     `size`: the largest one, from about 8 000 to 200 000 tets, that causes no warning. `max_bytes` bounds the memory;
     `progress` is called with the number of points evaluated since the last call.
     """
-    return filled(surface, size, max_bytes=max_bytes, progress=progress)[0]
+    return fill_and_measure(surface, size, max_bytes=max_bytes, progress=progress)[0]
 
 
-def filled(
+def fill_and_measure(
     surface: Mesh,
     size: Any = None,
     *,
     max_bytes: float | None = None,
     progress: Callable[[int], None] | None = None,
-) -> tuple[Mesh, Loss]:
+) -> tuple[Mesh, FillLoss]:
     """The result of `fill_with_tets`, and its loss, which is also logged if it is large."""
-    body = _closed(surface)
+    body = _closed_surface(surface)
     nearest = ClosestPoints(body)
 
     def distance(points: Floats) -> Floats:
@@ -88,7 +94,7 @@ def filled(
             progress(len(points))
         return nearest.query(points)[0]
 
-    found: tuple[Mesh, Loss] | None = None
+    found: tuple[Mesh, FillLoss] | None = None
     sizes = _sizes(body) if size is None else [validate.length("size", size)]
     for h in sizes:
         h = validate.number("size", h, above=0.0, high=10.0 * body.size)
@@ -102,13 +108,13 @@ def filled(
             if found is None:
                 raise
             break  # keep the best size that fits in memory
-        found = mesh, measured(body, mesh, h)
-        if not found[1].words:
+        found = mesh, measure_loss(body, mesh, h)
+        if not found[1].warning:
             break
     if found is None:
-        raise _too_thin(body, sizes[-1])
-    if found[1].words:
-        _log.warning("%s: %s; use a smaller size", surface.name, found[1].words)
+        raise _too_thin_error(body, sizes[-1])
+    if found[1].warning:
+        _log.warning("%s: %s; use a smaller size", surface.name, found[1].warning)
     return found
 
 
@@ -122,22 +128,22 @@ def _sizes(surface: Mesh) -> list[float]:
     return [*between, last]
 
 
-def _too_thin(surface: Mesh, size: float) -> ValueError:
+def _too_thin_error(surface: Mesh, size: float) -> ValueError:
     thick = 2.0 * surface.volume / float(surface.face_areas.sum())
     what = f"{surface.name!r} is thinner than a cell of {size:.3g} m everywhere (about {thick:.3g} m)"
     return ValueError(f"{what}; use a smaller size")
 
 
-def measured(surface: Mesh, mesh: Mesh, size: float) -> Loss:
+def measure_loss(surface: Mesh, mesh: Mesh, size: float) -> FillLoss:
     """Measure how far the tets are from filling the surface."""
     used = np.unique(surface.faces)
     off = np.abs(ClosestPoints(mesh.surface).query(surface.vertices[used])[0])
-    return Loss(
+    return FillLoss(
         size=size,
         volume=surface.volume,
         filled=float(mesh.tet_volumes.sum()),
         farthest=float(off.max()),
-        far=int((off > 2.0 * size).sum()),
+        far_vertices=int((off > 2.0 * size).sum()),
         vertices=len(used),
         pieces=surface.issues.components,
         filled_pieces=mesh.issues.components,
@@ -155,7 +161,7 @@ def dihedral_angles(mesh: Mesh) -> Floats:
     return 180.0 - np.degrees(np.arccos(np.clip(np.stack(between, 1), -1.0, 1.0)))
 
 
-def _closed(surface: Mesh) -> Mesh:
+def _closed_surface(surface: Mesh) -> Mesh:
     """The welded surface; raises an error with the reason if it has no interior."""
     name = surface.name
     if not surface.n_faces:
@@ -170,3 +176,13 @@ def _closed(surface: Mesh) -> Mesh:
     if crossing:
         _log.warning("%s: %d pairs of its faces intersect; near them, the inside is not well defined", name, crossing)
     return body
+
+
+__getattr__ = renamed.module(
+    __name__,
+    {
+        "Loss": f"{__name__}:FillLoss",
+        "filled": f"{__name__}:fill_and_measure",
+        "measured": f"{__name__}:measure_loss",
+    },
+)

@@ -21,7 +21,11 @@ MODULES = {
     "animation": "pliant.motion.animation",
     "audit.between": "pliant.audit.face_depth",
     "audit.clear": "pliant.audit.project_out",
-    "audit.footage": "pliant.audit.recording",
+    "audit.compared": "pliant.audit.comparison",
+    "audit.compared_page": "pliant.audit.comparison_page",
+    "audit.fixed": "pliant.audit.fix_result",
+    "audit.footage": "pliant.audit.compared_states",
+    "audit.judge": "pliant.audit.evaluate",
     "audit.questions": "pliant.audit.queries",
     "audit.rulings": "pliant.audit.verdicts",
     "audit.shown": "pliant.audit.views",
@@ -29,6 +33,7 @@ MODULES = {
     "character": "pliant.motion.character",
     "checkpoint": "pliant.simulation.checkpoint",
     "cli.complaints": "pliant.cli.diagnostics",
+    "cli.writing": "pliant.cli.output_paths",
     "clip": "pliant.motion.clip",
     "clock": "pliant.simulation.clock",
     "cutting": "pliant.simulation.cutting",
@@ -81,6 +86,8 @@ MODULES = {
     "guard.crossings": "pliant.simulation.guard.intersections",
     "hand": "pliant.simulation.drag",
     "io.footage": "pliant.io.animation",
+    "io.tet_writing": "pliant.io.gmsh",
+    "io.writing": "pliant.io.obj_write",
     "issues": "pliant.mesh.issues",
     "last_look": "pliant.simulation.final_projection",
     "report.audited": "pliant.report.check_view",
@@ -93,12 +100,14 @@ MODULES = {
     "scenes.snug": "pliant.scenes.attachment",
     "soft_contact": "pliant.simulation.deformable_contact",
     "sweep.apart": "pliant.sweep.worker",
+    "sweep.tiles": "pliant.sweep.bakes",
     "topology": "pliant.mesh.topology",
     "view.ear": "pliant.view.log_relay",
     "view.face": "pliant.view.protocol",
     "view.gate": "pliant.view.access",
     "view.looks": "pliant.view.overlays",
     "view.memory": "pliant.view.heap",
+    "view.stage": "pliant.view.interactive_run",
     "view.tempo": "pliant.view.frame_statistics",
 }
 
@@ -106,8 +115,14 @@ _FIELDS, _QUERIES, _DETECTORS = "pliant.detect.fields", "pliant.detect.queries",
 
 # names of these modules that have another name, or are in another module than the one above
 NAMES = {
-    "audit.footage": {"Footage": "pliant.audit.recording.Recording"},
+    "audit.fixed": {"Fixed": "pliant.audit.fix_result.FixResult"},
+    "audit.footage": {"Footage": "pliant.audit.compared_states.ComparedStates"},
+    "audit.judge": {"judge": "pliant.audit.evaluate.evaluate"},
     "audit.rulings": {"Ruling": "pliant.audit.verdicts.Verdict"},
+    "cli.writing": {
+        "check_place": "pliant.cli.output_paths.check_output",
+        "check_targets": "pliant.cli.output_paths.check_outputs",
+    },
     "deforming": {"sewn": "pliant.motion.deforming.welds"},
     "detect.distance_field": {
         "AdaptiveField": f"{_FIELDS}.octree.AdaptiveField",
@@ -152,9 +167,25 @@ NAMES = {
     "guard": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
     "guard.crossings": {"CrossingCount": "pliant.simulation.guard.intersections.IntersectionCount"},
     "hand": {"Hand": "pliant.simulation.drag.DragConstraint"},
+    "io.tet_writing": {
+        "write_gmsh": "pliant.io.gmsh.write_mesh",
+        "write_medit": "pliant.io.medit.write_mesh",
+        "write_vtk": "pliant.io.vtk.write_mesh",
+    },
+    "io.writing": {
+        "write_clips_npz": "pliant.io.npz.write_clips",
+        "write_npz": "pliant.io.npz.write_mesh",
+        "write_obj": "pliant.io.obj_write.write_mesh",
+        "write_obj_sequence": "pliant.io.obj_write.write_clips",
+        "write_off": "pliant.io.off.write_mesh",
+        "write_pc2": "pliant.io.pc2.write_clips",
+        "write_ply": "pliant.io.ply_write.write_mesh",
+        "write_rows": "pliant.io.rows.write_rows",
+        "write_stl": "pliant.io.stl.write_mesh",
+    },
     "last_look": {"LastLook": "pliant.simulation.final_projection.FinalProjection"},
     "report.audited": {"Audited": "pliant.report.check_view.CheckView"},
-    "report.crossings": {"CrossingCount": "pliant.simulation.guard.IntersectionCount"},
+    "report.crossings": {"CrossingCount": "pliant.simulation.measure.intersections.IntersectionStatistics"},
     "report.result": {
         "Meeting": "pliant.simulation.result.IntersectingBodies",
         "Referee": "pliant.simulation.measure.referee.Referee",
@@ -163,6 +194,15 @@ NAMES = {
     },
     "soft_contact": {"SoftContact": "pliant.simulation.deformable_contact.DeformableContact"},
     "view.memory": {"give_back": "pliant.view.heap.trim_heap"},
+    "sweep.apart": {"Apart": "pliant.sweep.worker.WorkerProcess"},
+    "sweep.tiles": {
+        "bake_tile": "pliant.sweep.bakes.bake_slab",
+        "forget_tiles": "pliant.sweep.bakes.delete_slabs",
+        "join_run": "pliant.sweep.bakes.bake_run",
+        "tile_jobs": "pliant.sweep.bakes.slab_jobs",
+    },
+    "view.gate": {"Gate": "pliant.view.access.AccessRules"},
+    "view.stage": {"Stage": "pliant.view.interactive_run.InteractiveRun"},
 }
 
 
@@ -186,13 +226,15 @@ def attribute(old: str, new: str) -> Any:
 
 
 def module(name: str, moved: dict[str, str]) -> Callable[[str], Any]:
-    """Return a module `__getattr__` for the module `name`: each name in `moved` is found in the module it maps to."""
+    """Return a module `__getattr__` for the module `name`: each name in `moved` is found in the module it maps to,
+    under the same name, or under another one as `module:name`."""
 
     def get(wanted: str) -> Any:
         if wanted not in moved:
             raise AttributeError(f"module {name!r} has no attribute {wanted!r}")
-        warn(f"{name}.{wanted}", f"{moved[wanted]}.{wanted}")
-        return getattr(importlib.import_module(moved[wanted]), wanted)
+        home, _, new = moved[wanted].partition(":")
+        warn(f"{name}.{wanted}", f"{home}.{new or wanted}")
+        return getattr(importlib.import_module(home), new or wanted)
 
     return get
 

@@ -173,12 +173,12 @@ def _check_material(body: Body) -> None:
         raise ValueError(f"tets[{flat[0]}] of body {label!r} is flat ({len(flat)} are); leave such tets out")
     if len(inside_out):
         k, advice = inside_out[0], "swap two vertices of each"
-        told = f"({len(inside_out)} of {len(mesh.tets)} are)"
-        raise ValueError(f"tets[{k}] of body {label!r} is inside out, {mesh.tet_volumes[k]:.3g} m3 {told}; {advice}")
+        detail = f"({len(inside_out)} of {len(mesh.tets)} are)"
+        raise ValueError(f"tets[{k}] of body {label!r} is inside out, {mesh.tet_volumes[k]:.3g} m3 {detail}; {advice}")
     wanted, given = (_rolled(faces) for faces in (tet_surface(mesh.welded.tets), mesh.welded.faces))
     if wanted.shape != given.shape or (wanted != given).any():
-        told = f"has {len(given)} faces that are not the surface of its tets, which has {len(wanted)}"
-        raise ValueError(f"body {label!r} {told}; use pliant.Mesh.from_tets")
+        detail = f"has {len(given)} faces that are not the surface of its tets, which has {len(wanted)}"
+        raise ValueError(f"body {label!r} {detail}; use pliant.Mesh.from_tets")
 
 
 def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:

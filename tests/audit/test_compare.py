@@ -9,10 +9,10 @@ from conftest import DATA, cases
 from pliant import Mesh, shapes
 from pliant.audit import truth
 from pliant.audit.compare import compare
-from pliant.audit.compared import Comparison, Role, row_of
-from pliant.audit.compared_page import shown
+from pliant.audit.compared_states import of_clips
+from pliant.audit.comparison import Comparison, Role, row_of
+from pliant.audit.comparison_page import shown
 from pliant.audit.footprint import nbytes
-from pliant.audit.recording import of_clips
 from pliant.audit.verdicts import Verdict, added
 from pliant.contacts import EDGE_EDGE, VERTEX_FIELD
 from pliant.detect.base import Finds
@@ -316,7 +316,7 @@ def test_a_stated_bound_is_the_largest_whatever_the_order_of_those_that_state_no
 
 
 def test_over_several_bodies_the_strictest_class_counts_and_no_bound_is_not_called_exact():
-    figures = {"seconds": 0.0, "build": 0.0, "size": 0, "estimate": 0.0, "asked": (2, 2), "refused": ""}
+    figures = {"seconds": 0.0, "build": 0.0, "size": 0, "estimate": 0.0, "query_counts": (2, 2), "refused": ""}
     detectors = [BoneFieldsDetector, DistanceFieldDetector]
     row = row_of("distance-field", detectors, "points", [[ruling(float("nan")), ruling(0.01)]], **figures)
     assert (row.guarantee, row.bound) == ("B", 0.01)

@@ -170,7 +170,7 @@ def test_frames_are_counted_one_by_one_and_in_total():
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [([], 1), (["--max-depth", "1mm"], 1), (["--max-depth", "0.5m"], 0), (["--max-cuts", "99"], 0)],
+    [([], 1), (["--max-depth", "1mm"], 1), (["--max-depth", "0.5m"], 0), (["--max-body-pairs", "99"], 0)],
 )
 def test_the_exit_code_is_that_of_the_picture(tmp_path, monkeypatch, capsys, words, code):
     monkeypatch.chdir(tmp_path)

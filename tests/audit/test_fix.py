@@ -154,9 +154,9 @@ def test_a_frame_that_cannot_be_made_better_is_left_alone(monkeypatch):
     fixed = fix(sheet)
     assert fixed.unchanged == (0,)
     assert fixed.to_json()["unchanged"] == fixed.to_json()["kept"] == [0]
-    with pytest.warns(DeprecationWarning, match="Fixed.kept is now unchanged"):
+    with pytest.warns(DeprecationWarning, match="FixResult.kept is now unchanged"):
         assert fixed.kept == (0,)
-    with pytest.warns(DeprecationWarning, match="Fixed.compared is now comparison"):
+    with pytest.warns(DeprecationWarning, match="FixResult.compared is now comparison"):
         assert fixed.compared == fixed.comparison
     assert np.array_equal(fixed.garment.frames[0], sheet.vertices)
 

@@ -59,6 +59,7 @@ def complaint(capsys, *words: str) -> str:
         (["clips.obj", "-b", "ball.ply", "--max-depth", "4mm"], 1),
         (["clips.obj", "-b", "ball.ply", "--max-depth", "6mm", "--max-inside", "1"], 1),
         (["clips.obj", "-b", "ball.ply", "--max-depth", "6mm", "--max-inside", "99"], 0),
+        (["clips.obj", "-b", "ball.ply", "--max-depth", "6mm", "--max-body-pairs", "3"], 1),
         (["clips.obj", "-b", "ball.ply", "--max-depth", "6mm", "--max-cuts", "3"], 1),
         (["clear.obj", "-b", "ball.ply", "--min-clearance", "1mm"], 0),
         (["clear.obj", "-b", "ball.ply", "--min-clearance", "5mm"], 1),
@@ -195,7 +196,7 @@ def test_points_alone_are_no_surface(here, capsys):
     assert "faces" in complaint(capsys, "points.obj")
 
 
-def test_report_and_sheet_are_written(here, capsys):
+def test_report_and_sheet_are_written(here, capsys, small_pictures):
     from PIL import Image
 
     figures = said(capsys, "clips.obj", "-b", "ball.ply", "--report", "deep/out.html", "--sheet", "deep/out.png")

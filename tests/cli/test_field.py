@@ -102,7 +102,7 @@ def test_the_table_has_both_distances_in_mm_and_cells(ball, capsys):
         assert " cells at (" in line
 
 
-def test_the_report_is_a_page_that_names_the_mesh_but_not_the_folder(ball, capsys, tmp_path):
+def test_the_report_is_a_page_that_names_the_mesh_but_not_the_folder(ball, capsys, tmp_path, small_pictures):
     said = figures(capsys, "../ball.ply", "--resolution", "12", "--report", "r.html", "--samples", "500")
     page = (tmp_path / "work" / "r.html").read_text("utf-8")
     assert said["written"] == ["r.html"]

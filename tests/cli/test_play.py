@@ -159,10 +159,10 @@ def test_the_address_is_on_stdout_and_of_this_machine_alone(served, capsys) -> N
 
 
 def test_where_recordings_cannot_be_written_one_can_still_play(served, capsys, monkeypatch) -> None:
-    def refuse(dir: pathlib.Path) -> None:
+    def refuse(folder: pathlib.Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(command.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(command, "check_writable", refuse)
     assert cli.run(["play", "--port", "0"]) == 0
     assert "this folder cannot be written (Permission denied)" in capsys.readouterr().err
     assert len(served) == 1

@@ -48,7 +48,7 @@ def test_what_is_remembered_of_small_steps_changes_no_bit(deep, rng):
     points = around(tube.mesh, within, 80, rng)
     slow = 0.4 * within * rng.normal(size=points.shape)
     slow[::2] = -0.7 * within * points[::2] / np.linalg.norm(points[::2], axis=1, keepdims=True)  # inwards
-    detector, asked = made(points, tube.mesh, tube, within, deep=deep), []
+    detector, queried = made(points, tube.mesh, tube, within, deep=deep), []
     for k in range(steps):
         # most go on as they do, some turn about, a few jump
         points = points + slow * (1.0 - 2.0 * (rng.random((len(points), 1)) < 0.05))
@@ -57,8 +57,8 @@ def test_what_is_remembered_of_small_steps_changes_no_bit(deep, rng):
         fresh = made(points, tube.mesh, tube, within, deep=deep)
         hits = detector.update(state).find(state)
         assert hits.tobytes() == fresh.update(state).find(state).tobytes()
-        asked.append((detector._vertices.asked, len(hits)))
-    fewest, hits = min(a for a, _ in asked), sum(h for _, h in asked)
+        queried.append((detector._vertices.queried, len(hits)))
+    fewest, hits = min(a for a, _ in queried), sum(h for _, h in queried)
     assert fewest < 0.7 * len(points)  # or nothing would be remembered
     assert hits > 4 * steps
 

@@ -11,26 +11,26 @@ from detect.bvh.adversarial import SCENES, flat, moved, tiny_coordinates
 from detect.made import FAR, permuted, sheet
 from pliant import Mesh
 from pliant.detect.bvh.leaf_mesh import LeafMesh
-from pliant.detect.detectors.continuous import Meetings, Moving, Sweep
+from pliant.detect.detectors.continuous import CollisionQuery, Moving, Sweep
 from pliant.errors import TooBigError
 from pliant.geometry import edge_edge_impact, vertex_face_impact
 from pliant.kernels import jit
-from pliant.kernels.detectors.continuous import ACROSS, BACK, THERE
 from pliant.kernels.jit import COMPILED
+from pliant.kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from pliant_bench.cloths import pile, stepped
 
 
 def covers(a, b=None):
     one = Moving(LeafMesh(a.vertices, a.topology, a.weld_index))
     if b is None:
-        return Meetings(one)
-    return Meetings(one, Moving(LeafMesh(b.vertices, b.topology, b.weld_index + a.n_vertices)))
+        return CollisionQuery(one)
+    return CollisionQuery(one, Moving(LeafMesh(b.vertices, b.topology, b.weld_index + a.n_vertices)))
 
 
 def swept(mesh, x_0, x_1, solver="conservative"):
-    meetings = covers(mesh)
-    meetings.a.move(x_0, x_1)
-    return meetings.all(1e-6, solver)
+    collisions = covers(mesh)
+    collisions.a.move(x_0, x_1)
+    return collisions.all(1e-6, solver)
 
 
 def every_pair(a, b, same):
@@ -53,7 +53,7 @@ def brute(mesh, x_0, x_1):
     edges = mesh.topology.edges
     found, times = [], []
     corners = np.concatenate([v[:, None], mesh.faces[f]], 1), np.concatenate([edges[e], edges[g]], 1)
-    asked = (THERE, v, f, corners[0], vertex_face_impact), (ACROSS, e, g, corners[1], edge_edge_impact)
+    asked = (VERTEX_TO_FACE, v, f, corners[0], vertex_face_impact), (EDGE_TO_EDGE, e, g, corners[1], edge_edge_impact)
     for kind, i, j, rows, impact in asked:
         hit, time = impact(x_0[rows], x_1[rows])
         found.append(np.stack([np.full(len(i), kind), i, j], 1)[hit])
@@ -64,7 +64,7 @@ def brute(mesh, x_0, x_1):
 def unordered(hits):
     """Of one mesh with itself a vertex and a face may be met either way round."""
     pairs = hits.pairs.copy()
-    pairs[pairs[:, 0] == BACK, 0] = THERE
+    pairs[pairs[:, 0] == FACE_TO_VERTEX, 0] = VERTEX_TO_FACE
     order = np.lexsort(pairs.T[::-1])
     return pairs[order], hits.time[order]
 
@@ -134,12 +134,12 @@ def between(pairs, n, n_faces, n_edges):
     """Pairs of the mesh of both that are between its halves, as rows (kind, feature of each)."""
     out = []
     for kind, i, j in pairs.tolist():
-        if kind == ACROSS and i < n_edges <= j:
-            out.append((ACROSS, i, j - n_edges))
-        elif kind != ACROSS and i < n and j >= n_faces:
-            out.append((THERE, i, j - n_faces))
-        elif kind != ACROSS and i >= n and j < n_faces:
-            out.append((BACK, i - n, j))
+        if kind == EDGE_TO_EDGE and i < n_edges <= j:
+            out.append((EDGE_TO_EDGE, i, j - n_edges))
+        elif kind != EDGE_TO_EDGE and i < n and j >= n_faces:
+            out.append((VERTEX_TO_FACE, i, j - n_faces))
+        elif kind != EDGE_TO_EDGE and i >= n and j < n_faces:
+            out.append((FACE_TO_VERTEX, i - n, j))
     return sorted(out)
 
 
@@ -151,10 +151,10 @@ def test_two_meshes_meet_as_the_halves_of_one_mesh_do(rng):
             continue  # 1e-120 is touching by the rounding of anything larger
         (a, a_0, a_1), (b, b_0, b_1), both = two_bodies(rng, k)
         one = brute(both, np.concatenate([a_0, b_0]), np.concatenate([a_1, b_1]))[0]
-        meetings = covers(a, b)
-        meetings.a.move(a_0, a_1)
-        meetings.b.move(b_0, b_1)
-        found = meetings.all(1e-6, "conservative").pairs
+        collisions = covers(a, b)
+        collisions.a.move(a_0, a_1)
+        collisions.b.move(b_0, b_1)
+        found = collisions.all(1e-6, "conservative").pairs
         edges = len(a.topology.edges)
         split = np.searchsorted(both.topology.edges[:, 0], a.n_vertices)
         assert split == edges
@@ -212,7 +212,7 @@ def test_every_contact_between_two_frames_is_found(data, name):
     edges = np.sort(number[edges], 1)
     hits = swept(mesh, x_0, x_1)
     found = {tuple(row) for row in unordered(hits)[0].tolist()}
-    missed = {(THERE, *p) for p in faces.tolist()} | {(ACROSS, *p) for p in edges.tolist()}
+    missed = {(VERTEX_TO_FACE, *p) for p in faces.tolist()} | {(EDGE_TO_EDGE, *p) for p in edges.tolist()}
     print(f"{name}: {len(missed)} contacts known, {len(found)} found, {len(missed - found)} missed")
     assert not missed - found
     assert Sweep(mesh).step(x_0, x_1) == hits.time.min()
@@ -296,16 +296,16 @@ def test_size_changes_no_bit_and_place_and_order_no_verdict(rng):
 @pytest.mark.compiled
 def test_contacts_that_find_no_room_are_counted_and_found_the_next_time():
     mesh = pile(8, 24, "folded")
-    meetings = covers(mesh)
-    meetings.a.move(mesh.vertices, stepped(mesh.vertices, "hit"))
-    every = meetings.all(1e-6, "conservative")
-    meetings._room = 1
-    again = meetings.all(1e-6, "conservative")
+    collisions = covers(mesh)
+    collisions.a.move(mesh.vertices, stepped(mesh.vertices, "hit"))
+    every = collisions.all(1e-6, "conservative")
+    collisions._room = 1
+    again = collisions.all(1e-6, "conservative")
     assert len(every.time) > 20
     assert every.pairs.tobytes() == again.pairs.tobytes()
-    meetings._room, meetings.max_bytes = 1, 1000
+    collisions._room, collisions.max_bytes = 1, 1000
     with pytest.raises(TooBigError, match=r"contacts needs .* take a shorter step"):
-        meetings.all(1e-6, "conservative")
+        collisions.all(1e-6, "conservative")
 
 
 @pytest.mark.compiled

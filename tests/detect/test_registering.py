@@ -22,8 +22,8 @@ from pliant.detect.methods import EARLIER, method_name
 from pliant.scene import Body, Scene
 from pliant.simulation import Simulation
 from pliant.view.commands import Choose
+from pliant.view.interactive_run import Choice, InteractiveRun
 from pliant.view.session import Session
-from pliant.view.stage import Choice, Stage
 
 SRC = pathlib.Path(pliant.__file__).parents[1]
 BALL = pliant.shapes.ball(0.1, 2)
@@ -67,18 +67,18 @@ def test_a_method_from_outside_is_compared_like_the_others(registered, capsys):
 @pytest.mark.compiled
 def test_a_method_from_outside_is_in_the_menu_of_play_and_runs_there(registered, tmp_path):
     own = Scene([Body(CLOTH), Body(BALL, obstacle=True)], eps=0.004, name="toy")
-    assert Stage(Choice(own=own)).methods()["sampled-points"] == ""
+    assert InteractiveRun(Choice(own=own)).methods()["sampled-points"] == ""
     session = Session(Choice(own=own, method="sampled-points"), tmp_path)
     session.start()
     try:
         for name in ("sampled-points", "bvh", "sampled-points"):
             session.post(1, Choose("method", name))
             end = time.monotonic() + 200.0
-            while not (session.newest.data and session._stage.method == name and session._stage.sim.index > 1):
+            while not (session.newest.data and session._run.method == name and session._run.sim.index > 1):
                 assert not session.failed
                 assert time.monotonic() < end
                 time.sleep(0.01)
-        assert isinstance(session._stage.sim.detectors[0], SampledPoints)
+        assert isinstance(session._run.sim.detectors[0], SampledPoints)
     finally:
         session.stop()
         session._thread.join(60.0)
@@ -163,9 +163,9 @@ def test_earlier_names_are_accepted_and_the_present_ones_are_told():
     scene = Scene([Body(CLOTH), Body(BALL, obstacle=True)], self_contact="push")
     sim = Simulation(scene, method="tree", self_method="stochastic_tree")
     assert (sim.method, sim.self_contact.method) == ("bvh", "stochastic-bvh")
-    stage = Stage(Choice(own=scene, method="brute-force"))
-    stage.use("tree", lambda _: None)
-    assert stage.method == "bvh"
+    run = InteractiveRun(Choice(own=scene, method="brute-force"))
+    run.use("tree", lambda _: None)
+    assert run.method == "bvh"
 
 
 @pytest.mark.compiled

@@ -9,6 +9,9 @@ import pliant
 from detect.made import box, octahedron, sheet
 from pliant import Mesh
 from pliant.contacts import EDGE_EDGE, VERTEX_FACE, gap
+from pliant.detect.base import Side
+from pliant.detect.detectors.continuous import ContinuousDetector
+from pliant.detect.detectors.offset import OffsetDetector
 from pliant_bench.cloths import pile, stepped
 
 
@@ -91,6 +94,13 @@ def test_a_pair_that_touches_at_the_start_has_a_normal(body):
         side = 1.0 if mesh.issues.closed or way > 0.0 else -1.0
         np.testing.assert_allclose(found["normal"], [side * out], atol=1e-9)
         np.testing.assert_allclose(found["distance"], [way * side], atol=1e-9)
+
+
+@pytest.mark.parametrize(("solver", "guarantee"), [("conservative", "A"), ("cubic", "C")])
+def test_a_detector_states_the_class_of_its_solver(solver, guarantee):
+    detector = ContinuousDetector(Side(sheet(2)), within=0.01, solver=solver)
+    assert detector.guarantee == OffsetDetector(detector, 0.001).guarantee == guarantee
+    assert np.isnan(detector.bounds).all() == (guarantee == "C")  # no error bound is stated
 
 
 @pytest.mark.compiled

@@ -168,7 +168,7 @@ def seeds(folder: pathlib.Path) -> list[tuple[str, bytes]]:
     found = [(".obj", OBJ), (".ply", PLY), (".stl", STL), (".off", OFF), (".gltf", strip_gltf())]
     for mesh in (plain, rich):
         for kind in (".obj", ".ply", ".stl", ".off", ".glb", ".npz"):
-            if io.FORMATS[kind][0]:
+            if io.FORMATS[kind].read:
                 io.save(folder / f"seed{kind}", mesh)
                 found.append((kind, (folder / f"seed{kind}").read_bytes()))
     io.save_animation(folder / "seed.glb", [Clip(plain, np.stack([x, x + 1.0]))], 30.0)

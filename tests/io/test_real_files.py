@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from conftest import DATA
-from pliant.io import FORMATS, extension, load
+from pliant.io import extension, load
+from pliant.io.formats import FORMATS, NONE
 from yardstick import slowness
 
 FOLDERS = ("meshes", "cloth", "contact", "human", "rigged", "morph")
@@ -15,7 +16,7 @@ SURFACES = [
     path.relative_to(DATA).as_posix()
     for folder in FOLDERS
     for path in sorted((DATA / folder).glob("*"))
-    if FORMATS.get(extension(path), (None,))[0] and extension(path) != ".npz"
+    if FORMATS.get(extension(path), NONE).read and extension(path) != ".npz"
 ]
 POSED = ("rigged/RobotExpressive.glb", "rigged/RiggedSimple.glb")  # trimesh leaves skins out: hands are elsewhere
 

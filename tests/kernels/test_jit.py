@@ -11,6 +11,7 @@ import threading
 
 import numba
 import numpy as np
+import pytest
 
 from pliant.kernels import jit, sources, store
 
@@ -80,16 +81,6 @@ def test_the_cache_folder_follows_the_switches(monkeypatch):
     assert len(names) == 4
 
 
-def test_a_second_process_compiles_nothing(tmp_path):
-    code = (
-        "import json; from pliant.kernels.geometry import edge; f = edge.closest_on_segment;"
-        "f((0.,0.,0.), (1.,0.,0.), (0.,1.,0.));"
-        "print(json.dumps([sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values())]))"
-    )
-    runs = [python(code, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path)) for _ in range(2)]
-    assert runs == [[0, 1], [1, 0]]
-
-
 COUNT = (
     "import json, sys; from pliant.kernels.geometry import triangle; f = triangle.closest_on_triangle;"
     "f((0.,0.,1.), (0.,0.,0.), (1.,0.,0.), (0.,1.,0.));"
@@ -97,21 +88,143 @@ COUNT = (
 )
 
 
-def test_of_two_processes_that_start_at_once_one_compiles(tmp_path):
-    environment = {**os.environ, "PLIANT_COMPILE": "1", "PLIANT_CACHE": str(tmp_path)}
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A cache that two processes, started at once, have filled, and how often each found and compiled the kernel."""
+    folder = str(tmp_path_factory.mktemp("cache"))
+    environment = {**os.environ, "PLIANT_COMPILE": "1", "PLIANT_CACHE": folder}
     started = [
         subprocess.Popen([sys.executable, "-c", COUNT], env=environment, stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    found = [json.loads(one.communicate(timeout=300)[0]) for one in started]
-    assert np.sum(found, 0).tolist() == [1, 1]
+    return folder, [json.loads(one.communicate(timeout=300)[0]) for one in started]
 
 
-def test_another_checkout_of_the_same_sources_compiles_nothing(tmp_path):
-    first = python(COUNT, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path / "cache"))
+def test_of_two_processes_that_start_at_once_one_compiles(filled):
+    _, found = filled
+    assert sorted(found) == [[0, 1], [1, 0]]
+
+
+def test_a_later_process_compiles_nothing(filled):
+    assert python(COUNT, PLIANT_COMPILE="1", PLIANT_CACHE=filled[0]) == [1, 0]
+
+
+def test_another_checkout_of_the_same_sources_compiles_nothing(tmp_path, filled):
     copy = shutil.copytree(SOURCES.parent, tmp_path / "copy" / "pliant", ignore=shutil.ignore_patterns("__pycache__"))
-    again = python(COUNT, PLIANT_COMPILE="1", PLIANT_CACHE=str(tmp_path / "cache"), PYTHONPATH=str(copy.parent))
-    assert (first, again) == ([0, 1], [1, 0])
+    assert python(COUNT, PLIANT_COMPILE="1", PLIANT_CACHE=filled[0], PYTHONPATH=str(copy.parent)) == [1, 0]
+
+
+CALLER = (
+    "import gc, json, sys, numpy as np; sys.path.insert(0, {folder!r}); import called\n"
+    "def say(function, x):\n"
+    "    try: return function(x)\n"
+    "    except IndexError as error: return str(error)\n"
+    "def state(function):\n"
+    "    kinds = [type(one.library).__name__ for one in function.overloads.values()]\n"
+    "    counts = function.stats.cache_hits.total(), function.stats.cache_misses.total()\n"
+    "    return [*kinds, *counts]\n"
+)
+CALLED = """
+from pliant.kernels.jit import kernel, prange
+
+@kernel(parallel=True)
+def spread(x):
+    y = x.copy()
+    for i in prange(len(x)):
+        x[i] += third(y[2:]) * i
+    return third(x)
+
+@kernel
+def doubled(x):
+    return x + x
+
+@kernel
+def fourth(x):
+    return doubled(x)[1]
+
+@kernel
+def third(x):
+    return x[2]
+
+@kernel
+def first(x):
+    return third(x) + 1.0
+
+@kernel
+def second(x):
+    return third(x) + 2.0
+"""
+
+
+def caller(tmp_path, code, **environment):
+    """Run `code` in a fresh interpreter, with bounds checks and a module of kernels of which one is inner."""
+    (tmp_path / "called.py").write_text(CALLED)
+    environment |= {"PLIANT_COMPILE": "1", "NUMBA_BOUNDSCHECK": "1", "PLIANT_CACHE": str(tmp_path / "cache")}
+    return python(CALLER.format(folder=str(tmp_path)) + code, **environment)
+
+
+def test_without_inner_kernels_every_kernel_has_machine_code_and_the_answers_are_the_same(tmp_path):
+    code = (
+        "x = np.arange(4.0)\n"
+        "print(json.dumps([say(called.first, x), say(called.spread, np.arange(5.0)), state(called.third)[0]]))"
+    )
+    whole = caller(tmp_path, code, PLIANT_INNER="0")
+    inner = caller(tmp_path, code)
+    assert whole[:2] == inner[:2]
+    assert (whole[2], inner[2]) == ("JITCodeLibrary", "InnerLibrary")
+
+
+def test_an_inner_kernel_has_no_machine_code_until_python_calls_it(tmp_path):
+    code = (
+        "x = np.arange(3.0); found = [called.first(x), state(called.third)];"
+        "found += [called.third(x), state(called.third), called.second(x), say(called.third, x[:2])];"
+        "print(json.dumps([*found, gc.isenabled()]))"
+    )
+    short = "index is out of bounds"
+    first = [3.0, ["InnerLibrary", 0, 1], 2.0, ["JITCodeLibrary", 0, 1], 4.0, short, True]
+    assert caller(tmp_path, code) == first
+    assert caller(tmp_path, code) == [3.0, [0, 0], 2.0, ["JITCodeLibrary", 1, 0], 4.0, short, True]
+
+
+def test_an_inner_kernel_is_loaded_for_other_kernels_and_for_python(tmp_path):
+    def run(name):
+        return caller(tmp_path, f"print(json.dumps([called.{name}(np.arange(3.0)), state(called.third)]))")
+
+    assert run("first") == [3.0, ["InnerLibrary", 0, 1]]
+    assert run("second") == [4.0, ["InnerLibrary", 1, 0]]
+    assert run("third") == [2.0, ["JITCodeLibrary", 1, 0]]  # with an entry made from the LLVM code
+    assert run("third") == [2.0, ["JITCodeLibrary", 1, 0]]
+
+
+def test_the_body_of_a_parallel_loop_has_no_machine_code_of_its_own(tmp_path):
+    code = (
+        "from numba.core import codegen; made = []; usual = codegen.JITCodeLibrary._finalize_specific\n"
+        "def note(library): made.append(library.name); usual(library)\n"
+        "codegen.JITCodeLibrary._finalize_specific = note\n"
+        "x = np.array([1.0, 1.0, 1.0, 1.0, 2.0]); found = called.spread(x), x.tolist()\n"
+        "bodies = [name for name in made if 'gufunc' in name or 'ufunc.wrappers' in name]\n"
+        "print(json.dumps([*found, bodies, state(called.spread.compiled)]))"
+    )
+    answer = [5.0, [1.0, 3.0, 5.0, 7.0, 10.0], []]
+    assert caller(tmp_path, code) == [*answer, ["JITCodeLibrary", 0, 1]]
+    assert caller(tmp_path, code) == [*answer, ["JITCodeLibrary", 1, 0]]
+
+
+def test_an_inner_kernel_returns_arrays_to_python(tmp_path):
+    def run(*names):
+        calls = ",".join(f"np.asarray(called.{name}(np.arange(2.0))).tolist()" for name in names)
+        return caller(tmp_path, f"print(json.dumps([{calls}]))")
+
+    assert run("fourth") == [2.0]
+    assert run("doubled") == [[0.0, 2.0]]
+    assert run("fourth", "doubled") == [2.0, [0.0, 2.0]]  # both loaded, the caller first
+
+
+def test_an_error_in_an_inner_kernel_reaches_python(tmp_path):
+    code = "print(json.dumps([say(called.first, np.zeros(2)), say(called.second, np.zeros(2)), state(called.first)]))"
+    short = "index is out of bounds"
+    assert caller(tmp_path, code) == [short, short, ["JITCodeLibrary", 0, 1]]
+    assert caller(tmp_path, code) == [short, short, ["JITCodeLibrary", 1, 0]]
 
 
 def test_a_lock_that_nobody_gives_back_is_waited_for_only_so_long(tmp_path, monkeypatch):

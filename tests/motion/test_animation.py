@@ -63,7 +63,7 @@ def test_nodes_stand_where_the_product_of_their_matrices_puts_them() -> None:
         if given[k]:
             local[:3] = skeleton.matrices[k]
         world[k] = local if p < 0 else world[p] @ local
-    assert np.abs(skeleton.place(skeleton.poses(None, np.zeros(2)))[1] - world[:, :3]).max() < 1e-13
+    assert np.abs(skeleton.world_matrices(skeleton.poses(None, np.zeros(2)))[1] - world[:, :3]).max() < 1e-13
     assert skeleton.weights(skeleton.poses(None, np.zeros(1))).tolist() == [rest[-2:].tolist()]
 
 

@@ -80,7 +80,7 @@ def test_a_click_on_a_heading_sorts_and_another_turns_it_round(browser, path):  
 
 @pytest.mark.browser
 def test_all_columns_are_seen_at_1280_pixels(browser, tmp_path):  # noqa: F811
-    from pliant.audit.compared import COLUMNS as ALL
+    from pliant.audit.comparison import COLUMNS as ALL
 
     row = {c.key: 24.96 if "f" in c.show or "g" in c.show else 1 << 20 if c.show == "bytes" else 650 for c in ALL}
     rows = [

@@ -22,7 +22,7 @@ PAGE = {
     "title": "Balls & <boxes>",
     "lines": ["3 drapes, 1 failed"],
     "columns": COLUMNS,
-    "shown": ["body", "friction"],
+    "displayed": ["body", "friction"],
     "cards": CARDS,
 }
 
@@ -118,7 +118,7 @@ CHECK_NOTES = [(), ("body 'b' is inside out",)]
 def judged():
     columns = ["number", "garment", "self_pairs_most", "penetration_m", "within_limits", "broken", "error"]
     cards = [Card(row, PIXEL, {}, notes) for row, notes in zip(JUDGED, CHECK_NOTES, strict=True)]
-    return {"title": "x", "lines": [], "columns": columns, "shown": columns[1:5], "cards": cards}
+    return {"title": "x", "lines": [], "columns": columns, "displayed": columns[1:5], "cards": cards}
 
 
 def test_what_is_beyond_its_limits_says_so_and_what_could_not_be_judged():

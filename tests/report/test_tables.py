@@ -83,7 +83,14 @@ class Tags(html.parser.HTMLParser):
 @pytest.fixture
 def report() -> Report:
     chart = Chart("speed", "A chart", bars_svg({"one": {"x": 1.0}}, "s", "Bars"))
-    return Report("Speed & <more>", ["fast {{style}}"], [TABLE], [chart], ["a note"], {"machine": "2-core"})
+    return Report(
+        title="Speed & <more>",
+        findings=["fast {{style}}"],
+        tables=[TABLE],
+        charts=[chart],
+        notes=["a note"],
+        about={"machine": "2-core"},
+    )
 
 
 def test_the_page_is_well_formed_escaped_and_asks_nobody_for_more(report) -> None:

@@ -9,7 +9,7 @@ from pliant.kernels import jit
 from pliant.scene import Scene
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 from scenes.test_self_contact import digest
 
 pytestmark = pytest.mark.compiled
@@ -41,7 +41,7 @@ class Judge:
         self.skin[np.concatenate(skins)] = True
         self.body = np.repeat(np.arange(len(scene.bodies)), np.diff(scene.first))
         self.bowl = ClosestPoints(scene.bodies[scene.obstacles[0]].mesh)
-        self.meet = IntersectionCount(scene, x)
+        self.meet = IntersectionStatistics(scene, x)
 
     def at(self, x: np.ndarray) -> tuple[int, int, int]:
         in_bowl = int((self.bowl.query(x[self.skin])[0] < 0.0).sum())

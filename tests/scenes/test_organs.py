@@ -7,7 +7,7 @@ from conftest import DATA
 from pliant.scenes import SCENES
 from pliant.scenes.organs import liver
 from pliant.simulation import Simulation
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.compiled
 def test_a_gut_is_dragged_over_itself_by_active_pairs_without_a_triangle_meeting_another():
     scene = SCENES["intestine"](resolution=2)
     sim = Simulation(scene, substeps=4, method="tree", self_method="active-pairs", self_response="projection")
-    count, touched, x = IntersectionCount(scene, sim.state.x), 0, sim.state.x.copy()
+    count, touched, x = IntersectionStatistics(scene, sim.state.x), 0, sim.state.x.copy()
     for frame in sim.run(100):
         assert count.at(frame.x) == (0, 0), frame.index
         pair = frame.contacts["bodies"]
@@ -62,7 +62,7 @@ def test_a_liver_from_a_file_gives_way_too():
 def test_the_whole_drag_by_the_guard_alone_never_meets():
     scene = SCENES["intestine"]()
     sim = Simulation(scene)
-    count = IntersectionCount(scene, sim.state.x)
+    count = IntersectionStatistics(scene, sim.state.x)
     for frame in sim.run(250):
         assert count.at(frame.x) == (0, 0), frame.index
     assert sim.self_contact.failed_substeps == 0

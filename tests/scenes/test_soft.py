@@ -9,7 +9,7 @@ from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.scenes import SCENES
 from pliant.shapes import bar, box, cloth
 from pliant.simulation import Simulation
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 from pliant.simulation.record import record
 from scenes.test_self_contact import Watched, digest
 
@@ -36,7 +36,7 @@ def between(frame, scene: Scene) -> int:
 
 def test_cylinders_collide_bend_part_and_come_to_rest_without_a_triangle_meeting_another():
     sim = small()
-    count, start = IntersectionCount(sim.scene, sim.state.x), sim.dynamics.energy(sim.state)
+    count, start = IntersectionStatistics(sim.scene, sim.state.x), sim.dynamics.energy(sim.state)
     mesh, touched, bent = sim.scene.bodies[0].mesh.welded, [], 0.0
     for frame in sim.run(260):
         assert count.at(frame.x) == (0, 0), frame.index
@@ -55,7 +55,7 @@ def test_they_meet_by_other_detectors_and_responses_too():
     scene = SCENES["cylinders"](resolution=2)
     options = {"self_method": "sphere-surface", "self_response": "penalty+geometric"}
     sim = Simulation(scene, substeps=8, **options)
-    count, touched = IntersectionCount(scene, sim.state.x), []
+    count, touched = IntersectionStatistics(scene, sim.state.x), []
     for frame in sim.run(40):
         assert count.at(frame.x) == (0, 0), frame.index
         touched.append(between(frame, scene))
@@ -65,7 +65,7 @@ def test_they_meet_by_other_detectors_and_responses_too():
 
 def test_without_self_contact_they_pass_through_each_other():
     sim = small(self_contact="off")
-    count = IntersectionCount(sim.scene, sim.state.x)
+    count = IntersectionStatistics(sim.scene, sim.state.x)
     assert max(count.at(frame.x)[0] for frame in sim.run(14)) > 20
 
 
@@ -166,7 +166,7 @@ def test_inner_vertices_of_an_obstacle_beside_solids_stay():
 @pytest.mark.long
 def test_600_frames_at_full_size_never_meet():
     sim = Simulation(SCENES["cylinders"]())
-    count = IntersectionCount(sim.scene, sim.state.x)
+    count = IntersectionStatistics(sim.scene, sim.state.x)
     for frame in sim.run(600):
         assert count.at(frame.x) == (0, 0), frame.index
     assert sim.self_contact.failed_substeps == 0

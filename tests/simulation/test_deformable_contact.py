@@ -16,7 +16,7 @@ from pliant.scenes import SCENES
 from pliant.shapes import ball, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.deformable_contact import DeformableContact
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 
 THICK = 0.004
 SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and m.reports is not Reports.INSIDE]
@@ -88,7 +88,7 @@ def test_in_safe_mode_no_two_triangles_meet_whatever_the_detector_missed(name, r
     sim = Simulation(scene, substeps=8, self_method="tree", self_response=response)
     for part in sim.self_contact._parts:
         part.detector.within = 0.1 * sim.self_contact.thickness
-    count, most = IntersectionCount(scene, sim.state.x), 0
+    count, most = IntersectionStatistics(scene, sim.state.x), 0
     for frame in sim.run(55):
         assert count.at(frame.x) == (0, 0), frame.index
         most = max(most, len(frame.contacts))

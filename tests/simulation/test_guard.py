@@ -16,7 +16,7 @@ from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.guard import Guard
 from pliant.simulation.guard.pairs import GuardedPairs
-from pliant.simulation.measure.intersections import IntersectionCount
+from pliant.simulation.measure.intersections import IntersectionStatistics
 
 GAP = 0.004  # metres between layers
 
@@ -47,7 +47,7 @@ def test_wherever_everything_is_sent_nothing_ever_meets(rng):
     scene = pile()
     state, guard = scene.start(), Guard(scene, scene.start())
     state.x[:] = seen(scene, rng)
-    count = IntersectionCount(scene, state.x)
+    count = IntersectionStatistics(scene, state.x)
     assert count.at(state.x) == (0, 0)
     would = 0
     for k in range(cases(40)):
@@ -67,7 +67,7 @@ def test_whatever_speed_it_has_when_it_is_seen_nothing_ever_meets(rng):
     scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), obstacle=True))
     state, guard = scene.start(), Guard(scene, scene.start())
     free = scene.inverse_masses > 0.0
-    count, would = IntersectionCount(scene, state.x), 0
+    count, would = IntersectionStatistics(scene, state.x), 0
     for k in range(cases(30)):
         state.x[:] = seen(scene, rng)
         # turning, every sheet its own way, every vertex a little; and then it may go any other way
@@ -110,7 +110,7 @@ def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng
     )
     state, guard = scene.start(), Guard(scene, scene.start())
     b = len(scene.bodies) - 1
-    count, rest, low = IntersectionCount(scene, state.x), scene.bodies[b].mesh.vertices, 0.0
+    count, rest, low = IntersectionStatistics(scene, state.x), scene.bodies[b].mesh.vertices, 0.0
     for _ in range(cases(30)):
         guard.begin(state, 0.01)
         state.x_start[:] = state.x
@@ -128,7 +128,7 @@ def test_cloth_that_follows_a_body_which_has_to_wait_for_its_fastest_part_waits_
     patch = Body(cloth(0.1, 0.08, (6, 5), centre=(0.25, 0.05 + gap, 0.0)))
     scene = Scene([patch, plank], eps=0.003, self_contact="safe", gravity=(0.0, 0.0, 0.0))
     state, guard = scene.start(), Guard(scene, scene.start())
-    count = IntersectionCount(scene, state.x)
+    count = IntersectionStatistics(scene, state.x)
     turn = Motion.hinge((0, 0, -1), (0, 0, 0), (0.0, 1.0), (0.0, 0.02)).at(1.0)
     guard.begin(state, 0.01)
     state.x_start[:] = state.x
@@ -145,15 +145,15 @@ def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_
     found = guard.contacts
     assert {*found["kind"]} == {VERTEX_FACE, EDGE_EDGE}
     part = np.ones(len(x))
-    walls = GuardedPairs.of(found, x, 0.0, 0.0)
-    assert np.abs(walls.room - kernels.SHARE * found["distance"]).max() < 1e-12
-    assert np.abs(walls.gaps - found["distance"]).max() < 1e-12
-    walls.kept[:] = 1e-6
+    pairs = GuardedPairs.of(found, x, 0.0, 0.0)
+    assert np.abs(pairs.room - kernels.SHARE * found["distance"]).max() < 1e-12
+    assert np.abs(pairs.gaps - found["distance"]).max() < 1e-12
+    pairs.kept[:] = 1e-6
     for scale in (0.1 * GAP, GAP, 10.0 * GAP):
         part[:] = 1.0
         target, moved = x + scale * rng.normal(size=x.shape), x.copy()
-        walls.limit(x, target, part, np.zeros(len(found), np.bool_))
-        left = kernels.go(guard.rows, part, x, target, moved)
+        pairs.limit(x, target, part, np.zeros(len(found), np.bool_))
+        left = kernels.advance(guard.rows, part, x, target, moved)
         assert left == (part < 1.0).sum()
         assert (moved[part == 1.0] == target[part == 1.0]).all()
         p, faces = moved[found["vertices"]], found["kind"] == VERTEX_FACE
@@ -167,7 +167,7 @@ def test_no_vertex_leaves_the_ball_around_where_it_was_seen(rng):
     x, rows = rng.normal(size=(50, 3)), np.arange(50, dtype=np.int32)
     target, part, moved = x + rng.normal(size=x.shape), np.ones(50), x.copy()
     kernels.within_ball(rows, np.full(50, 0.7), x, target, part)
-    kernels.go(rows, part, x, target, moved)
+    kernels.advance(rows, part, x, target, moved)
     went, wanted = np.linalg.norm(moved - x, axis=1), np.linalg.norm(target - x, axis=1)
     assert (went <= 0.7).all()
     assert went == pytest.approx(np.minimum(wanted, 0.7))
@@ -183,7 +183,7 @@ def test_pairs_that_are_not_expected_near_are_farther_away_at_every_moment(rng):
     for _ in range(cases(10)):
         way = 0.1 * rng.normal(size=3) + 10.0 ** rng.uniform(-4, -2) * rng.normal(size=x.shape)
         reach = rng.uniform(0.2, 0.8) * found["distance"].max()
-        kernels.come_near(found, way, reach, near)
+        kernels.may_approach(found, way, reach, near)
         for t in np.linspace(0.0, 1.0, 7):
             p = (x + t * way)[found["vertices"]]
             assert (geometry.point_triangle_distance(p[faces & ~near]) > reach - 1e-12).all()
@@ -199,10 +199,10 @@ def test_a_vertex_strays_when_it_leaves_the_ball_around_where_it_is_expected(rng
     there = x + 0.3 * way + 0.999 * off
     gone, whole = kernels.progress(rows, x, way, x + 0.3 * way)
     assert gone == pytest.approx(0.3 * whole)
-    assert not kernels.strays(rows, np.full(20, 0.7), x, way, there, 0.3)
+    assert not kernels.leaves_bounds(rows, np.full(20, 0.7), x, way, there, 0.3)
     there[13] = x[13] + 0.3 * way[13] + 1.001 * off[13]
-    assert kernels.strays(rows, np.full(20, 0.7), x, way, there, 0.3)
-    assert not kernels.strays(rows[:13], np.full(20, 0.7), x, way, there, 0.3)
+    assert kernels.leaves_bounds(rows, np.full(20, 0.7), x, way, there, 0.3)
+    assert not kernels.leaves_bounds(rows[:13], np.full(20, 0.7), x, way, there, 0.3)
 
 
 def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):

@@ -38,8 +38,8 @@ def test_pairs_that_touch_are_opened(wound):
         state = scene.start()
         judge, guard, x = Judge(scene), Guard(scene, state), state.x.copy()
         open_up(guard, scene.inverse_masses > 0.0, x)
-        walls, _, least, _ = guard.near(x)
-        assert not is_tight(walls, least)
+        pairs, _, least, _ = guard.near_pairs(x)
+        assert not is_tight(pairs, least)
         assert not judge.meets(x)
         # a few hundredths of the thickness, which nobody sees
         assert np.abs(x - state.x).max() <= 0.2 * thickness * scale

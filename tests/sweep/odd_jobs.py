@@ -1,4 +1,4 @@
-"""Jobs that go wrong in the ways jobs do; the processes of `Apart` import them."""
+"""Jobs that go wrong in the ways jobs do; the processes of `WorkerProcess` import them."""
 
 import os
 import pathlib

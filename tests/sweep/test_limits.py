@@ -41,7 +41,7 @@ JUDGED = [
     ('max-depth = "1mm"', Limits(depth=0.001)),
     ('max-depth = "1m"\nmin-clearance = "5mm"', Limits(depth=1.0, clearance=0.005)),
     ("max-inside = 0", Limits(inside=0)),
-    ("max-depth = 1.0\nmax-cuts = 2", Limits(depth=1.0, body_pairs=2)),
+    ("max-depth = 1.0\nmax-body-pairs = 2", Limits(depth=1.0, body_pairs=2)),
     ("max-self = 0", Limits()),
 ]
 

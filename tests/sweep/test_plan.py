@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pliant import cli
+from pliant.sweep.parameters import EARLIER
 from pliant.sweep.plan import Run, plan_of, read_plan
 
 
@@ -71,6 +72,15 @@ def test_another_content_is_another_id_and_a_run_refuses_it(folder):
         run.inputs["body"].check()
 
 
+@pytest.mark.parametrize(("old", "new"), EARLIER.items())
+def test_an_earlier_name_of_a_parameter_is_accepted_and_names_the_present_one(folder, old, new):
+    kind = {"run": "bake"} if new == "slabs" else {"run": "check", "garments": ["skirt"]}
+    with pytest.warns(DeprecationWarning, match=rf"\[product\] {old} is now {new}"):
+        plan = plan_of(kind | {"bodies": ["ball"], "product": {old: [1, 2]}}, "x", folder)
+    assert plan == plan_of(kind | {"bodies": ["ball"], "product": {new: [1, 2]}}, "x", folder)
+    assert [run.parameters for run in plan.runs] == [{new: 1}, {new: 2}]
+
+
 def test_a_run_survives_the_way_to_another_process(folder):
     run = drape(folder, bodies=["body.obj"], fixed={"wind": [0, 0, 1]}).runs[0]
     assert Run.of(json.loads(json.dumps(run.plain()))) == run
@@ -117,7 +127,9 @@ BAD = [
     ),
     ("run = 'drape'\nbodies = ['ball']\n[random]\ncount = 10000000\nfriction = [0, 1]", "count"),
     ("run = 'drape'\nbodies = ['ball']\nfixed = 3", "expected a table: [fixed]"),
-    ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-cuts = 0", "max-cuts needs a body"),
+    ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-body-pairs = 0", "max-body-pairs needs a body"),
+    ("run = 'bake'\nbodies = ['ball']\n[fixed]\ntiles = 2\nslabs = 2", "[fixed] slabs is given twice"),
+    ("run = 'bake'\nbodies = ['ball']\n[fixed]\ntiles = 2\n[product]\nslabs = [2]", "slabs is given in [fixed] and in"),
     ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-depth = '-1mm'", "max-depth = -0.001 must be in 0"),
 ]
 

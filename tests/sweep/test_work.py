@@ -15,10 +15,10 @@ from pliant.detect.choose import method_for
 from pliant.scenes import drape_scene
 from pliant.simulation import Simulation
 from pliant.sweep import drapes, work
+from pliant.sweep.bakes import _layout, bake_slab, slab_file, slab_jobs
 from pliant.sweep.plan import plan_of
-from pliant.sweep.results import folder_of
+from pliant.sweep.results import columns_of, folder_of, rows_of
 from pliant.sweep.sweep import _failed, sweep
-from pliant.sweep.tiles import _part, _placed, bake_tile, tile_jobs
 from pliant.sweep.work import RECORD, carry_out, read_record, record_of, write_json
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sweep.md"
@@ -28,8 +28,8 @@ def done(tmp_path, table):
     """The one run of the table, carried out here."""
     (run,) = plan_of(table, "x", tmp_path).runs
     folder = tmp_path / run.id
-    for job in tile_jobs(run, folder) if run.kind == "bake" else ():
-        bake_tile(job.task)
+    for job in slab_jobs(run, folder) if run.kind == "bake" else ():
+        bake_slab(job.task)
     carry_out({"run": run.plain(), "folder": str(folder)})
     record = read_record(run, folder)
     assert record is not None
@@ -84,26 +84,26 @@ def test_a_drape_takes_the_method_that_pliant_drape_takes(tmp_path, monkeypatch,
 
 
 @pytest.mark.compiled
-def test_a_bake_in_tiles_is_the_field_of_one_piece_and_its_tiles_go(tmp_path):
+def test_a_bake_in_slabs_is_the_field_of_one_piece_and_its_slabs_are_deleted(tmp_path):
     body = pliant.shapes.torus(0.3, 0.1, 40, 16)
     pliant.save(tmp_path / "body.ply", body)
-    table = {"run": "bake", "bodies": ["body.ply"], "thumbnails": False, "fixed": {"resolution": 60, "tiles": 3}}
+    table = {"run": "bake", "bodies": ["body.ply"], "thumbnails": False, "fixed": {"resolution": 60, "slabs": 3}}
     record, folder = done(tmp_path, table)
     whole = pliant.DistanceField.bake(pliant.load(tmp_path / "body.ply"), 60)
     joined = pliant.DistanceField.load(folder / "field.npz")
     assert all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in zip(whole.grid, joined.grid))
-    assert (record["figures"]["tiles_made"], record["figures"]["examined_points"]) == (3, whole.examined)
+    assert (record["figures"]["slabs_baked"], record["figures"]["examined_points"]) == (3, whole.examined)
     assert sorted(file.name for file in folder.iterdir()) == ["field.npz", "run.json", "times.json"]
 
 
 @pytest.mark.compiled
-def test_tiles_stay_until_the_record_is_on_disk(tmp_path, monkeypatch):
+def test_slabs_stay_until_the_record_is_on_disk(tmp_path, monkeypatch):
     pliant.save(tmp_path / "body.ply", pliant.shapes.ball(0.3, 2))
-    table = {"run": "bake", "bodies": ["body.ply"], "thumbnails": False, "fixed": {"resolution": 16, "tiles": 2}}
+    table = {"run": "bake", "bodies": ["body.ply"], "thumbnails": False, "fixed": {"resolution": 16, "slabs": 2}}
     (run,) = plan_of(table, "x", tmp_path).runs
     folder = folder_of(tmp_path / "out", run.id)
-    for job in tile_jobs(run, folder):
-        bake_tile(job.task)
+    for job in slab_jobs(run, folder):
+        bake_slab(job.task)
 
     def killed(path, value):
         raise KeyboardInterrupt
@@ -113,8 +113,8 @@ def test_tiles_stay_until_the_record_is_on_disk(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             carry_out({"run": run.plain(), "folder": str(folder)})
     assert read_record(run, folder) is None
-    assert tile_jobs(run, folder) == []
-    left = folder / tile_name(run)
+    assert slab_jobs(run, folder) == []
+    left = folder / slab_name(run)
     kept = left.read_bytes()
     carry_out({"run": run.plain(), "folder": str(folder)})
     assert not left.exists()
@@ -123,8 +123,21 @@ def test_tiles_stay_until_the_record_is_on_disk(tmp_path, monkeypatch):
     assert not left.exists()
 
 
-def tile_name(run) -> str:
-    return _part(pathlib.Path(), 0, _placed(run)[1].slabs).name
+def slab_name(run) -> str:
+    return slab_file(pathlib.Path(), 0, _layout(run)[1].slabs).name
+
+
+def test_a_row_has_its_figures_under_their_former_names_too_and_takes_them_from_old_records(tmp_path):
+    plan = plan_of({"run": "drape", "bodies": ["ball"], "product": {"friction": [0.1, 0.2]}}, "x", tmp_path)
+    new, old = {"failed_substeps": 3, "unresolved_most": 4}, {"forced": 3, "remained_most": 4}
+    records = {run.id: record_of(run, figures=figures) for run, figures in zip(plan.runs, (new, old))}
+    rows = rows_of(plan, records)
+    assert [{name: row[name] for name in new | old} for row in rows] == [new | old] * 2
+    assert [name for name in columns_of(plan, rows) if name in new | old] == [*new, *old]
+    limits = {"run": "check", "garments": ["skirt"], "bodies": ["ball"], "fixed": {"max-body-pairs": 5}}
+    plan = plan_of(limits, "x", tmp_path)
+    (row,) = rows_of(plan, {run.id: record_of(run) for run in plan.runs})
+    assert (row["max-body-pairs"], row["max-cuts"]) == (5, 5)
 
 
 def test_a_failure_does_not_take_the_place_of_what_another_sweep_has_done(tmp_path):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from pliant.sweep.pool import run_here
-from pliant.sweep.worker import Apart, Job, Limits
+from pliant.sweep.worker import Job, Limits, WorkerProcess
 
 TESTS = str(pathlib.Path(__file__).resolve().parents[1])
 ANY = Limits()
@@ -24,7 +24,7 @@ def job(name, **task):
 def apart():
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = TESTS if before is None else os.pathsep.join([TESTS, before])
-    with Apart() as process:
+    with WorkerProcess() as process:
         yield process
     os.environ.pop("PYTHONPATH")
     if before is not None:
@@ -32,49 +32,50 @@ def apart():
 
 
 def test_a_job_is_answered_whatever_libraries_print(apart):
-    assert apart.do(job("double", number=21), ANY).value == 42
+    assert apart.run(job("double", number=21), ANY).value == 42
 
 
 def test_an_error_is_one_line_and_leaves_the_process_to_others(apart):
-    first = apart.do(job("whoami"), ANY).value
-    assert apart.do(job("complain"), ANY).error == "two lines"
-    assert apart.do(job("crash"), ANY).error == "KeyError: 'nobody expected this'"
-    assert apart.do(job("whoami"), ANY).value == first != os.getpid()
+    first = apart.run(job("whoami"), ANY).value
+    assert apart.run(job("complain"), ANY).error == "two lines"
+    assert apart.run(job("crash"), ANY).error == "KeyError: 'nobody expected this'"
+    assert apart.run(job("whoami"), ANY).value == first != os.getpid()
 
 
 def test_a_job_whose_process_is_killed_is_done_again(apart, tmp_path):
-    outcome = apart.do(job("die_once", mark=str(tmp_path / "mark")), ANY)
+    outcome = apart.run(job("die_once", mark=str(tmp_path / "mark")), ANY)
     assert (outcome.value, outcome.attempts, outcome.error) == ("well", 2, None)
 
 
 def test_a_job_that_kills_every_process_is_given_up(apart):
-    outcome = apart.do(job("die"), Limits(attempts=2))
+    outcome = apart.run(job("die"), Limits(attempts=2))
     assert outcome.died
     assert outcome.error == "its process was ended by SIGKILL, 2 times"
 
 
 def test_a_job_beyond_its_time_is_ended(apart, tmp_path):
-    outcome = apart.do(job("sleep", mark=str(tmp_path / "mark")), Limits(seconds=0.3))
+    outcome = apart.run(job("sleep", mark=str(tmp_path / "mark")), Limits(seconds=0.3))
     assert (outcome.error, outcome.died, outcome.attempts) == ("took longer than 0.3 s", False, 1)
 
 
 @linux
 def test_a_job_beyond_its_memory_is_ended(apart):
-    outcome = apart.do(job("eat"), Limits(seconds=200.0, memory=200 << 20))
+    outcome = apart.run(job("eat"), Limits(seconds=200.0, memory=200 << 20))
     assert outcome.error == "took more than 200 MiB of memory"
 
 
 def test_a_process_that_nobody_asks_leaves_and_another_comes(apart):
-    with Apart(idle=0.2) as process:
-        first = process.do(job("whoami"), ANY).value
+    with WorkerProcess(idle=0.2) as process:
+        first = process.run(job("whoami"), ANY).value
         process.process.wait(60.0)
-        assert process.do(job("whoami"), ANY).value != first
+        assert process.run(job("whoami"), ANY).value != first
 
 
 @linux
 def test_a_process_leaves_when_whoever_asked_is_gone(apart, tmp_path):
     mark = tmp_path / "mark"
-    lines = "from pliant.sweep.worker import *\nApart().do(Job('sweep.odd_jobs:sleep', {'mark': %r}), Limits())"
+    call = "WorkerProcess().run(Job('sweep.odd_jobs:sleep', {'mark': %r}), Limits())"
+    lines = f"from pliant.sweep.worker import *\n{call}"
     asking = subprocess.Popen([sys.executable, "-c", lines % str(mark)])
     pid = _wait(lambda: mark.exists() and mark.read_text())
     asking.kill()

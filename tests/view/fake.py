@@ -41,7 +41,7 @@ class FakeSession:
         self.shown = dict.fromkeys(KNOWN.overlays, False)
         self.levels = dict.fromkeys(KNOWN.overlays, 0)
         self.known = KNOWN
-        self.said: tuple[tuple[int, str], ...] = ()
+        self.messages: tuple[tuple[int, str], ...] = ()
         self.failed = ""
         self._calls: list[Callable[[], None]] = []
         self._over = threading.Event()
@@ -94,8 +94,8 @@ class FakeSession:
             self.held_by = self.held = None
 
     def say(self, **words: str | bool) -> None:
-        number = self.said[-1][0] + 1 if self.said else 1
-        self.said = (*self.said[-15:], (number, json.dumps(words)))
+        number = self.messages[-1][0] + 1 if self.messages else 1
+        self.messages = (*self.messages[-15:], (number, json.dumps(words)))
         self._tell()
 
     def new_world(self) -> None:
@@ -110,7 +110,7 @@ class FakeSession:
         x[:, 1] = 0.35 + 0.08 * np.sin(4.0 * x[:, 0] + 3.0 * self.time) * np.cos(3.0 * x[:, 2])
         arrays = {"x0": x, "pins": self.pins}
         if self.held is not None:
-            arrays["hand"] = np.stack([x[self.held], self.target])
+            arrays["drag"] = np.stack([x[self.held], self.target])
         self.newest = PublishedFrame(self.world, self.serial, self._frame(arrays))
         self._tell()
 

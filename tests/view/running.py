@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from pliant.view.access import Gate, listen_at
+from pliant.view.access import AccessRules, listen_at
 from pliant.view.commands import Do
 from pliant.view.protocol import SessionProtocol
 from pliant.view.server import USUAL, Limits, Server
@@ -32,7 +32,7 @@ class Running:
     """What a client needs to know, and a look inside for tests."""
 
     def __init__(self, server: Server, loop: asyncio.AbstractEventLoop) -> None:
-        self.server, self.loop, self.gate = server, loop, server.gate
+        self.server, self.loop, self.gate = server, loop, server.rules
         self.port, self.url, self.host = self.gate.port, self.gate.url, f"127.0.0.1:{self.gate.port}"
 
     def tasks(self) -> int:
@@ -50,7 +50,7 @@ def running(
 ) -> Iterator[Running]:
     """Serve `session` on a free port while the block runs."""
     listening = listen_at(host, 0)
-    gate = Gate.at(listening, host, token)
+    gate = AccessRules.at(listening, host, token)
     ready, over, made = threading.Event(), threading.Event(), []
 
     async def serving() -> None:

@@ -5,10 +5,10 @@ import socket
 
 import pytest
 
-from pliant.view.access import Controls, Gate, listen_at
+from pliant.view.access import AccessRules, Controls, listen_at
 
-HERE = Gate(("localhost", "127.0.0.1", "[::1]"), 8420)
-SECRET = Gate((*HERE.names, "desk"), 8420, "desk", "a-token")
+HERE = AccessRules(("localhost", "127.0.0.1", "[::1]"), 8420)
+SECRET = AccessRules((*HERE.names, "desk"), 8420, "desk", "a-token")
 
 
 @pytest.mark.parametrize("host", ["localhost:8420", "127.0.0.1:8420", "[::1]:8420", "LOCALHOST:8420"])
@@ -35,7 +35,7 @@ def test_a_request_has_one_host() -> None:
 
 
 def test_the_usual_port_need_not_be_named() -> None:
-    gate = Gate(HERE.names, 80)
+    gate = AccessRules(HERE.names, 80)
     assert gate.host(["localhost"]) == "localhost"
     assert gate.host(["[::1]"]) == "[::1]"
     assert gate.admits("localhost", ["http://localhost"], "")
@@ -80,14 +80,14 @@ def test_where_there_is_a_token_the_right_origin_is_not_enough() -> None:
 def test_on_this_machine_alone_there_is_no_token_unless_asked_for() -> None:
     with listen_at("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
-        gate, secret = Gate.at(listening, "127.0.0.1"), Gate.at(listening, "127.0.0.1", token=True)
+        gate, secret = AccessRules.at(listening, "127.0.0.1"), AccessRules.at(listening, "127.0.0.1", token=True)
     assert (gate.token, gate.url) == (None, f"http://127.0.0.1:{port}/")
     assert secret.url == f"http://127.0.0.1:{port}/?token={secret.token}"
 
 
 def test_beyond_this_machine_there_is_a_token_each_time_another() -> None:
     with listen_at("0.0.0.0", 0) as listening:
-        one, other = Gate.at(listening, "0.0.0.0"), Gate.at(listening, "0.0.0.0")
+        one, other = AccessRules.at(listening, "0.0.0.0"), AccessRules.at(listening, "0.0.0.0")
     assert one.token is not None
     assert other.token is not None
     assert len(one.token) >= 32
@@ -98,7 +98,7 @@ def test_beyond_this_machine_there_is_a_token_each_time_another() -> None:
 def test_on_all_addresses_any_address_is_ours_but_no_name_is() -> None:
     """Another site can point a name of its own here, and no address."""
     with listen_at("0.0.0.0", 0) as listening:
-        gate = Gate.at(listening, "0.0.0.0")
+        gate = AccessRules.at(listening, "0.0.0.0")
     assert gate.host([f"192.168.1.7:{gate.port}"])
     assert gate.host([f"[fe80::1]:{gate.port}"])
     assert gate.host([f"{socket.gethostname().lower()}:{gate.port}"])

@@ -15,10 +15,10 @@ from pliant.scene import Body, Scene, Solid
 from pliant.simulation import Frame
 from pliant.view import heap, recording
 from pliant.view.commands import Choose, Do, Show
+from pliant.view.interactive_run import RECENT, Choice, InteractiveRun
 from pliant.view.overlays import OVERLAYS
 from pliant.view.recording import SPARSEST, Recording
 from pliant.view.session import Session
-from pliant.view.stage import RECENT, Choice, Stage
 
 SMALL = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8})
 
@@ -36,17 +36,17 @@ def uncollected():
 
 def replaced() -> list[bool]:
     """Of each change in turn whether the simulation before it is gone."""
-    stage, gone = Stage(SMALL), []
+    run, gone = InteractiveRun(SMALL), []
     for change in (
-        lambda: stage.tune("friction", 0.7),
-        lambda: stage.tune("eps", 0.011),
-        lambda: stage.respond("geometric"),
-        lambda: stage.keep_apart("safe"),
-        lambda: stage.use("brute-force", lambda _: None),
-        stage.reset,
+        lambda: run.tune("friction", 0.7),
+        lambda: run.tune("eps", 0.011),
+        lambda: run.respond("geometric"),
+        lambda: run.set_self_contact("safe"),
+        lambda: run.use("brute-force", lambda _: None),
+        run.reset,
     ):
-        stage.step()
-        before = weakref.ref(stage.sim)
+        run.step()
+        before = weakref.ref(run.sim)
         change()
         gone.append(before() is None)
     return gone
@@ -65,32 +65,32 @@ def test_a_run_that_begins_again_knows_nothing_of_the_one_before():
     through = shapes.bar((0.2, 0.045, 0.045), (9, 2, 2), centre=(0.003, 0.004, 0.002))
     soft = Body(through, material=foam, velocity=(0.0, 0.3, 0.1))
     scene = Scene([soft, Body(shapes.bar((0.06, 0.06, 0.16), (3, 3, 8)), obstacle=True)], gravity=(0.0, 0.0, 0.0))
-    stage = Stage(Choice(own=scene, method="spatial-hash"))
-    first = [stage.step().x.tobytes() for _ in range(6)]
-    kept = [len(one.state()) for one in stage.sim.detectors]
-    stage.tune("friction", 0.4)
-    assert [len(one.state()) for one in stage.sim.detectors] == kept != [0]
-    stage.tune("friction", 0.3)
-    stage.reset()
-    assert [stage.step().x.tobytes() for _ in range(6)] == first
-    stage.use("bvh", lambda _: None)
-    stage.use("spatial-hash", lambda _: None)
-    assert [len(one.state()) for one in stage.sim.detectors] == [0]
+    run = InteractiveRun(Choice(own=scene, method="spatial-hash"))
+    first = [run.step().x.tobytes() for _ in range(6)]
+    kept = [len(one.state()) for one in run.sim.detectors]
+    run.tune("friction", 0.4)
+    assert [len(one.state()) for one in run.sim.detectors] == kept != [0]
+    run.tune("friction", 0.3)
+    run.reset()
+    assert [run.step().x.tobytes() for _ in range(6)] == first
+    run.use("bvh", lambda _: None)
+    run.use("spatial-hash", lambda _: None)
+    assert [len(one.state()) for one in run.sim.detectors] == [0]
 
 
 @pytest.mark.compiled
 def test_nothing_of_a_scene_is_left_after_the_next(tmp_path):
     session = Session(SMALL, tmp_path)
-    session._stage = Stage(SMALL)
-    session._open()
+    session._run = InteractiveRun(SMALL)
+    session._open_scene()
     for name in OVERLAYS:
         session._execute(1, Show(name, True))
     session._control("record")
     session._advance()
     session._control("drop")
-    stage = session._stage
-    things = [stage.scene, stage.sim, stage.sim.detectors[0], session._overlays, session._world, session._referee]
-    left = [weakref.ref(thing) for thing in (*things, *(body.mesh for body in stage.scene.bodies))]
+    run = session._run
+    things = [run.scene, run.sim, run.sim.detectors[0], session._overlays, session._world, session._referee]
+    left = [weakref.ref(thing) for thing in (*things, *(body.mesh for body in run.scene.bodies))]
     del things
     session._execute(1, Choose("scene", "cloth-on-box-corner"))
     assert [ref() for ref in left if ref() is not None] == []
@@ -98,12 +98,12 @@ def test_nothing_of_a_scene_is_left_after_the_next(tmp_path):
 
 @pytest.mark.compiled
 def test_only_the_methods_used_last_stay_ready():
-    stage = Stage(SMALL)
+    run = InteractiveRun(SMALL)
     used = ["brute-force", "spatial-hash", "image-space", "continuous", "brute-force"]
     for name in used:
-        stage.use(name, lambda _: None)
-    assert list(stage._made) == used[-RECENT:]
-    assert stage._made["brute-force"] is stage.sim.detectors
+        run.use(name, lambda _: None)
+    assert list(run._detectors) == used[-RECENT:]
+    assert run._detectors["brute-force"] is run.sim.detectors
 
 
 def test_free_memory_is_given_back_where_the_system_can_take_it(monkeypatch):
@@ -133,7 +133,7 @@ def of_five(monkeypatch):
     scene = Scene([Body(shapes.cloth(0.5, 0.5, 4))])
     monkeypatch.setattr(recording, "MOST", 5 * (12 * 16 + 96 + 16))
     made = Recording(scene, 0.01)
-    assert made.room == 5
+    assert made.capacity == 5
     return made
 
 
@@ -151,7 +151,7 @@ def of_five(monkeypatch):
 def test_a_long_recording_keeps_all_of_the_time_with_fewer_frames(of_five, count, every, heights):
     for frame in frames(of_five.scene, count):
         assert not of_five.full
-        of_five.keep(frame)
+        of_five.add(frame)
     result = of_five.result()
     assert kept_heights(of_five) == heights
     assert (of_five.every, result.dt) == (every, pytest.approx(0.01 * every))
@@ -161,7 +161,7 @@ def test_a_long_recording_keeps_all_of_the_time_with_fewer_frames(of_five, count
 
 def test_a_full_recording_takes_no_more(of_five):
     for frame in frames(of_five.scene, 30):
-        of_five.keep(frame)
+        of_five.add(frame)
     assert kept_heights(of_five) == [0, 4, 8, 12, 16]
     assert of_five.seconds == pytest.approx(of_five.longest) == pytest.approx(0.19)
 
@@ -169,18 +169,18 @@ def test_a_full_recording_takes_no_more(of_five):
 @pytest.mark.compiled
 def test_a_method_chosen_in_the_middle_of_a_frame_leaves_recorded_frames_a_hundredth_of_a_second_apart(tmp_path):
     session = Session(SMALL, tmp_path)
-    session._stage = stage = Stage(SMALL)
-    session._open()
+    session._run = run = InteractiveRun(SMALL)
+    session._open_scene()
     session._wait = session._adapt_substeps = lambda *_: None
     session._control("record")
-    times = [stage.sim.state.time]
+    times = [run.sim.state.time]
     session._record = lambda frame, keep=session._record: (times.append(frame.time), keep(frame))
-    stage.set_substeps(4)
+    run.set_substeps(4)
     session._advance()
     session._execute(1, Choose("method", "brute-force"))  # from here on in single small steps
     for _ in range(12):
         session._advance()
-    stage.set_substeps(stage.pace.substeps)
+    run.set_substeps(run.pace.substeps)
     session._advance()
     np.testing.assert_allclose(np.diff(times), 0.01)
     session._execute(1, Do("keep"))

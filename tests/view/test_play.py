@@ -10,8 +10,8 @@ import pytest
 
 from pliant.detect.methods import METHODS
 from pliant.simulation.measure.referee import Referee
+from pliant.view.interactive_run import Choice
 from pliant.view.session import Session
-from pliant.view.stage import Choice
 from pliant.view.wire import decode
 from report.test_replay import browser
 from view.running import running
@@ -32,7 +32,7 @@ class Watched(Session):
 
     def _publish(self, frame) -> None:
         if self.judge is None:
-            self.judge = Referee(self._stage.scene)
+            self.judge = Referee(self._run.scene)
         self.least.append(self.judge.least_distance(frame.x, frame.pose))
         super()._publish(frame)
 
@@ -88,7 +88,7 @@ def test_a_corner_dragged_by_thirty_centimetres_follows_within_three_and_nothing
         time.sleep(0.02)
     end, gap = time.monotonic() + 200.0, 1.0
     while time.monotonic() < end and not gap < 0.03:
-        held, to = decode(session.newest.data)[3]["hand"]
+        held, to = decode(session.newest.data)[3]["drag"]
         gap = float(np.linalg.norm(held - to)) if np.linalg.norm(to - point) > 0.28 else 1.0  # all of the way was heard
         time.sleep(0.05)
     keep(visit, "drag")
@@ -110,5 +110,5 @@ def test_every_method_can_be_chosen_while_the_cloth_hangs_there(visit, session):
         serial = visit.page.evaluate("pliant.serial")
         until(visit, f"pliant.serial > {serial} + 1")
         keep(visit, name)
-    assert not any("problem" in text for _, text in session.said)
+    assert not any("problem" in text for _, text in session.messages)
     assert not visit.complaints

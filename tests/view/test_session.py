@@ -15,9 +15,9 @@ from pliant.io.animation import load_clip
 from pliant.scenes import SCENES, drape_scene
 from pliant.simulation.measure.referee import Referee
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
+from pliant.view.interactive_run import Choice, InteractiveRun, tuned, value_of
 from pliant.view.overlays import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
-from pliant.view.stage import Choice, Stage, tuned, value_of
 from pliant.view.wire import decode, encode
 
 pytestmark = pytest.mark.compiled
@@ -67,7 +67,7 @@ def shown_after_a_step(session):
 
 
 def problems(session):
-    return [json.loads(text)["problem"] for _, text in session.said if "problem" in json.loads(text)]
+    return [json.loads(text)["problem"] for _, text in session.messages if "problem" in json.loads(text)]
 
 
 def test_frames_are_read_as_they_were_written():
@@ -85,35 +85,35 @@ def test_frames_are_read_as_they_were_written():
 
 
 def test_every_slider_says_what_the_scene_has_and_changes_it():
-    stage = Stage(SMALL)
-    for name, r in stage.ranges.items():
+    run = InteractiveRun(SMALL)
+    for name, r in run.ranges.items():
         to = 0.5 * (r.low + r.high)
-        assert r.low <= value_of(stage.scene, name) <= r.high
-        assert value_of(tuned(stage.scene, name, to), name) == pytest.approx(to)
-        stage.tune(name, to)
-        assert stage.sim.scene is stage.scene
-        assert value_of(stage.sim.scene, name) == pytest.approx(to)
+        assert r.low <= value_of(run.scene, name) <= r.high
+        assert value_of(tuned(run.scene, name, to), name) == pytest.approx(to)
+        run.tune(name, to)
+        assert run.sim.scene is run.scene
+        assert value_of(run.sim.scene, name) == pytest.approx(to)
 
 
 def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
-    stage = Stage(SMALL)
-    stage.set_substeps(16)
+    run = InteractiveRun(SMALL)
+    run.set_substeps(16)
     for _ in range(5):
-        stage.step()
-    before = stage.sim.state.x.copy()
-    stage.tune("wind_y", 12.0)
-    assert (stage.sim.state.x == before).all()
-    after = [stage.step() for _ in range(10)][-1].x
+        run.step()
+    before = run.sim.state.x.copy()
+    run.tune("wind_y", 12.0)
+    assert (run.sim.state.x == before).all()
+    after = [run.step() for _ in range(10)][-1].x
     assert after[:256, 1].mean() > before[:256, 1].mean()  # blown upwards, against gravity
 
 
 def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
     own = SCENES["tablecloth-on-ball"](resolution=4, eps=1e-4)
-    assert Stage(Choice(own=own)).method == method_for(own).name == "bvh"
+    assert InteractiveRun(Choice(own=own)).method == method_for(own).name == "bvh"
 
 
 def test_smaller_frames_are_the_same_run():
-    one, two = Stage(SMALL), Stage(SMALL)
+    one, two = InteractiveRun(SMALL), InteractiveRun(SMALL)
     one.set_substeps(16)
     two.set_substeps(8)
     assert (one.parts, two.parts) == (1, 2)
@@ -145,16 +145,16 @@ def test_pause_step_and_go(session):
 
 def test_every_method_goes_on_from_where_the_cloth_is(session):
     until(lambda: header(session)["time"] > 0.4)
-    referee = Referee(session._stage.scene)
-    for name, why in session._stage.methods().items():
+    referee = Referee(session._run.scene)
+    for name, why in session._run.methods().items():
         assert not why
         before = header(session)["time"]
         *_, head, _ = shown_after(session, Choose("method", name))
         assert head["time"] >= before
-        assert session._stage.method == name
+        assert session._run.method == name
         session.post(1, Do("pause"))
         until(lambda: header(session)["paused"])
-        x = session._stage.sim.state.x
+        x = session._run.sim.state.x
         if METHODS[name].guarantee == "A":  # others may miss, or be off by a bound
             assert referee.least_distance(x) > 0.0, name
         session.post(1, Do("go"))
@@ -170,13 +170,14 @@ def test_a_drag_moves_the_cloth_and_leaving_lets_it_go(session):
     session.post(1, Grab(tuple(corner + np.array([-0.01, 1.0, -0.01])), (0.0, -1.0, 0.0), False))
     until(lambda: header(session)["held"] or header(session)["missed"])
     assert header(session)["held"]
-    to = arrays(session)["hand"][0] + [0.15, 0.25, 0.15]
+    assert (arrays(session)["drag"] == arrays(session)["hand"]).all()  # its former name
+    to = arrays(session)["drag"][0] + [0.15, 0.25, 0.15]
     session.post(1, Do("go"))
     session.post(1, Pull(tuple(to.tolist())))
-    until(lambda: np.linalg.norm(arrays(session)["hand"][0] - to) < 0.03)
+    until(lambda: np.linalg.norm(arrays(session)["drag"][0] - to) < 0.03)
     session.leave(1)
     until(lambda: not header(session)["held"])
-    assert not session._stage.drags
+    assert not session._run.drags
 
 
 def test_a_grab_that_meets_nothing_is_told(session):
@@ -215,7 +216,7 @@ def test_a_recording_becomes_files_of_as_many_frames(session, tmp_path):
     session.post(1, Do("record"))
     until(lambda: header(session)["recording"] >= 10)
     session.post(1, Do("keep"))
-    until(lambda: any("written" in text for _, text in session.said))
+    until(lambda: any("written" in text for _, text in session.messages))
     assert (tmp_path / "play-1.html").stat().st_size > 10_000
     clip, fps = load_clip(tmp_path / "play-1.glb")[:2]
     assert len(clip) >= 10
@@ -231,7 +232,7 @@ def test_a_recording_that_cannot_be_written_is_not_lost(session, tmp_path, monke
         until(lambda: problems(session))
     assert "disk full" in problems(session)[0]
     session.post(1, Do("keep"))
-    until(lambda: any('"note": "written' in text for _, text in session.said))
+    until(lambda: any('"note": "written' in text for _, text in session.messages))
     assert len(load_clip(tmp_path / "play-1.glb")[0]) >= 5
 
 
@@ -241,8 +242,8 @@ def test_while_it_stands_still_the_depth_is_that_of_what_is_shown(session):
     until(lambda: header(session)["paused"])
     for _ in range(3):
         shown_after_a_step(session)
-        state = session._stage.sim.state
-        exact = Referee(session._stage.scene).least_distance(state.x, state.pose)
+        state = session._run.sim.state
+        exact = Referee(session._run.scene).least_distance(state.x, state.pose)
         assert header(session)["least"] == pytest.approx(1e3 * exact, abs=1e-3)
 
 
@@ -306,35 +307,35 @@ def test_a_box_has_twelve_edges_along_its_sides():
 
 def test_what_is_typed_is_for_the_scene_it_was_typed_for():
     choice = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 12, "eps": 0.02, "friction": 0.0})
-    stage = Stage(choice)
-    assert (stage.scene.eps, stage.scene.friction) == (0.02, 0.0)
-    stage.load_scene("curtain", "bvh")
-    assert stage.scene.friction > 0.0
-    assert len(stage.sim.state.x) > 200
+    run = InteractiveRun(choice)
+    assert (run.scene.eps, run.scene.friction) == (0.02, 0.0)
+    run.load_scene("curtain", "bvh")
+    assert run.scene.friction > 0.0
+    assert len(run.sim.state.x) > 200
 
 
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_every_slider_can_be_drawn_to_its_ends(end):
-    stage = Stage(SMALL)
-    stage.set_substeps(16)
-    for name, r in stage.ranges.items():
-        stage.tune(name, getattr(r, end))
-        stage.step()
-        stage.tune(name, stage.at_rest[name])
-    assert np.isfinite(stage.sim.state.x).all()
+    run = InteractiveRun(SMALL)
+    run.set_substeps(16)
+    for name, r in run.ranges.items():
+        run.tune(name, getattr(r, end))
+        run.step()
+        run.tune(name, run.initial_values[name])
+    assert np.isfinite(run.sim.state.x).all()
 
 
 def test_a_method_that_cannot_be_used_changes_nothing():
     sheet = shapes.cloth(0.8, 0.8, 9)
     own = drape_scene(shapes.cloth(0.5, 0.5, 9), sheet.moved(sheet.vertices - [0.0, 0.2, 0.0]), eps=0.005)
-    stage = Stage(Choice(method="bvh", own=own))
-    stage.set_substeps(16)
-    sim = stage.sim
+    run = InteractiveRun(Choice(method="bvh", own=own))
+    run.set_substeps(16)
+    sim = run.sim
     with pytest.raises(ValueError, match="closed"):
-        stage.use("image-space", lambda _: None)
-    assert stage.sim is sim
-    assert (stage.small, stage.method) == (16, "bvh")
-    assert "closed" in stage.methods()["image-space"]
+        run.use("image-space", lambda _: None)
+    assert run.sim is sim
+    assert (run.substeps, run.method) == (16, "bvh")
+    assert "closed" in run.methods()["image-space"]
 
 
 def test_what_is_warned_of_reaches_the_page_once(session):
@@ -342,11 +343,11 @@ def test_what_is_warned_of_reaches_the_page_once(session):
     for eps in (0.001, 0.002, 0.001):
         session.post(1, Set("eps", eps))
         session.post(1, LetGo())
-    until(lambda: not session._queue and session._stage.scene.eps == 0.001)
+    until(lambda: not session._queue and session._run.scene.eps == 0.001)
     logging.getLogger("pliant.detect").warning("said by another thread")
-    said = [json.loads(text).get("warning", "") for _, text in session.said]
-    assert len([text for text in said if "cells" in text and "larger than eps = 0.001 m" in text]) == 1
-    assert not any("another thread" in text for text in said)
+    messages = [json.loads(text).get("warning", "") for _, text in session.messages]
+    assert len([text for text in messages if "cells" in text and "larger than eps = 0.001 m" in text]) == 1
+    assert not any("another thread" in text for text in messages)
 
 
 def test_many_pulls_do_not_change_how_fast_time_goes(session):
@@ -367,7 +368,7 @@ def test_a_scene_that_cannot_be_made_is_told_and_ends():
     until(lambda: session.failed)
     assert "eps" in session.failed
     until(lambda: problems(session))
-    assert json.loads(session.said[-1][1])["ended"] is True
+    assert json.loads(session.messages[-1][1])["ended"] is True
     session.stop()
 
 
@@ -376,14 +377,14 @@ def test_a_step_that_fails_begins_again_and_lets_go(session):
     at = x[len(x) // 2].astype(float)
     head = shown_after(session, Grab(tuple(at + np.array([0.003, 1.0, 0.002])), (0.0, -1.0, 0.0), False))[2]
     assert head["held"]
-    kept, seen = session._stage.step, []
+    kept, seen = session._run.step, []
     session.listen(lambda: seen.append(header(session)))  # all of them: it soon is later again
 
     def step():
-        session._stage.step = kept
+        session._run.step = kept
         raise ValueError("too many contacts for the memory there is")
 
-    session._stage.step = step
+    session._run.step = step
     until(lambda: problems(session))
     until(lambda: any(head["time"] < 0.1 and not head["held"] for head in seen))
     session.post(1, LetGo())

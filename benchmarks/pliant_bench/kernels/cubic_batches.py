@@ -17,7 +17,8 @@ from pliant.kernels.geometry.impact import FACE
 from pliant.kernels.geometry.impact_cubic import turns, value
 from pliant.kernels.geometry.impact_motion import nearest_gap
 from pliant.kernels.jit import kernel, prange
-from pliant.kernels.queries.proximity import EDGES, STRIDE
+from pliant.kernels.kinds import EDGE_TO_EDGE
+from pliant.kernels.queries.proximity import STRIDE
 from pliant.kernels.vec import norm
 
 BATCH = 256
@@ -183,8 +184,8 @@ def touch_range(motions, within, rows, times, count):
         kind, i, j = rows[c, 0], rows[c, 1], rows[c, 2]
         faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = kind, i, j
         edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = kind, i, j
-        n_f += kind != EDGES
-        n_e += kind == EDGES
+        n_f += kind != EDGE_TO_EDGE
+        n_e += kind == EDGE_TO_EDGE
         last = c == count - 1
         if n_f == BATCH or last:
             gather_faces(points, motions.faces, faces, one, n_f, p)

@@ -15,7 +15,7 @@ from ..mesh import Mesh
 from ..motion.clip import Clip
 from .contours import Contours, contours
 from .face_depth import MARGIN, DeepestPoint, deepest_point, reach_inside
-from .findings import Curves, Finding, Note, NoteKind, Place, Report
+from .findings import Curves, Finding, Location, Note, NoteKind, Report
 
 Floats = NDArray[np.float64]
 MOST_PLACES = 200  # most locations kept of each kind, the worst over all frames; the report has the total number
@@ -75,7 +75,7 @@ def check(
     )
 
 
-def _worst(places: list[Place]) -> tuple[Place, ...]:
+def _worst(places: list[Location]) -> tuple[Location, ...]:
     """The worst locations, limited per kind so that many shallow penetrations do not hide self-intersections."""
     places = sorted(places, key=lambda place: (-place.depth, -place.length, place.frame, place.vertex))
     left = dict.fromkeys(("inside", "body", "self"), MOST_PLACES)
@@ -101,7 +101,7 @@ class _Frame(NamedTuple):
     """Everything that was found in one frame."""
 
     finding: Finding
-    places: list[Place]
+    places: list[Location]
     distances: NDArray[np.float32]  # (n,) signed distance of each vertex from the body
     curves: Curves
 
@@ -187,7 +187,7 @@ class _Checker:
 
     def _depth_places(
         self, t: int, x: Floats, distance: Floats, direction: Floats, inside: NDArray[np.int64]
-    ) -> list[Place]:
+    ) -> list[Location]:
         """Patches of neighbouring vertices inside the body, each with its deepest vertex."""
         if not len(inside):
             return []
@@ -195,7 +195,7 @@ class _Checker:
         order = np.lexsort((distance[inside], label))
         _, start, size = np.unique(label[order], return_index=True, return_counts=True)
         return [
-            Place(
+            Location(
                 frame=t,
                 kind="inside",
                 depth=-float(distance[v]),
@@ -281,10 +281,10 @@ class _BodyChecker:
     ) -> tuple[DeepestPoint, NDArray[np.float64]]:
         """The deepest point between vertices, and the depth of the deepest sample beside each curve (c,)."""
         depth = np.zeros(worn.curves.n_curves)
-        cut, row = np.unique(worn.pairs[worn.crosses, 0], return_inverse=True)
-        if not self.closed or not len(cut):
+        crossing_faces, row = np.unique(worn.pairs[worn.crosses, 0], return_inverse=True)
+        if not self.closed or not len(crossing_faces):
             return NO_POINT, depth
-        found = deepest_point(x[faces[cut]], self._distance, deepest, self.size)
+        found = deepest_point(x[faces[crossing_faces]], self._distance, deepest, self.size)
         np.maximum.at(depth, worn.curves.label[worn.crosses], found.face_depths[row])
         return found, depth
 
@@ -317,7 +317,7 @@ def _point(p: Floats) -> tuple[float, float, float]:
 
 def _curve_places(
     t: int, kind: str, curves: Contours, without: NDArray[np.int64] | None = None, depth: Floats | None = None
-) -> list[Place]:
+) -> list[Location]:
     """One location per intersection curve except those in `without`: the point nearest to its mean. depth: (c,) of
     each curve, metres."""
     if not curves.n_curves:
@@ -330,7 +330,7 @@ def _curve_places(
     left = np.setdiff1d(np.arange(curves.n_curves), [] if without is None else without)
     lengths, deep = curves.lengths, np.zeros(curves.n_curves) if depth is None else depth
     return [
-        Place(
+        Location(
             frame=t,
             kind=kind,
             depth=float(deep[c]),

@@ -18,11 +18,11 @@ from ..motion.clip import Clip
 from ..scene import Scene
 from ..state import State
 from .check import as_clip
-from .compared import ROLES, Comparison, Role, Row, Unfit, row_of
+from .compared_states import ComparedStates, of_clips, of_scene
+from .comparison import ROLES, Comparison, Role, Row, Unfit, row_of
+from .evaluate import evaluate
 from .footprint import nbytes
-from .judge import judge
 from .queries import GroundTruth, Query
-from .recording import Recording, of_clips, of_scene
 from .verdicts import Verdict
 
 FRAMES = 8
@@ -50,7 +50,7 @@ def compare(
     Default: 15 in a scene; an animation is sampled evenly. `methods`: names. Default: all. `seed`: of stochastic
     methods. Each method is measured on its own kind of contact against exact distances; see docs/compare.md.
     """
-    tell = progress or (lambda share: None)
+    report_progress = progress or (lambda share: None)
     frames = validate.whole("frames", frames, low=1, high=100_000)
     every = None if every is None else validate.whole("every", every, low=1)
     seed = validate.whole("seed", seed, low=0)
@@ -62,21 +62,21 @@ def compare(
     if isinstance(a, Scene):
         if b is not None:
             raise ValueError("a scene has its own bodies; give either a scene or two meshes")
-        seen = of_scene(a, frames, every, lambda share: tell(_RUN_SHARE * share))
+        seen = of_scene(a, frames, every, lambda share: report_progress(_RUN_SHARE * share))
     else:
         seen = of_clips(as_clip("a", a), None if b is None else as_clip("b", b), frames, every)
     trials = [(name, name, _options(name, seed)) for name in names]
     trials += [(f"{name} {_words(more)}", name, dict(more)) for name in names for more in METHODS[name].variants]
-    asked = [(role, *_near(seen, role, within)) for role in ROLES]
-    asked = [each for each in asked if each[1]]
-    if not asked:
+    queries_by_role = [(role, *_near(seen, role, within)) for role in ROLES]
+    queries_by_role = [each for each in queries_by_role if each[1]]
+    if not queries_by_role:
         count = len(seen.states)
         more = f" in {count} frames; try more frames or" if count > 1 else "; try"
         raise ValueError(f"no two parts of {seen.title!r} are within the distance{more} a larger distance (within)")
     roles, base = [], _RUN_SHARE if isinstance(a, Scene) else 0.0
-    for k, (role, queries, reach) in enumerate(asked):
-        first, last = (base + (1.0 - base) * (k + step) / len(asked) for step in (0, 1))
-        share = _between(tell, first, last)
+    for k, (role, queries, reach) in enumerate(queries_by_role):
+        first, last = (base + (1.0 - base) * (k + step) / len(queries_by_role) for step in (0, 1))
+        share = _between(report_progress, first, last)
         roles.append(_Trials(role, queries, seen.states, reach, seed).run(trials, share))
     if not any(role.rows for role in roles):
         reasons = dict.fromkeys(f"{unfit.name} ({unfit.why})" for role in roles for unfit in role.unfit)
@@ -85,7 +85,7 @@ def compare(
     return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), picks, seed)
 
 
-def _pick(a: Scene | Mesh | Clip, seen: Recording, role: Role) -> Chosen | None:
+def _pick(a: Scene | Mesh | Clip, seen: ComparedStates, role: Role) -> Chosen | None:
     """The choice of `auto`: for the obstacles of a scene, or for all contacts of meshes; None for other roles."""
     if isinstance(a, Scene):
         return method_for(a) if role.role == "obstacle" else None
@@ -93,8 +93,8 @@ def _pick(a: Scene | Mesh | Clip, seen: Recording, role: Role) -> Chosen | None:
     return choose_method(first.one.mesh, None if first.other is None else first.other.mesh, role.within)
 
 
-def _between(tell: Callable[[float], None], first: float, last: float) -> Callable[[float], None]:
-    return lambda share: tell(first + (last - first) * share)
+def _between(report_progress: Callable[[float], None], first: float, last: float) -> Callable[[float], None]:
+    return lambda share: report_progress(first + (last - first) * share)
 
 
 def _options(name: str, seed: int) -> dict[str, Any]:
@@ -107,16 +107,16 @@ def _words(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value:g}" for key, value in options.items())
 
 
-def _near(seen: Recording, role: str, within: float | None) -> tuple[list[Query], float]:
-    """The questions of a role whose bounding boxes come within the distance in any state, and that distance."""
+def _near(seen: ComparedStates, role: str, within: float | None) -> tuple[list[Query], float]:
+    """The queries of a role whose bounding boxes come within the distance in any state, and that distance."""
     reach = seen.within[role] if within is None else within
-    asked = [question for question in seen.queries if question.role == role]
-    return [q for q in asked if q.other is None or any(_close(q, state, reach) for state in seen.states)], reach
+    queries = [query for query in seen.queries if query.role == role]
+    return [q for q in queries if q.other is None or any(_close(q, state, reach) for state in seen.states)], reach
 
 
-def _close(question: Query, state: State, reach: float) -> bool:
+def _close(query: Query, state: State, reach: float) -> bool:
     """True if the swept bounding boxes of both sides are no farther apart than `reach`."""
-    x, y = (np.concatenate([state.x[side.rows], state.x_start[side.rows]]) for side in (question.one, question.two))
+    x, y = (np.concatenate([state.x[side.rows], state.x_start[side.rows]]) for side in (query.one, query.two))
     return bool((x.min(0) <= y.max(0) + reach).all() and (y.min(0) <= x.max(0) + reach).all())
 
 
@@ -125,33 +125,35 @@ class _RefusedError(Exception):
 
 
 class _Trials:
-    """All methods on the questions of one role."""
+    """All methods on the queries of one role."""
 
     def __init__(self, role: str, queries: Sequence[Query], states: Sequence[State], within: float, seed: int) -> None:
         self.role, self.queries, self.states, self.within, self.seed = role, queries, states, within, seed
-        self._facts: dict[tuple[int, int], GroundTruth] = {}
+        self._truths: dict[tuple[int, int], GroundTruth] = {}
 
-    def run(self, trials: Sequence[tuple[str, str, dict[str, Any]]], tell: Callable[[float], None]) -> Role:
+    def run(self, trials: Sequence[tuple[str, str, dict[str, Any]]], report_progress: Callable[[float], None]) -> Role:
         rows: list[Row] = []
         unfit: list[Unfit] = []
         for k, (label, name, options) in enumerate(trials):
-            made = self._try(label, name, options, _between(tell, k / len(trials), (k + 1) / len(trials)))
+            made = self._try(label, name, options, _between(report_progress, k / len(trials), (k + 1) / len(trials)))
             if isinstance(made, Row):
                 rows.append(made)
             elif all(each.name != name for each in unfit):  # report the reason only once per method
                 unfit.append(made)
-            tell((k + 1) / len(trials))
-        labels = tuple(question.label for question in self.queries)
+            report_progress((k + 1) / len(trials))
+        labels = tuple(query.label for query in self.queries)
         return Role(self.role, labels, self.within, tuple(rows), tuple(unfit))
 
-    def _try(self, label: str, name: str, options: dict[str, Any], tell: Callable[[float], None]) -> Row | Unfit:
+    def _try(
+        self, label: str, name: str, options: dict[str, Any], report_progress: Callable[[float], None]
+    ) -> Row | Unfit:
         detectors, refused, built = self._build(name, options)
         if detectors and built < _BUILD_TWICE:  # the first build may include compilation
             detectors, refused, built = self._build(name, options)
         if not detectors:
             return Unfit(name, METHODS[name].needs, refused)
         try:
-            rulings, seconds, recalls = self._ask(detectors, tell)
+            verdicts_by_state, seconds, recalls = self._evaluate(detectors, report_progress)
             while len(seconds) < PASSES + 1:
                 seconds += [_timed(detectors.values(), state) for state in self.states]
         except _RefusedError as error:
@@ -162,61 +164,61 @@ class _Trials:
             label,
             list(detectors.values()),
             detectors[first].reports,
-            rulings,
+            verdicts_by_state,
             # the first answer is left out: it may include loading compiled code
             seconds=float(np.median(seconds[1:])),
             build=built,
             size=size,
             estimate=float(np.nanmean(recalls)) if np.isfinite(recalls).any() else float("nan"),
-            asked=(len(detectors), len(self.queries)),
+            query_counts=(len(detectors), len(self.queries)),
             refused=refused,
         )
 
-    def _ask(
-        self, detectors: dict[int, Any], tell: Callable[[float], None]
+    def _evaluate(
+        self, detectors: dict[int, Any], report_progress: Callable[[float], None]
     ) -> tuple[list[list[Verdict]], list[float], list[float]]:
-        """Per state the rulings and seconds of CPU time, and the recalls estimated by the methods themselves."""
-        rulings, seconds, recalls = [], [], []
+        """Per state the verdicts and seconds of CPU time, and the recalls estimated by the methods themselves."""
+        verdicts_by_state, seconds, recalls = [], [], []
         for t, state in enumerate(self.states):
-            spent, told = 0.0, []
+            spent, verdicts = 0.0, []
             for k, detector in detectors.items():
                 began = time.process_time()
-                found = _answer(detector, state)
+                found = _detect(detector, state)
                 spent += time.process_time() - began
                 try:
-                    told.append(judge(detector, self._fact(k, t), np.array(found)))
+                    verdicts.append(evaluate(detector, self._truth(k, t), np.array(found)))
                 except (TooBigError, MemoryError) as error:
                     raise _RefusedError(f"cannot be verified: {error}") from error
                 recalls.append(detector.estimated_recall)
-            rulings.append(told)
+            verdicts_by_state.append(verdicts)
             seconds.append(spent)
-            tell((t + 1) / len(self.states))
-        return rulings, seconds, recalls
+            report_progress((t + 1) / len(self.states))
+        return verdicts_by_state, seconds, recalls
 
     def _build(self, name: str, options: dict[str, Any]) -> tuple[dict[int, Any], str, float]:
-        """Detectors by question index, the reason where one could not be built, and seconds of CPU time."""
+        """Detectors by query index, the reason where one could not be built, and seconds of CPU time."""
         detectors, refused, began = {}, "", time.process_time()
-        for k, question in enumerate(self.queries):
+        for k, query in enumerate(self.queries):
             try:
-                detectors[k] = fitting(name, question, self.within, options)
+                detectors[k] = fitting(name, query, self.within, options)
             except (ValueError, MemoryError) as error:
                 refused = refused or str(error)
         return detectors, refused, time.process_time() - began
 
-    def _fact(self, k: int, t: int) -> GroundTruth:
-        if (k, t) not in self._facts:
-            self._facts[k, t] = GroundTruth(self.queries[k], self.states[t], self.within, self.seed)
-        return self._facts[k, t]
+    def _truth(self, k: int, t: int) -> GroundTruth:
+        if (k, t) not in self._truths:
+            self._truths[k, t] = GroundTruth(self.queries[k], self.states[t], self.within, self.seed)
+        return self._truths[k, t]
 
 
 def _timed(detectors: Iterable[Any], state: State) -> float:
     began = time.process_time()
     for detector in detectors:
-        _answer(detector, state)
+        _detect(detector, state)
     return time.process_time() - began
 
 
-def _answer(detector: Any, state: State) -> Contacts:
+def _detect(detector: Any, state: State) -> Contacts:
     try:
         found: Contacts = detector.update(state).find(state)
     except (ValueError, MemoryError) as error:
@@ -224,21 +226,21 @@ def _answer(detector: Any, state: State) -> Contacts:
     return found
 
 
-def _given(question: Query) -> tuple[Mesh, ...]:
+def _given(query: Query) -> tuple[Mesh, ...]:
     """The meshes given to a detector, which do not count as its memory."""
-    sides = (question.one, question.other, *question.whole)
+    sides = (query.one, query.other, *query.whole)
     return tuple(side.mesh for side in sides if side is not None)
 
 
-def fitting(name: str, question: Query, within: float, options: dict[str, Any]) -> BaseDetector:
-    """Build a detector for a question as a simulation would; ValueError states why it does not apply."""
+def fitting(name: str, query: Query, within: float, options: dict[str, Any]) -> BaseDetector:
+    """Build a detector for a query as a simulation would; ValueError states why it does not apply."""
     made = METHODS[name]
-    if not made.finds & FLAGS[question.role]:
+    if not made.finds & FLAGS[query.role]:
         does = " and ".join(str(flag.name).lower() for flag in Finds if flag in made.finds)
         raise ValueError(f"finds {does} only")
-    made = made.against(question.two.motion)
-    if (question.bends or question.glides) and not made.follows:
-        how = "deforms" if question.bends else "is animated by its vertices, without a pose"
-        raise ValueError(f"needs a rigid body; {question.two.mesh.name!r} {how}")
-    one, other = question.whole if made.volume else (question.one, question.other)
+    made = made.against(query.two.motion)
+    if (query.bends or query.glides) and not made.follows:
+        how = "deforms" if query.bends else "is animated by its vertices, without a pose"
+        raise ValueError(f"needs a rigid body; {query.two.mesh.name!r} {how}")
+    one, other = query.whole if made.volume else (query.one, query.other)
     return made(one, *(() if other is None else (other,)), within=within, **options)

@@ -53,7 +53,7 @@ class Finding(NamedTuple):
         return self.inside > 0 or self.crossings > 0
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A location: a patch of vertices inside the body, or an intersection curve."""
 
     frame: int
@@ -119,7 +119,7 @@ class Report:
     body: Clip | None
     fps: float
     frames: tuple[Finding, ...]
-    places: tuple[Place, ...]
+    places: tuple[Location, ...]
     place_count: int
     notes: tuple[Note, ...]
     distances: NDArray[np.float32]
@@ -170,15 +170,16 @@ class Report:
         """A sentence for each exceeded limit."""
         messages = []
         most, worst = max(self.frames, key=lambda f: f.inside), self.worst
-        cut, own = (max(self.frames, key=lambda f: getattr(f, name)) for name in ("crossings", "self_pairs"))
+        crossed, own = (max(self.frames, key=lambda f: getattr(f, name)) for name in ("crossings", "self_pairs"))
         if limits.body_pairs is not None:  # penetration between vertices has its own limit
             worst = max(self.frames, key=lambda f: (f.deepest, -f.frame))
         depth = worst.deepest if limits.body_pairs is not None else worst.depth
-        many = f"{cut.crossings:,} pair{_s(cut.crossings)} of triangles of garment and body cross in frame {cut.frame}"
+        pairs = f"{crossed.crossings:,} pair{_s(crossed.crossings)}"
+        many = f"{pairs} of triangles of garment and body cross in frame {crossed.frame}"
         deep = limits.depth is not None and depth > limits.depth
         if deep and limits.depth is not None:
             between = ", between vertices," if depth > worst.deepest else ""
-            with_them = f"; {many}" if cut.crossings and not limits.body_pairs else ""
+            with_them = f"; {many}" if crossed.crossings and not limits.body_pairs else ""
             messages.append(
                 f"{size_words(depth)} deep{between} in frame {worst.frame}, "
                 f"{size_words(limits.depth)} allowed{with_them}"
@@ -190,11 +191,16 @@ class Report:
             messages.append(
                 f"{pairs} of the garment's own triangles intersect in frame {own.frame}, {limits.self_pairs} allowed"
             )
-        if limits.body_pairs is not None and cut.crossings > limits.body_pairs and not (deep and not limits.body_pairs):
+        if (
+            limits.body_pairs is not None
+            and crossed.crossings > limits.body_pairs
+            and not (deep and not limits.body_pairs)
+        ):
             messages.append(f"{many}, {limits.body_pairs} allowed")
-        elif limits.body_pairs is None and limits.depth is not None and cut.crossings and not self.has_inside:
-            messages.append(f"{many}; their depth is undefined, the body has no inside (allow them with --max-cuts)")
-        elif limits.body_pairs is None and limits.depth == 0.0 and cut.crossings and not deep:
+        elif limits.body_pairs is None and limits.depth is not None and crossed.crossings and not self.has_inside:
+            allow = "allow them with --max-body-pairs"
+            messages.append(f"{many}; their depth is undefined, the body has no inside ({allow})")
+        elif limits.body_pairs is None and limits.depth == 0.0 and crossed.crossings and not deep:
             messages.append(f"{many}, 0 allowed")
         if not self.has_inside and limits.inside is not None:
             messages.append("vertices inside cannot be counted: the body has no inside")
@@ -243,11 +249,11 @@ class Report:
                 out["deepest"] = f"{size_words(worst.depth)} {where}{_in(worst, many)}"
         least = min(self.frames, key=lambda f: f.clearance)
         out["least clearance"] = f"{size_words(least.clearance)}{_in(least, many)}"
-        cut = max(self.frames, key=lambda f: (f.crossings, f.body_pairs))
-        out["garment intersects body"] = _count(cut.crossings, "pair of triangles", "pairs of triangles")
-        if cut.crossings:
-            out["garment intersects body"] += f", {_curves(cut.loops, cut.loop_length)}{_in(cut, many)}"
-        if touch := cut.body_pairs - cut.crossings:
+        crossed = max(self.frames, key=lambda f: (f.crossings, f.body_pairs))
+        out["garment intersects body"] = _count(crossed.crossings, "pair of triangles", "pairs of triangles")
+        if crossed.crossings:
+            out["garment intersects body"] += f", {_curves(crossed.loops, crossed.loop_length)}{_in(crossed, many)}"
+        if touch := crossed.body_pairs - crossed.crossings:
             out["garment intersects body"] += f"; {touch:,} {'touch' if touch > 1 else 'touches'} without crossing"
         full = max(self.frames, key=lambda f: np.nan_to_num(f.overlap))
         if np.isfinite(full.overlap):
@@ -320,3 +326,6 @@ def _s(count: int) -> str:
 
 def _curves(count: int, length: float) -> str:
     return f"{count:,} curve{'' if count == 1 else 's'} of {size_words(length)} in all"
+
+
+__getattr__ = renamed.module(__name__, {"Place": f"{__name__}:Location"})

@@ -15,7 +15,7 @@ from ..mesh import Mesh
 from ..motion.clip import Clip
 from .check import as_clip, check, turned_outward
 from .findings import Report
-from .fixed import Fixed
+from .fix_result import FixResult
 from .layers import Layer, Layers
 from .project_out import Projector
 from .untangle import Untangler
@@ -39,7 +39,7 @@ def fix(
     max_strain: float | None = None,
     fps: float = 30.0,
     progress: Callable[[float], None] | None = None,
-) -> Fixed:
+) -> FixResult:
     """Project `garment` out of `body`, to `clearance` metres from it, then remove its self-intersections.
 
     Both may be animated (`Clip`s of equal length) or static. `inner`: garments worn below, already fixed; this one
@@ -65,7 +65,7 @@ def fix(
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
     after = check(done, two, fps=fps, progress=lambda share: report_progress(0.9 + 0.1 * share))
     moved, strain, bend = work.changes(frames)
-    return Fixed(
+    return FixResult(
         garment=done,
         before=before,
         after=after,
@@ -194,10 +194,10 @@ class _Repair:
         edges, y = self.mesh.topology.edges, x + u
         length = np.linalg.norm(x[edges[:, 1]] - x[edges[:, 0]], axis=1)
         for _ in range(20):
-            way = y[edges[:, 1]] - y[edges[:, 0]]
-            now = np.linalg.norm(way, axis=1)
+            edge = y[edges[:, 1]] - y[edges[:, 0]]
+            now = np.linalg.norm(edge, axis=1)
             wanted = np.clip(now, (1.0 - self.max_strain) * length, (1.0 + self.max_strain) * length)
-            pull = (0.5 * (now - wanted) / np.maximum(now, 1e-300))[:, None] * way
+            pull = (0.5 * (now - wanted) / np.maximum(now, 1e-300))[:, None] * edge
             total = np.zeros_like(y)
             np.add.at(total, edges[:, 0], pull)
             np.add.at(total, edges[:, 1], -pull)
@@ -303,7 +303,7 @@ class _Repair:
         return self.layers.measure(frames)
 
     def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """The arrays `moved`, `strain` and `bend` of `Fixed`, over all frames."""
+        """The arrays `moved`, `strain` and `bend` of `FixResult`, over all frames."""
         moved, strain, bend = [], [], []
         edges, hinges = self.mesh.topology.edges, self.mesh.topology.hinges
         for t in range(self.count):

@@ -13,11 +13,12 @@ from .verdicts import CLEAR, Verdict, added, repeated, turns
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-THERE, BACK, EDGES = 0, 1, 2  # vertices of the first side against faces of the second, the reverse, edge pairs
+# vertices of the first side against faces of the second, the reverse, pairs of edges: the order of `GroundTruth.near`
+VERTEX_TO_FACE, FACE_TO_VERTEX, EDGE_TO_EDGE = 0, 1, 2
 
 
 class _Claims(NamedTuple):
-    """Contact records of one of the three sorts, and their pairs (k,2), indexed as in `Facts.near`."""
+    """Contact records of one of the three sorts, and their pairs (k,2), indexed as in `GroundTruth.near`."""
 
     records: Contacts
     pairs: Rows
@@ -26,43 +27,48 @@ class _Claims(NamedTuple):
 def features(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare pairs within the distance, each once, and deep vertices of a closed side with a nearest face."""
     bounds = detector.bounds
-    parts = [_sort(detector, facts, k, claims, bounds[k == EDGES]) for k, claims in enumerate(_claims(found, facts))]
+    parts = [
+        _compare_kind(detector, facts, k, claims, bounds[k == EDGE_TO_EDGE])
+        for k, claims in enumerate(_claims(found, facts))
+    ]
     if np.isnan(bounds).any():  # none is stated
         return added(parts)._replace(bound=float("nan"), beyond=0)
     return added(parts)._replace(bound=max(bounds))
 
 
-def _sort(detector: BaseDetector, facts: GroundTruth, sort: int, claims: _Claims, bound: float) -> Verdict:
-    slack, near, (records, pairs) = facts.slack, facts.near[sort], claims
+def _compare_kind(detector: BaseDetector, facts: GroundTruth, kind: int, claims: _Claims, bound: float) -> Verdict:
+    slack, near, (records, pairs) = facts.slack, facts.near[kind], claims
     d, truth, own = near.distance, _keys(near.pairs), _keys(pairs)
     at = np.minimum(np.searchsorted(truth, own), max(len(truth) - 1, 0))
     known = np.isin(own, truth)
-    away, deep = _deep(facts, sort, detector.finds_deep)
+    away, deep = _deep(facts, kind, detector.finds_deep)
     # a deep vertex needs exactly one face, any that is as near as the nearest
     fits = ~known & deep[pairs[:, 0]] if len(deep) else np.zeros(len(own), np.bool_)
     fits[fits] = np.abs(records["distance"][fits] - away[pairs[fits, 0]]) <= CLEAR * slack
-    sure, perhaps, touched = _met(detector, facts, sort)
-    on_the_way = np.isin(own, _keys(perhaps))
+    sure, perhaps, touched = _collisions(detector, facts, kind)
+    collides = np.isin(own, _keys(perhaps))
     lost = ~np.isin(truth, own) & (d <= facts.within - slack)
     if len(touched):
         # near pairs beyond a contact found by CCD at one of their vertices are not expected: see `continuous.joined`
-        lost &= ~np.isin(_vertices(facts, sort, near.pairs), touched).any(1)
+        lost &= ~np.isin(_vertices(facts, kind, near.pairs), touched).any(1)
     deep_lost = deep.copy()
     deep_lost[pairs[fits, 0]] = False
-    unmet = sure[~np.isin(_keys(sure), own)]
-    wrong = (~known & ~fits & ~on_the_way) | repeated(own)
+    missed_collisions = sure[~np.isin(_keys(sure), own)]
+    wrong = (~known & ~fits & ~collides) | repeated(own)
     wrong[fits] |= repeated(pairs[fits, 0])
-    told = known & ~on_the_way
-    side = _sides(facts, sort, claims)[told]
-    error = np.abs(records["distance"][told] - side * d[at[told]])
-    turn = turns(records["normal"][told], side[:, None] * near.gap[at[told]], CLEAR * slack)
-    beyond = int((d[lost] <= facts.within - bound - slack).sum() + deep_lost.sum() + len(unmet) + wrong.sum())
-    missing = [near.pairs[lost], np.flatnonzero(deep_lost)[:, None].repeat(2, 1), unmet]
+    compared = known & ~collides
+    side = _sides(facts, kind, claims)[compared]
+    error = np.abs(records["distance"][compared] - side * d[at[compared]])
+    turn = turns(records["normal"][compared], side[:, None] * near.gap[at[compared]], CLEAR * slack)
+    beyond = int(
+        (d[lost] <= facts.within - bound - slack).sum() + deep_lost.sum() + len(missed_collisions) + wrong.sum()
+    )
+    missing = [near.pairs[lost], np.flatnonzero(deep_lost)[:, None].repeat(2, 1), missed_collisions]
     return Verdict(
         expected=int((d <= facts.within - slack).sum() + deep.sum() + (~np.isin(_keys(sure), truth)).sum()),
-        right=_places(facts, sort, pairs[~wrong]),
-        missed=_places(facts, sort, np.concatenate(missing)),
-        extra=_places(facts, sort, pairs[wrong]),
+        right=_positions(facts, kind, pairs[~wrong]),
+        missed=_positions(facts, kind, np.concatenate(missing)),
+        extra=_positions(facts, kind, pairs[wrong]),
         beyond=beyond + int((error > bound + CLEAR * slack).sum()),
         unreached=0,
         depth=error,
@@ -73,9 +79,9 @@ def _sort(detector: BaseDetector, facts: GroundTruth, sort: int, claims: _Claims
 
 def _claims(found: Contacts, facts: GroundTruth) -> list[_Claims]:
     elements, edges = found["elements"].astype(np.int64), found["kind"] == EDGE_EDGE
-    back = found["bodies"][:, 0] != facts.question.one.body
+    back = found["bodies"][:, 0] != facts.query.one.body
     pairs = np.where((edges & back)[:, None], elements[:, ::-1], elements)
-    if facts.question.other is None:
+    if facts.query.other is None:
         pairs = np.where(edges[:, None], np.sort(pairs, 1), pairs)
     return [_Claims(found[mask], pairs[mask]) for mask in (~edges & ~back, ~edges & back, edges)]
 
@@ -85,43 +91,43 @@ def _keys(pairs: Rows) -> Rows:
     return pairs[:, 0] << 32 | pairs[:, 1]
 
 
-def _deep(facts: GroundTruth, sort: int, counts: bool) -> tuple[Floats, Bools]:
+def _deep(facts: GroundTruth, kind: int, counts: bool) -> tuple[Floats, Bools]:
     """Signed distances of a side's vertices from the other side, and a mask of those deeper than `within`; empty where
     deep vertices do not count."""
-    if not counts or sort == EDGES or facts.question.other is None or not facts.question.solid[1 - sort]:
+    if not counts or kind == EDGE_TO_EDGE or facts.query.other is None or not facts.query.solid[1 - kind]:
         return np.zeros(0), np.zeros(0, np.bool_)
-    away = facts.vertices[sort].distance
+    away = facts.vertices[kind].distance
     return away, away < -facts.within - facts.slack
 
 
-def _sides(facts: GroundTruth, sort: int, claims: _Claims) -> Floats:
+def _sides(facts: GroundTruth, kind: int, claims: _Claims) -> Floats:
     """(k,) 1 outside, -1 inside; for edges as recorded, because only the magnitude is compared."""
-    if sort == EDGES:
+    if kind == EDGE_TO_EDGE:
         return np.where(claims.records["distance"] < 0.0, -1.0, 1.0)
-    if facts.question.other is None or not facts.question.solid[1 - sort]:
+    if facts.query.other is None or not facts.query.solid[1 - kind]:
         return np.ones(len(claims.pairs))
-    return np.where(facts.vertices[sort].distance[claims.pairs[:, 0]] < 0.0, -1.0, 1.0)
+    return np.where(facts.vertices[kind].distance[claims.pairs[:, 0]] < 0.0, -1.0, 1.0)
 
 
-def _met(detector: BaseDetector, facts: GroundTruth, sort: int) -> tuple[Rows, Rows, Rows]:
+def _collisions(detector: BaseDetector, facts: GroundTruth, kind: int) -> tuple[Rows, Rows, Rows]:
     """Pairs that certainly and possibly collide during the step, and all vertices of the latter; empty without CCD."""
     none = np.zeros((0, 2), np.int64)
     if not detector.swept:
         return none, none, none[:, 0]
-    touched = [_vertices(facts, k, perhaps).ravel() for k, (_, perhaps) in enumerate(facts.met)]
-    return *facts.met[sort], np.unique(np.concatenate(touched))
+    touched = [_vertices(facts, k, perhaps).ravel() for k, (_, perhaps) in enumerate(facts.collisions)]
+    return *facts.collisions[kind], np.unique(np.concatenate(touched))
 
 
-def _vertices(facts: GroundTruth, sort: int, pairs: Rows) -> Rows:
+def _vertices(facts: GroundTruth, kind: int, pairs: Rows) -> Rows:
     """(k,4) rows of all vertices of the pairs in the array of positions."""
-    one, two = facts.question.one, facts.question.two
-    if sort == BACK:
+    one, two = facts.query.one, facts.query.two
+    if kind == FACE_TO_VERTEX:
         one, two = two, one
-    first = one.mesh.topology.edges[pairs[:, 0]] if sort == EDGES else pairs[:, :1]
-    second = two.mesh.topology.edges[pairs[:, 1]] if sort == EDGES else two.mesh.faces[pairs[:, 1]]
+    first = one.mesh.topology.edges[pairs[:, 0]] if kind == EDGE_TO_EDGE else pairs[:, :1]
+    second = two.mesh.topology.edges[pairs[:, 1]] if kind == EDGE_TO_EDGE else two.mesh.faces[pairs[:, 1]]
     return np.concatenate([first + one.first, second + two.first], 1).astype(np.int64)
 
 
-def _places(facts: GroundTruth, sort: int, pairs: Rows) -> Floats:
+def _positions(facts: GroundTruth, kind: int, pairs: Rows) -> Floats:
     """(k,3) position of the first feature of each pair."""
-    return (facts.x, facts.y, facts.middles)[sort][pairs[:, 0]]
+    return (facts.x, facts.y, facts.middles)[kind][pairs[:, 0]]

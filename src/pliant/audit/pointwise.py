@@ -26,7 +26,7 @@ def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdi
     at = np.concatenate([facts.x, facts.middles])
     rows = found["elements"][:, 0] + np.where(found["kind"] == MIDPOINT_FIELD, len(facts.x), 0)
     # an open mesh has unsigned distances, unless the method distinguishes its sides
-    far = d if detector.signed_if_open or facts.question.solid[1] else np.abs(d)
+    far = d if detector.signed_if_open or facts.query.solid[1] else np.abs(d)
     bound, seen = max(detector.bounds), _covered(detector, facts, at)
     got, there = _marked(rows, len(d)), far <= within - slack
     missed, extra = there & seen & ~got, got & (far > within + slack)
@@ -35,7 +35,7 @@ def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdi
     error = np.abs(found["distance"][fine] - d[rows[fine]])
     if detector.views:
         # only sides are guaranteed, and only beyond the bound; distances are estimates
-        beyond = int((missed & (d < -bound)).sum()) if facts.question.solid[1] else 0
+        beyond = int((missed & (d < -bound)).sum()) if facts.query.solid[1] else 0
         beyond += _count_false(detector, facts, np.flatnonzero(extra), at)
     else:
         # comparisons with nan, where no bound is stated, are false
@@ -59,9 +59,9 @@ def _covered(detector: BaseDetector, facts: GroundTruth, at: Floats) -> Bools:
     field, d, first = detector.field, facts.points.distance, len(facts.x)
     seen = detector.covers(d)
     # the midpoint of an edge inside is not tested where both ends are out of range
-    seen[first:] &= seen[facts.question.one.mesh.topology.edges].any(1) | (d[first:] >= -facts.within)
+    seen[first:] &= seen[facts.query.one.mesh.topology.edges].any(1) | (d[first:] >= -facts.within)
     if isinstance(field, DistanceField):
-        body, pose = facts.question.two.body, facts.state.pose
+        body, pose = facts.query.two.body, facts.state.pose
         at = brought(at, pose[body]) if body < len(pose) else at
         silent = np.flatnonzero(seen & np.isnan(field.sample(at)[0]))
         seen[silent[_without_sign(field, at[silent])]] = False
@@ -74,9 +74,9 @@ def _without_sign(field: DistanceField, p: Floats) -> Bools:
     if not len(p):
         return np.zeros(0, np.bool_)
     nodes = np.floor((p - field.low) * (1.0 / field.spacing))[:, None] + _CORNERS
-    places, hair = (field.low + field.spacing * nodes).reshape(-1, 3), _NODES * field.mesh.size
-    distance, _, lean, _ = Truth(field.mesh).query(places, np.full(len(places), -1, np.int32))
-    boundary = _boundary_distance(field.mesh.welded, places, field.band * field.spacing) <= np.abs(distance) + hair
+    corners, hair = (field.low + field.spacing * nodes).reshape(-1, 3), _NODES * field.mesh.size
+    distance, _, lean, _ = Truth(field.mesh).query(corners, np.full(len(corners), -1, np.int32))
+    boundary = _boundary_distance(field.mesh.welded, corners, field.band * field.spacing) <= np.abs(distance) + hair
     d, either = distance.reshape(-1, 8), (lean < hair).reshape(-1, 8)  # in the plane where the sign jumps
     mixed = (either | (d > -hair)).any(1) & (either | (d < hair)).any(1)
     apart = field.spacing * np.linalg.norm(_CORNERS[:, None] - _CORNERS, axis=2)
@@ -98,7 +98,7 @@ def _count_false(detector: BaseDetector, facts: GroundTruth, rows: Rows, at: Flo
     sqrt(3) (within + 3 cells) from the volume below the height field."""
     limit = np.sqrt(3.0) * (facts.within + 3.0 * max(detector.bounds))
     suspects = at[rows[np.abs(facts.points.distance[rows]) > limit]]
-    corners = facts.y[facts.question.two.mesh.faces]
+    corners = facts.y[facts.query.two.mesh.faces]
     low, high, held = corners.min(1) - limit, corners.max(1) + limit, np.zeros(len(suspects), np.bool_)
     for axis, sign in detector.views:
         across = [k for k in range(3) if k != axis]
@@ -117,16 +117,16 @@ def _count_false(detector: BaseDetector, facts: GroundTruth, rows: Rows, at: Flo
 
 def inside(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare vertices inside the other, closed, side; for self-contact, those inside another part of the side."""
-    question, slack = facts.question, facts.slack
-    if question.other is None:
-        asked, sure, perhaps = facts.inside_itself
-        told = found["elements"][:, 0].astype(np.int64)
-        return _stated(detector, _sets(told[np.isin(told, asked)], sure, perhaps, facts.x))
+    query, slack = facts.query, facts.slack
+    if query.other is None:
+        tested, sure, perhaps = facts.inside_itself
+        reported = found["elements"][:, 0].astype(np.int64)
+        return _stated(detector, _sets(reported[np.isin(reported, tested)], sure, perhaps, facts.x))
     bound, parts = max(detector.bounds), []
     for which, (x, exact) in enumerate(zip((facts.x, facts.y), facts.vertices, strict=True)):
-        records = found[found["bodies"][:, 0] == (question.one, question.two)[which].body]
+        records = found[found["bodies"][:, 0] == (query.one, query.two)[which].body]
         rows = records["elements"][:, 0].astype(np.int64)
-        d = exact.distance if question.solid[1 - which] else np.full(len(x), np.inf)
+        d = exact.distance if query.solid[1 - which] else np.full(len(x), np.inf)
         part = _sets(rows, np.flatnonzero(d < -slack), np.flatnonzero(d <= slack), x)
         fine = d[rows] <= slack
         error = np.abs(records["distance"] - d[rows])[fine]
@@ -139,13 +139,13 @@ def inside(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdi
 def in_tets(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare vertices inside tetrahedra of the other side, or of their own. The separation direction is not the
     shortest, so its length is reported but not part of the guarantee."""
-    question, parts = facts.question, []
-    sides = [(question.one, question.two, facts.y), (question.two, question.one, facts.x)]
+    query, parts = facts.query, []
+    sides = [(query.one, query.two, facts.y), (query.two, query.one, facts.x)]
     for (side, other, y), (x, sure, perhaps) in zip(sides, facts.in_tets):
         records = found[found["bodies"][:, 0] == side.body]
         rows = records["elements"][:, 0].astype(np.int64)
         part = _sets(rows, sure, perhaps, x)
-        if question.other is not None:
+        if query.other is not None:
             # interior vertices count as well
             exact = exact_from(other, y, x[rows])
             every = np.arange(len(rows))
@@ -161,13 +161,23 @@ def _stated(detector: BaseDetector, verdict: Verdict) -> Verdict:
     return verdict._replace(bound=max(detector.bounds), beyond=beyond)
 
 
-def _sets(told: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Verdict:
+def _sets(reported: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Verdict:
     """Compare the rows of x that a method reported with the required (`sure`) and the allowed ones (`perhaps`);
     repetitions are extra."""
-    right, missed = np.intersect1d(told, perhaps), np.setdiff1d(sure, told)
-    extra = np.concatenate([np.setdiff1d(told, perhaps), told[repeated(told)]])
+    right, missed = np.intersect1d(reported, perhaps), np.setdiff1d(sure, reported)
+    extra = np.concatenate([np.setdiff1d(reported, perhaps), reported[repeated(reported)]])
     none = np.zeros(0)
-    return Verdict(len(sure), x[right], x[missed], x[extra], len(missed) + len(extra), 0, none, none, 0.0)
+    return Verdict(
+        expected=len(sure),
+        right=x[right],
+        missed=x[missed],
+        extra=x[extra],
+        beyond=len(missed) + len(extra),
+        unreached=0,
+        depth=none,
+        turn=none,
+        bound=0.0,
+    )
 
 
 def _marked(rows: Rows, count: int) -> Bools:

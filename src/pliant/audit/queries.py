@@ -72,59 +72,59 @@ def exact_from(side: Side, x: Floats, points: Floats) -> Exact:
 
 
 class GroundTruth:
-    """The exact answers to a question in one state, each computed on first use."""
+    """The exact answers to a query in one state, each computed on first use."""
 
-    def __init__(self, question: Query, state: State, within: float, seed: int = 0) -> None:
-        self.question, self.state, self.within, self.seed = question, state, within, seed
-        self.x, self.y = state.x[question.one.rows], state.x[question.two.rows]
+    def __init__(self, query: Query, state: State, within: float, seed: int = 0) -> None:
+        self.query, self.state, self.within, self.seed = query, state, within, seed
+        self.x, self.y = state.x[query.one.rows], state.x[query.two.rows]
         both = np.concatenate([self.x, self.y])
         self.slack = EXACT * max(float(np.ptp(both, axis=0).max()), float(np.abs(both).max()) * 1e-3, within)
 
     @functools.cached_property
     def middles(self) -> Floats:
-        return np.asarray(self.x[self.question.one.mesh.topology.edges].mean(1))
+        return np.asarray(self.x[self.query.one.mesh.topology.edges].mean(1))
 
     @functools.cached_property
     def points(self) -> Exact:
         """Distances of the first side's vertices, then of its edge midpoints, from the second."""
-        return exact_from(self.question.two, self.y, np.concatenate([self.x, self.middles]))
+        return exact_from(self.query.two, self.y, np.concatenate([self.x, self.middles]))
 
     @functools.cached_property
     def vertices(self) -> tuple[Exact, Exact]:
         """Distances of the vertices of each side from the other."""
         n = len(self.x)
         one = Exact(self.points.distance[:n], self.points.normal[:n])
-        return one, exact_from(self.question.one, self.x, self.y)
+        return one, exact_from(self.query.one, self.x, self.y)
 
     @functools.cached_property
     def near(self) -> tuple[Near, Near, Near]:
         """Pairs of vertices of the first side and faces of the second, the reverse, and edge pairs, within `within`
         plus a tolerance. For self-contact the second is empty."""
-        one, two, own = self.question.one.mesh, self.question.two.mesh, self.question.other is None
+        one, two, own = self.query.one.mesh, self.query.two.mesh, self.query.other is None
         reach = self.within + self.slack
         there = truth.near_faces(self.x, self.y, two.faces, reach, own)
         back = Near(there.pairs[:0], there.gap[:0]) if own else truth.near_faces(self.y, self.x, one.faces, reach)
         return there, back, truth.near_edges(self.x, one.topology.edges, self.y, two.topology.edges, reach, own)
 
     @functools.cached_property
-    def met(self) -> tuple[tuple[Rows, Rows], ...]:
+    def collisions(self) -> tuple[tuple[Rows, Rows], ...]:
         """As `near`, pairs that collide during the step: by the cubic CCD equation, which are certain; and by the
         conservative test, which may include pairs that pass within its tolerance."""
-        one, two, own = self.question.one, self.question.two, self.question.other is None
+        one, two, own = self.query.one, self.query.two, self.query.other is None
         x_0, y_0 = self.state.x_start[one.rows], self.state.x_start[two.rows]
         none = np.zeros((0, 2), np.int64)
         if np.array_equal(x_0, self.x) and np.array_equal(y_0, self.y):
             return ((none, none),) * 3
         a, b = np.stack([x_0, self.x]), np.stack([y_0, self.y])
-        there = _met_faces(a, b, two.mesh, own)
-        back = (none, none) if own else _met_faces(b, a, one.mesh, False)
-        return there, back, _met_edges(a, one.mesh, b, two.mesh, own)
+        there = _face_collisions(a, b, two.mesh, own)
+        back = (none, none) if own else _face_collisions(b, a, one.mesh, False)
+        return there, back, _edge_collisions(a, one.mesh, b, two.mesh, own)
 
     @functools.cached_property
     def inside_itself(self) -> tuple[Rows, Rows, Rows]:
         """Tested vertices of a closed side, and those certainly and possibly inside another part of it; of a large mesh
         a sample is tested."""
-        mesh = self.question.one.mesh.moved(self.x)
+        mesh = self.query.one.mesh.moved(self.x)
         rows = np.arange(mesh.n_vertices)
         if len(rows) > _MOST_TESTED:
             rows = np.sort(np.random.default_rng(self.seed).choice(rows, _MOST_TESTED, replace=False))
@@ -139,7 +139,7 @@ class GroundTruth:
     def in_tets(self) -> list[tuple[Floats, Rows, Rows]]:
         """(positions of a side's vertices, rows certainly inside tets of the other, rows possibly inside), both ways;
         one entry for self-contact."""
-        one, two = self.question.whole
+        one, two = self.query.whole
         x = self.state.x[one.rows]
         if two is None:
             return [(x, *truth.in_tets(x, x, one.mesh.tets, own=True))]
@@ -154,23 +154,23 @@ class GroundTruth:
 
     def _surface(self, side: Side) -> Side:
         """The surface of the side, without its tets."""
-        return self.question.one if side is self.question.whole[0] else self.question.two
+        return self.query.one if side is self.query.whole[0] else self.query.two
 
 
-def _met_faces(p: Floats, x: Floats, mesh: Mesh, own: bool) -> tuple[Rows, Rows]:
+def _face_collisions(p: Floats, x: Floats, mesh: Mesh, own: bool) -> tuple[Rows, Rows]:
     """Certain and possible collisions of points p (2,n,3) with faces of a mesh at x (2,m,3), given at start and end."""
     low, high = x[:, mesh.faces].min((0, 2)), x[:, mesh.faces].max((0, 2))
     sure, perhaps = [np.zeros((0, 2), np.int64)], [np.zeros((0, 2), np.int64)]
     for pairs in truth.box_pairs(p.min(0), p.max(0), low, high, 0.0):
         if own:
             pairs = pairs[(mesh.faces[pairs[:, 1]] != pairs[:, :1]).all(1)]
-        ways = [np.concatenate([p[t, pairs[:, 0], None], x[t][mesh.faces[pairs[:, 1]]]], 1) for t in (0, 1)]
-        sure.append(pairs[geometry.vertex_face_impact(*ways, method="cubic")[0]])
-        perhaps.append(pairs[geometry.vertex_face_impact(*ways, tolerance=1e-5)[0]])
+        positions = [np.concatenate([p[t, pairs[:, 0], None], x[t][mesh.faces[pairs[:, 1]]]], 1) for t in (0, 1)]
+        sure.append(pairs[geometry.vertex_face_impact(*positions, method="cubic")[0]])
+        perhaps.append(pairs[geometry.vertex_face_impact(*positions, tolerance=1e-5)[0]])
     return np.concatenate(sure), np.concatenate(perhaps)
 
 
-def _met_edges(x: Floats, one: Mesh, y: Floats, two: Mesh, own: bool) -> tuple[Rows, Rows]:
+def _edge_collisions(x: Floats, one: Mesh, y: Floats, two: Mesh, own: bool) -> tuple[Rows, Rows]:
     a, b = one.topology.edges, two.topology.edges
     boxes = [f(z[:, e], (0, 2)) for z, e in ((x, a), (y, b)) for f in (np.min, np.max)]
     sure, perhaps = [np.zeros((0, 2), np.int64)], [np.zeros((0, 2), np.int64)]
@@ -178,7 +178,7 @@ def _met_edges(x: Floats, one: Mesh, y: Floats, two: Mesh, own: bool) -> tuple[R
         if own:
             pairs = pairs[pairs[:, 0] < pairs[:, 1]]
             pairs = pairs[(a[pairs[:, 0]][:, :, None] != a[pairs[:, 1]][:, None]).all((1, 2))]
-        ways = [np.concatenate([x[t][a[pairs[:, 0]]], y[t][b[pairs[:, 1]]]], 1) for t in (0, 1)]
-        sure.append(pairs[geometry.edge_edge_impact(*ways, method="cubic")[0]])
-        perhaps.append(pairs[geometry.edge_edge_impact(*ways, tolerance=1e-5)[0]])
+        positions = [np.concatenate([x[t][a[pairs[:, 0]]], y[t][b[pairs[:, 1]]]], 1) for t in (0, 1)]
+        sure.append(pairs[geometry.edge_edge_impact(*positions, method="cubic")[0]])
+        perhaps.append(pairs[geometry.edge_edge_impact(*positions, tolerance=1e-5)[0]])
     return np.concatenate(sure), np.concatenate(perhaps)

@@ -11,10 +11,10 @@ CLEAR = 1e3  # in units of the tolerance: shorter gaps have no direction, smalle
 
 
 class Verdict(NamedTuple):
-    """One method, one question, one state. Places are (k,3), metres."""
+    """One method, one query, one state. Positions are (k,3), metres."""
 
     expected: int  # number of exact contacts of the method's kind
-    right: Floats  # places of correctly reported contacts
+    right: Floats  # positions of correctly reported contacts
     missed: Floats
     extra: Floats
     beyond: int  # missed, extra and wrong distances that exceed its bound
@@ -25,7 +25,7 @@ class Verdict(NamedTuple):
 
 
 def added(parts: Sequence[Verdict]) -> Verdict:
-    """The sum of rulings, with the largest stated bound."""
+    """The sum of verdicts, with the largest stated bound."""
     none = np.zeros((0, 3)), np.zeros(0)
     right, missed, extra = (np.concatenate([none[0], *(p[k] for p in parts)]) for k in (1, 2, 3))
     depth, turn = (np.concatenate([none[1], *(p[k] for p in parts)]) for k in (6, 7))
@@ -33,7 +33,17 @@ def added(parts: Sequence[Verdict]) -> Verdict:
     stated = bounds[~np.isnan(bounds)]
     bound = float(stated.max()) if len(stated) else float("nan") if len(bounds) else 0.0
     counts = [sum(p.expected for p in parts), sum(p.beyond for p in parts), sum(p.unreached for p in parts)]
-    return Verdict(counts[0], right, missed, extra, counts[1], counts[2], depth, turn, bound)
+    return Verdict(
+        expected=counts[0],
+        right=right,
+        missed=missed,
+        extra=extra,
+        beyond=counts[1],
+        unreached=counts[2],
+        depth=depth,
+        turn=turn,
+        bound=bound,
+    )
 
 
 def turns(normal: Floats, gap: Floats, least: float) -> Floats:

@@ -12,8 +12,8 @@ from ..report.fix_page import FixView
 from .findings import KIND_TEXT, size_words
 
 if TYPE_CHECKING:
-    from .findings import Place, Report
-    from .fixed import Fixed
+    from .findings import Location, Report
+    from .fix_result import FixResult
 
 _SAME_PLACE = 0.04  # relative to the garment's size: closer locations of several frames are merged
 
@@ -50,13 +50,13 @@ def check_view(report: "Report") -> CheckView:
     )
 
 
-def fix_view(fixed: "Fixed") -> FixView:
+def fix_view(result: "FixResult") -> FixView:
     return FixView(
-        before=check_view(fixed.before),
-        after=check_view(fixed.after),
-        figures=fixed.comparison,
-        changes=fixed.changes,
-        moved=fixed.moved,
+        before=check_view(result.before),
+        after=check_view(result.after),
+        figures=result.comparison,
+        changes=result.changes,
+        moved=result.moved,
     )
 
 
@@ -91,7 +91,7 @@ def _place_views(report: "Report", numbers: list[int]) -> list[PlaceView]:
     """Distinct locations on the garment, each in its worst frame, with the number of frames in which it occurs."""
     rest = np.asarray(report.garment.at(0), np.float64)
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
-    kept: list[tuple[Place, NDArray[np.float64], set[int]]] = []
+    kept: list[tuple[Location, NDArray[np.float64], set[int]]] = []
     for place in report.places:
         at = rest[_vertex(report, place)]
         for other, there, frames in kept:
@@ -105,7 +105,7 @@ def _place_views(report: "Report", numbers: list[int]) -> list[PlaceView]:
     ]
 
 
-def _vertex(report: "Report", place: "Place") -> int:
+def _vertex(report: "Report", place: "Location") -> int:
     """The garment's vertex nearest to the place."""
     if place.vertex >= 0:
         return place.vertex
@@ -113,7 +113,7 @@ def _vertex(report: "Report", place: "Place") -> int:
     return int(np.argmin(((x - place.place) ** 2).sum(1)))
 
 
-def _place_view(place: "Place", frame: int, frames: int, of: int, size: float) -> PlaceView:
+def _place_view(place: "Location", frame: int, frames: int, of: int, size: float) -> PlaceView:
     if place.kind == "inside":
         title = f"{1e3 * place.depth:.3g} mm deep"
         detail = f"{place.size} {'vertex' if place.size == 1 else 'vertices'} inside the body"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
+from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_distinct, check_length, check_sources, extended, read_clip, warn_of_pair
-from .writing import check_targets
 
 if TYPE_CHECKING:
     from ..audit.findings import Limits, Report
@@ -53,7 +53,7 @@ class LimitOptions:
     "Most vertices allowed inside the body in one frame."
     max_self: int = 0
     "Most pairs of the garment's own triangles that may intersect in one frame."
-    max_cuts: int | None = None
+    max_body_pairs: Annotated[int | None, Parameter(name=["--max-body-pairs", "--max-cuts"])] = None
     """Most pairs of a garment and a body triangle that may cross in one frame. Default: 0, or with a --max-depth
     above 0 those that are no deeper."""
     min_clearance: str | None = None
@@ -101,12 +101,16 @@ def check(
     from ..audit.check import check as check_clips
 
     allowed = _limits(limits)
-    about = {"max-inside": limits.max_inside, "max-cuts": limits.max_cuts, "min-clearance": limits.min_clearance}
+    about = {
+        "max-inside": limits.max_inside,
+        "max-body-pairs": limits.max_body_pairs,
+        "min-clearance": limits.min_clearance,
+    }
     for name, given in about.items():
         if body is None and given is not None:
             raise ValueError(f"--{name} needs a body; name one with --body")
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
-    check_targets([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
+    check_outputs([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
     lengths = [
         ("--max-depth", limits.max_depth, allowed.depth),
         ("--min-clearance", limits.min_clearance, allowed.clearance),
@@ -128,7 +132,7 @@ def check(
     for note in report.notes:
         output.say(note.line)
     if report.crossings and not broken:
-        by = "--max-depth" if limits.max_cuts is None else "--max-cuts"
+        by = "--max-depth" if limits.max_body_pairs is None else "--max-body-pairs"
         output.say(f"note: {report.crossings:,} pairs of triangles of garment and body cross, within {by}")
     for text in broken:
         output.warn(text)
@@ -200,11 +204,12 @@ def _limits(given: LimitOptions) -> "Limits":
     from .. import validate
     from ..audit.findings import Limits
 
+    pairs = given.max_body_pairs
     return Limits(
         depth=validate.length("--max-depth", given.max_depth, low=0.0),
         inside=None if given.max_inside is None else validate.whole("--max-inside", given.max_inside, low=0),
         self_pairs=validate.whole("--max-self", given.max_self, low=0),
-        body_pairs=None if given.max_cuts is None else validate.whole("--max-cuts", given.max_cuts, low=0),
+        body_pairs=pairs if pairs is None else validate.whole("--max-body-pairs", pairs, low=0),
         clearance=None if given.min_clearance is None else validate.length("--min-clearance", given.min_clearance),
     )
 
@@ -214,7 +219,7 @@ def _show_frames(report: Any) -> None:
     bad = [f for f in report.frames if f.penetrating or f.self_pairs]
     if not bad:
         return
-    shown = sorted(
+    listed = sorted(
         sorted(bad, key=lambda f: (-f.depth, -f.crossings - f.self_pairs, f.frame))[:_SHOWN], key=lambda f: f.frame
     )
     rows = [
@@ -228,10 +233,10 @@ def _show_frames(report: Any) -> None:
             f.self_pairs,
             f.loops + f.self_loops,
         )
-        for f in shown
+        for f in listed
     ]
     names = ("frame", "time", "inside", "deepest", "surface", "crossings", "self", "curves")
-    of = f"the worst {len(shown)} of {len(bad)} frames" if len(shown) < len(bad) else "frames"
+    of = f"the worst {len(listed)} of {len(bad)} frames" if len(listed) < len(bad) else "frames"
     output.table(names, rows, title=f"{of} with problems, of {len(report.frames)}", right=" ".join(names))
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
+from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, read_clip
-from .writing import check_targets
 
 if TYPE_CHECKING:
-    from ..audit.compared import Comparison
+    from ..audit.comparison import Comparison
 
 HTML = (".html", ".htm")
 
@@ -84,7 +84,7 @@ def compare(
         validate.whole("--every", states.every, low=1)
     validate.whole("--seed", seed, low=0)
     inputs = [pathlib.Path(scene_or_a) if scene_or_a else None, b]
-    check_targets([("--report", report, HTML)], inputs)
+    check_outputs([("--report", report, HTML)], inputs)
     one, other = _inputs(scene_or_a, b, states, files)
     output.say_if_compiling("detectors.stochastic.traversal.advance")
     with output.fraction_bar(f"comparing on {scene_or_a or 'tablecloth-on-bust'}") as done:

@@ -132,8 +132,8 @@ def _crossing_warning(result: Any, sources: Sources) -> str:
     """The warning for crossing triangles while no vertex or edge midpoint is inside."""
     finer = "--resolution" if not any(sources.garments) else "a finer mesh of the cloth"
     most, frames = result.summary["crossing_pairs_bodies_most"], result.summary["frames_with_crossing_pairs"]
-    met = f"{most:,} pairs of triangles cross in {frames:,} frames"
-    return f"corners of the body reach between the vertices of the cloth, {met}; try {finer} or a larger --eps"
+    crossing = f"{most:,} pairs of triangles cross in {frames:,} frames"
+    return f"corners of the body reach between the vertices of the cloth, {crossing}; try {finer} or a larger --eps"
 
 
 def _contact_advice(result: Any) -> str:

@@ -8,9 +8,9 @@ from cyclopts import Parameter
 
 from . import output
 from .diagnostics import Sources, run_warnings
+from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .staging import WearOptions, stage
-from .writing import check_targets
 
 HTML, PNG = (".html", ".htm"), (".png",)
 
@@ -96,8 +96,8 @@ def drape(
     body
         Mesh file of the body it falls on.
     out
-        The animation: .glb, .usda, .npz; .pc2, one file per deformable body; .obj, a sequence; .usdc with the extra
-        [usd]. Default: drape.glb if no output is named.
+        The animation: .glb, .usda, .npz; .pc2, one file per deformable body; .obj, a sequence of files; .usdc or .usd
+        with the extra [usd]. Default: drape.glb if no output is named.
     replay
         Write a self-contained HTML page that plays the run in a browser.
     sheet
@@ -156,7 +156,8 @@ def drape(
     check_sources(cloth, body, *wear.layer)
     from .. import validate
     from ..detect.choose import resolve_method
-    from ..io import FORMATS, check_libraries
+    from ..io import check_libraries
+    from ..io.formats import WRITTEN_ANIMATIONS
     from ..simulation import Simulation
     from ..simulation.record import record
 
@@ -166,8 +167,9 @@ def drape(
         substeps = validate.whole("substeps", substeps, low=1, high=1000)
     if out is None and replay is None and sheet is None:
         out = pathlib.Path("drape.glb")
-    moving = [ending for ending, use in FORMATS.items() if use[2]]
-    check_targets([("--out", out, moving), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], [cloth, body])
+    check_outputs(
+        [("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], [cloth, body]
+    )
     if out is not None:
         check_libraries(out)
     options: dict[str, Any] = {

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
+from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres, read_mesh
-from .writing import check_targets
 
 if TYPE_CHECKING:
     from ..detect.fields.field import DistanceField
@@ -44,7 +44,8 @@ def field(
     out
         File to save the field to (.npz).
     reconstruct
-        File to save the marching cubes surface of the field to: .ply, .obj, .stl, .off, .glb or .npz.
+        File to save the marching cubes surface of the field to: .ply, .obj, .stl, .off, .glb, .npz, .msh, .mesh, .vtk
+        or .usda; with the extra [usd] also .usdc and .usd.
     report
         Write an HTML page with slices of the field and the error on the surface.
     resolution
@@ -67,12 +68,12 @@ def field(
     check_sources(mesh)
     from .. import validate
     from ..detect.fields.cache import fetch_or_bake
-    from ..io import FORMATS, save
+    from ..io import save
+    from ..io.formats import WRITTEN
 
     samples = validate.whole("samples", samples, low=0, high=10_000_000)
-    meshes = [ending for ending, use in FORMATS.items() if use[1]]
-    check_targets(
-        [("--out", out, (".npz",)), ("--reconstruct", reconstruct, meshes), ("--report", report, HTML)], [mesh]
+    check_outputs(
+        [("--out", out, (".npz",)), ("--reconstruct", reconstruct, WRITTEN), ("--report", report, HTML)], [mesh]
     )
     surface = read_mesh(mesh, files)
     output.say_if_compiling("fields.bake.bake_tiles")
@@ -185,10 +186,10 @@ def _rows(figures: dict[str, Any], h: float) -> list[tuple[str, str]]:
 def _distances(figures: dict[str, Any], h: float) -> list[tuple[str, str]]:
     """Rows about the reconstruction and its distances from the mesh, both ways."""
     rows = [("reconstruction", f"{figures['reconstructed_triangles']:,} triangles by marching cubes")]
-    for way, words in (("forward", "mesh to reconstruction"), ("backward", "reconstruction to mesh")):
-        x, y, z = (f"{a:.4g}" for a in figures[f"{way}_at_m"])
-        rows.append((words, f"max {_length(figures[f'{way}_max_m'], h)} at ({x}, {y}, {z}) m"))
-        rows.append(("", f"mean {_length(figures[f'{way}_mean_m'], h)}"))
+    for direction, words in (("forward", "mesh to reconstruction"), ("backward", "reconstruction to mesh")):
+        x, y, z = (f"{a:.4g}" for a in figures[f"{direction}_at_m"])
+        rows.append((words, f"max {_length(figures[f'{direction}_max_m'], h)} at ({x}, {y}, {z}) m"))
+        rows.append(("", f"mean {_length(figures[f'{direction}_mean_m'], h)}"))
     for name, words in (("lost", "too thin or sharp"), ("unknown", "beside the boundary")):
         if share := figures[f"forward_{name}_share"]:
             rows.append((words, f"{100 * share:.3g} % of the mesh is beyond 0.866 cells"))

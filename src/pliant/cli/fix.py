@@ -8,8 +8,8 @@ from cyclopts import Parameter
 
 from . import output
 from .check import FRAMES, HTML, FrameOptions, body_of, read_pair
+from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, read_clip
-from .writing import check_targets
 
 
 def fix(
@@ -36,7 +36,8 @@ def fix(
     garment
         A mesh, an animated GLB or glTF, an npz with frames, a folder of numbered mesh files or a pattern in quotes.
     out
-        Output file: a mesh format for one frame; .glb, .npz, .pc2, .obj (a sequence) or .usda for several.
+        Output file. For one frame: .obj, .ply, .stl, .off, .glb, .npz, .msh, .mesh, .vtk or .usda. For several: .glb,
+        .npz, .usda, .pc2, or .obj for a sequence of files. With the extra [usd] also .usdc and .usd.
     body
         The body it is worn on, in the same formats, static or animated.
     inner
@@ -58,20 +59,21 @@ def fix(
     from ..audit.findings import Limits, NoteKind, size_words
     from ..audit.fix import DEPTH_TOLERANCE
     from ..audit.fix import fix as repair
-    from ..io import FORMATS, check_libraries
+    from ..io import check_libraries
+    from ..io.formats import FORMATS, WRITTEN, WRITTEN_ANIMATIONS
 
     apart = validate.length("--clearance", clearance, low=0.0)
     if frames.every != 1:
         raise ValueError("--every is for pliant check; every frame is fixed")
     below = list(inner or [])
     inputs = [path for path in (garment, body, frames.points, frames.body_points, *below) if path is not None]
-    endings = [ending for ending, use in FORMATS.items() if use[1] or use[2]]
-    check_targets([("--out", out, endings), ("--report", report, HTML)], inputs)
+    endings = [ending for ending in FORMATS if ending in WRITTEN or ending in WRITTEN_ANIMATIONS]
+    check_outputs([("--out", out, endings), ("--report", report, HTML)], inputs)
     check_libraries(out)
     worn, under, fps = read_pair(garment, body, frames, files, [("--clearance", clearance, apart)])
     count = max(len(worn), 1 if under is None else len(under))
-    if count > 1 and FORMATS[out.suffix.lower()][2] is None:
-        able = ", ".join(ending for ending, use in FORMATS.items() if use[2])
+    if count > 1 and out.suffix.lower() not in WRITTEN_ANIMATIONS:
+        able = ", ".join(WRITTEN_ANIMATIONS)
         raise ValueError(f"--out {out}: there are {count} frames, and {out.suffix} holds one; one of: {able}")
     _check_sequence_names(out, count, inputs)
     layers = [read_clip(path, None, None, frames.fps or fps, files, option="")[0] for path in below]
@@ -123,9 +125,10 @@ def _check_sequence_names(out: pathlib.Path, count: int, inputs: list[pathlib.Pa
 
 
 def _write(out: pathlib.Path, garment: Any, fps: float) -> list[str]:
-    from ..io import FORMATS, save, save_animation
+    from ..io import save, save_animation
+    from ..io.formats import WRITTEN
 
-    if garment.still and FORMATS[out.suffix.lower()][1] is not None:
+    if garment.still and out.suffix.lower() in WRITTEN:
         save(out, garment.mesh)
         return [str(out)]
     files = [str(path) for path in save_animation(out, [garment], fps)]

@@ -93,14 +93,14 @@ def table(
     widths = [max(len(text) for text in column) for column in zip(columns, *cells)]
     room = console().width if keys else sum(widths) + 3 * len(widths)
     for number, block in enumerate(_blocks(widths, keys, room)):
-        shown = Table(title=title if not number else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        printed = Table(title=title if not number else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for k in block:
             justify: Literal["left", "right"] = "right" if columns[k] in right.split() else "left"
             name = not k and 2 * widths[0] < console().width  # keep names whole, for copying
-            shown.add_column(columns[k], justify=justify, overflow="fold", no_wrap=name)
+            printed.add_column(columns[k], justify=justify, overflow="fold", no_wrap=name)
         for row in cells:
-            shown.add_row(*(Text(row[k]) for k in block))
-        console().print(shown)
+            printed.add_row(*(Text(row[k]) for k in block))
+        console().print(printed)
 
 
 def _blocks(widths: Sequence[int], keys: int, room: int) -> list[list[int]]:

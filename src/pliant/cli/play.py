@@ -3,12 +3,12 @@
 import os
 import pathlib
 import sys
-import tempfile
 import threading
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
 from .staging import WearOptions, stage
@@ -84,7 +84,7 @@ def play(
         above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
     """
     from .. import validate
-    from ..view.access import Gate, listen_at
+    from ..view.access import AccessRules, listen_at
     from ..view.server import Limits, run
 
     port = validate.whole("--port", port, low=0, high=65535)
@@ -96,18 +96,18 @@ def play(
     typed["thickness"] = metres("--thickness", thickness)
     options = {name: value for name, value in (typed | {"self_contact": self_contact}).items() if value is not None}
     with listen_at(host, port) as listening:  # before anything that takes long
-        gate = Gate.at(listening, host, token)
+        rules = AccessRules.at(listening, host, token)
         session = make_session(scene, body, method, folder, place, files, wear, options)
 
         def ready() -> None:
-            print(gate.url, flush=True)
-            if gate.token is not None and not token:
+            print(rules.url, flush=True)
+            if rules.token is not None and not token:
                 output.warn("everyone who has this address can connect; nothing is encrypted")
             output.say("Ctrl-C stops the server")
             if _has_screen() if open is None else open:
-                threading.Thread(target=_open, args=(gate.url,), daemon=True).start()
+                threading.Thread(target=_open, args=(rules.url,), daemon=True).start()
 
-        run(session, listening, gate, limits, ready)
+        run(session, listening, rules, limits, ready)
     if (failed := session.failed) and not session.newest.world:
         raise ValueError(failed)
     return 0
@@ -127,8 +127,8 @@ def make_session(
     from ..detect.choose import AUTO
     from ..detect.methods import method_name
     from ..scenes import SCENES
+    from ..view.interactive_run import Choice
     from ..view.session import Session
-    from ..view.stage import Choice
 
     if method is not None:
         method = None if method == AUTO else method_name(method)
@@ -161,11 +161,8 @@ def _check_folder(folder: pathlib.Path) -> None:
     """Verify before the simulation starts that recordings can be written to the folder."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--folder {folder} is a file; give a folder for recordings")
-    there = folder.absolute()
-    while not there.exists() and there != there.parent:  # the folder is created with the first recording
-        there = there.parent
     try:
-        tempfile.TemporaryFile(dir=there).close()
+        check_writable(folder.absolute())  # a missing folder is created with the first recording
     except OSError as error:
         if folder == pathlib.Path():  # the default folder: playing works without recordings
             output.warn(f"this folder cannot be written ({error.strerror}); name another for recordings with --folder")

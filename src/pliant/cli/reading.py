@@ -112,14 +112,14 @@ def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
         return
     apart = float(max(*(one[0] - other[1]), *(other[0] - one[1])))
     if sizes[0] > 20.0 * sizes[1]:
-        said = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
+        mismatch = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
     elif sizes[1] > 150.0 * sizes[0]:
-        said = f"the body is {sizes[1] / sizes[0]:.0f} times as large as the garment"
+        mismatch = f"the body is {sizes[1] / sizes[0]:.0f} times as large as the garment"
     elif apart > 2.0 * max(sizes):
-        said = f"garment and body are {apart:.3g} m apart"
+        mismatch = f"garment and body are {apart:.3g} m apart"
     else:
         return
-    output.warn(f"{said}; are both files in the same units, with the same axis up?")
+    output.warn(f"{mismatch}; are both files in the same units, with the same axis up?")
 
 
 def extended(one: "Clip", other: "Clip") -> "Clip":

@@ -13,7 +13,7 @@ from . import output
 
 if TYPE_CHECKING:
     from ..sweep.plan import Plan, Run
-    from ..sweep.sweep import Progress, Swept
+    from ..sweep.sweep import Progress, SweepResult
 
 # kind of a run -> the kernel whose presence in the cache tells that its kernels are compiled
 KERNELS = {
@@ -127,7 +127,7 @@ class _ProgressDisplay:
     """Progress and remaining time: a bar on a terminal, a line every few seconds elsewhere."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.began, self.said, self.before = name, time.monotonic(), -_INTERVAL, 0
+        self.name, self.began, self.printed_at, self.before = name, time.monotonic(), -_INTERVAL, 0
         self.open: Any = None
         self.bar: Any = None
 
@@ -148,9 +148,9 @@ class _ProgressDisplay:
             self.before = now.done
             return
         passed = time.monotonic() - self.began
-        if passed - self.said < _INTERVAL and now.done < now.total:
+        if passed - self.printed_at < _INTERVAL and now.done < now.total:
             return
-        self.said = passed
+        self.printed_at = passed
         left = f", about {_span(passed / now.done * (now.total - now.done))} left" if 0 < now.done < now.total else ""
         output.say(f"sweep {self.name}: {now.done} of {now.total} done {note}".rstrip() + left)
 
@@ -161,7 +161,7 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"
 
 
-def _figures(done: "Swept", target: pathlib.Path) -> dict[str, Any]:
+def _figures(done: "SweepResult", target: pathlib.Path) -> dict[str, Any]:
     return {
         "sweep": done.plan.name,
         "run": done.plan.kind,
@@ -174,7 +174,7 @@ def _figures(done: "Swept", target: pathlib.Path) -> dict[str, Any]:
     }
 
 
-def _show(done: "Swept", target: pathlib.Path) -> None:
+def _show(done: "SweepResult", target: pathlib.Path) -> None:
     failed = done.failed
     rows = [
         ("runs", f"{len(done.plan.runs):,}"),
@@ -193,7 +193,7 @@ def _show(done: "Swept", target: pathlib.Path) -> None:
         output.warn(f"{len(beyond)} of {len(done.plan.runs)} runs exceed their limits")
 
 
-def _show_runs(done: "Swept", runs: "list[Run]", title: str, why: Callable[[dict[str, Any]], str]) -> None:
+def _show_runs(done: "SweepResult", runs: "list[Run]", title: str, why: Callable[[dict[str, Any]], str]) -> None:
     varied = done.plan.varied
     cells = [
         (run.id, ", ".join(f"{k} {run.named[k]}" for k in varied if k in run.named), why(done.records[run.id]))

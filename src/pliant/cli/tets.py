@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from . import output
+from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, outward, read_mesh
-from .writing import check_targets
 
 if TYPE_CHECKING:
-    from ..fill import Loss
+    from ..fill import FillLoss
     from ..mesh import Mesh
 
 
@@ -40,15 +40,16 @@ def tets(
     check_sources(surface)
     import time
 
-    from ..fill import filled
+    from ..fill import fill_and_measure
     from ..io import save
+    from ..io.formats import WRITTEN_TETS
 
-    check_targets([("--out", out, (".msh", ".mesh", ".vtk", ".npz"))], [surface])
+    check_outputs([("--out", out, WRITTEN_TETS)], [surface])
     mesh = outward(read_mesh(surface, files))
     output.say_if_compiling("queries.closest_point.find_nearest")
     start = time.perf_counter()
     with output.progress(f"filling {surface.name}") as advance:
-        made, loss = filled(mesh, size, progress=lambda points: advance(points, "points processed"))
+        made, loss = fill_and_measure(mesh, size, progress=lambda points: advance(points, "points processed"))
     figures: dict[str, Any] = {"mesh": str(surface), "seconds": time.perf_counter() - start} | _figures(made, loss)
     figures["written"] = []
     if out is not None:
@@ -58,10 +59,10 @@ def tets(
         output.print_json(figures)
     else:
         output.table(("", "tets"), _rows(figures) + [("written", name) for name in figures["written"]])
-    return 1 if loss.words else 0
+    return 1 if loss.warning else 0
 
 
-def _figures(made: "Mesh", loss: "Loss") -> dict[str, Any]:
+def _figures(made: "Mesh", loss: "FillLoss") -> dict[str, Any]:
     from ..fill import dihedral_angles
 
     angles = dihedral_angles(made)
@@ -74,9 +75,9 @@ def _figures(made: "Mesh", loss: "Loss") -> dict[str, Any]:
         "largest_angle_deg": float(angles.max()),
         "volume_m3": loss.volume,
         "filled_m3": loss.filled,
-        "lost_share": loss.share,
+        "lost_share": loss.lost_share,
         "farthest_m": loss.farthest,
-        "far_vertices": loss.far,
+        "far_vertices": loss.far_vertices,
         "pieces": loss.pieces,
         "filled_pieces": loss.filled_pieces,
     }

@@ -36,39 +36,39 @@ class _Registry(MutableMapping[str, Any]):
     installed packages are read with the first listing, or with the first name that is not built in."""
 
     def __init__(self) -> None:
-        self._places: dict[str, str | type[BaseDetector]] = dict(_BUILT_IN)
+        self._methods: dict[str, str | type[BaseDetector]] = dict(_BUILT_IN)
         self._searched = False
 
     def __getitem__(self, name: str) -> type[BaseDetector]:
         name = EARLIER.get(name, name)
-        if name not in self._places:
+        if name not in self._methods:
             self._search()
-        place = self._places[name]
-        if isinstance(place, str):
-            module, _, kind = place.partition(":")
+        method = self._methods[name]
+        if isinstance(method, str):
+            module, _, kind = method.partition(":")
             made: type[BaseDetector] = getattr(importlib.import_module(f"{__package__}.detectors.{module}"), kind)
-            self._places[name] = place = made
-        return place
+            self._methods[name] = method = made
+        return method
 
     def __setitem__(self, name: str, detector: type) -> None:
-        self._places[EARLIER.get(name, name)] = completed_class(detector)
+        self._methods[EARLIER.get(name, name)] = completed_class(detector)
 
     def __delitem__(self, name: str) -> None:
-        del self._places[EARLIER.get(name, name)]
+        del self._methods[EARLIER.get(name, name)]
 
     def __contains__(self, name: object) -> bool:
         name = EARLIER.get(name, name) if isinstance(name, str) else name
-        if name not in self._places:
+        if name not in self._methods:
             self._search()
-        return name in self._places
+        return name in self._methods
 
     def __iter__(self) -> Iterator[str]:
         self._search()
-        return iter(tuple(self._places))
+        return iter(tuple(self._methods))
 
     def __len__(self) -> int:
         self._search()
-        return len(self._places)
+        return len(self._methods)
 
     def _search(self) -> None:
         """Register the detectors that installed packages declare; one that cannot be loaded is logged and left out."""
@@ -87,9 +87,9 @@ class _Registry(MutableMapping[str, Any]):
                 log.warning("detection method %r (%s) is not available: %s", point.name, point.value, error)
 
     def _add(self, detector: type[BaseDetector]) -> None:
-        if detector.name in self._places:
+        if detector.name in self._methods:
             raise ValueError(f"method {detector.name!r} is already registered; choose another name, or unregister it")
-        self._places[detector.name] = detector
+        self._methods[detector.name] = detector
 
 
 METHODS = _Registry()

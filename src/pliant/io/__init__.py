@@ -1,13 +1,12 @@
-"""Reading and writing mesh files: one table maps each extension to its reader and writer.
+"""Reading and writing of mesh files; `formats.FORMATS` maps each extension to its reader and writers.
 
 Readers raise only `MeshFileError`, whatever the file contains. Files are read in metres with y up by default.
 """
 
-import importlib
 import os
 import pathlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from ..validate import UNITS, choice, number, size_text
+from .formats import FORMATS, NONE, READ, WITH_PARTS, WRITTEN, WRITTEN_ANIMATIONS, function
 from .reading import Input, Parts, default_limit, read_input
 from .source import Source
 
@@ -30,28 +30,6 @@ _TURNS = {
 }
 
 _BEGINS = {b"glTF": ".glb", b"ply": ".ply", b"PK": ".npz", b"OFF": ".off", b"$Mesh": ".msh", b"# vtk": ".vtk"}
-PARTED = (".obj", ".glb", ".gltf")  # formats that can hold several named objects
-# extension -> module.function, imported when first needed: (read a mesh, write a mesh, write clips)
-FORMATS: dict[str, tuple[str | None, str | None, str | None]] = {
-    ".obj": ("obj.read", "writing.write_obj", "writing.write_obj_sequence"),
-    ".ply": ("ply.read", "writing.write_ply", None),
-    ".stl": ("stl.read", "writing.write_stl", None),
-    ".off": ("off.read", "writing.write_off", None),
-    ".glb": ("gltf.read", "gltf_write.write_mesh", "gltf_write.write_clips"),
-    ".gltf": ("gltf.read", None, None),
-    ".npz": ("npz.read", "writing.write_npz", "writing.write_clips_npz"),
-    ".msh": ("gmsh.read", "tet_writing.write_gmsh", None),
-    ".mesh": ("medit.read", "tet_writing.write_medit", None),
-    ".meshb": ("medit.read_binary", None, None),
-    ".node": ("tetgen.read", None, None),
-    ".ele": ("tetgen.read", None, None),
-    ".vtk": ("vtk.read", "tet_writing.write_vtk", None),
-    ".vtu": ("vtu.read", None, None),
-    ".pc2": (None, None, "writing.write_pc2"),
-    ".usda": (None, "usd.write_mesh", "usd.write_clips"),
-    ".usdc": (None, "usd.write_mesh_binary", "usd.write_clips_binary"),
-    ".usd": (None, "usd.write_mesh_binary", "usd.write_clips_binary"),
-}
 
 
 @check_arguments
@@ -63,8 +41,8 @@ def load(
     up: str = "y",
     max_bytes: int | None = None,
 ) -> Mesh:
-    """Read a surface from OBJ, PLY, STL, OFF, GLB, glTF or npz, or a tet mesh (or a surface) from npz, Gmsh .msh,
-    MEDIT .mesh, TetGen .node and .ele, VTK .vtk and .vtu; each also as `.gz`.
+    """Read a surface from .obj, .ply, .stl, .off, .glb, .gltf or .npz, or a tet mesh (or a surface) from .npz, .msh
+    (Gmsh), .mesh (MEDIT), .node and .ele (TetGen), .vtk and .vtu (VTK); each also with .gz.
 
     `units`: the unit of the file, one of m, cm, mm, in, ft, or a number of metres per unit. `up`: the file's up axis;
     the mesh is rotated so that y is up. Polygons are triangulated as fans; the file's vertex order is kept. An invalid
@@ -78,9 +56,13 @@ def load(
     target = pathlib.Path(path)
     if target.is_dir():
         raise MeshFileError(target, "", "is a folder; give the name of a file in it")
-    reader = _function(target, 0)
+    reader = FORMATS.get(extension(target), NONE).read
+    if reader is None:
+        known = f"one of: {', '.join(READ)}, each also with .gz"
+        raise MeshFileError(target, "", f"unknown extension {extension(target)!r}; {known}")
     check_part(target, part)
-    return _read_mesh(read_input(target, default_limit() if max_bytes is None else max_bytes, part), reader, factor, up)
+    file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)
+    return _read_mesh(file, function(reader), factor, up)
 
 
 def _read_mesh(file: Input, reader: Callable[[Input], Parts], factor: float, up: str) -> Mesh:
@@ -112,9 +94,10 @@ def _other_kind(path: pathlib.Path, data: bytes) -> str:
 
 def check_part(path: pathlib.Path, part: str | None) -> None:
     """Raise MeshFileError if a part is requested from a format that has no named parts."""
-    if part is not None and extension(path) not in PARTED:
+    if part is not None and extension(path) not in WITH_PARTS:
         also = "; use clip to choose one of its clips" if extension(path) == ".npz" else ""
-        raise MeshFileError(path, "", f"part {part!r} was requested; only {', '.join(PARTED)} files have parts{also}")
+        able = ", ".join(WITH_PARTS)
+        raise MeshFileError(path, "", f"part {part!r} was requested; only {able} files have parts{also}")
 
 
 @check_arguments
@@ -237,24 +220,29 @@ def _factor(units: str | float) -> float:
 
 @check_arguments
 def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
-    """Write a mesh as OBJ, PLY, STL, OFF, GLB, npz or USD, with its tets as npz, Gmsh .msh, MEDIT .mesh or VTK .vtk, in
-    metres with y up.
+    """Write a mesh as .obj, .ply, .stl, .off, .glb, .usda, .usdc or .usd, and with its tets as .npz, .msh (Gmsh), .mesh
+    (MEDIT) or .vtk, in metres with y up.
 
-    An existing file is replaced atomically.
+    An existing file is replaced atomically. The extensions .usdc and .usd need the extra [usd].
 
     A mesh loaded from OBJ or GLB is written into a copy of that file: positions are replaced; vertex order, texture
     coordinates, materials, textures and skins are kept.
     """
     if not mesh.n_faces and extension(pathlib.Path(path)) != ".npz":
         raise ValueError(f"{mesh.name!r} has no faces to write")
-    _function(pathlib.Path(path), 1)(path, mesh)
+    kind = pathlib.Path(path).suffix.lower()
+    writer = FORMATS.get(kind, NONE).write
+    if writer is None:
+        raise ValueError(f"cannot write a mesh as {kind!r} ({path}); one of: {', '.join(WRITTEN)}")
+    function(writer)(path, mesh)
 
 
 @check_arguments
 def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
-    """Write clips as animated GLB, npz or USD, as PC2, or as a sequence of OBJ files, `name_0000.obj`, ...
+    """Write clips as .glb, .npz, .usda, .usdc or .usd, as .pc2, or as a sequence of .obj files, `name_0000.obj`, ...
 
-    Returns the paths of the written files: PC2 has one per deforming clip, a sequence one per frame.
+    Returns the paths of the written files: .pc2 has one per deforming clip, a sequence one per frame. The extensions
+    .usdc and .usd need the extra [usd].
     """
     number("fps", fps, above=0.0)
     if not clips:
@@ -262,7 +250,11 @@ def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: flo
     moving = {len(clip) for clip in clips if not clip.still}
     if len(moving) > 1:
         raise ValueError(f"the clips have {' and '.join(map(str, sorted(moving)))} frames; expected the same number")
-    return _function(pathlib.Path(path), 2)(path, clips, float(fps)) or [pathlib.Path(path)]
+    kind = pathlib.Path(path).suffix.lower()
+    writer = FORMATS.get(kind, NONE).write_animation
+    if writer is None:
+        raise ValueError(f"cannot write an animation as {kind!r} ({path}); one of: {', '.join(WRITTEN_ANIMATIONS)}")
+    return function(writer)(path, clips, float(fps)) or [pathlib.Path(path)]
 
 
 def check_libraries(path: str | os.PathLike[str]) -> None:
@@ -271,20 +263,6 @@ def check_libraries(path: str | os.PathLike[str]) -> None:
         from .usd import require
 
         require(path)
-
-
-def _function(path: pathlib.Path, use: int) -> Callable[..., Any]:
-    """Return the reader (0), writer (1) or animation writer (2) for this extension."""
-    kind = extension(path) if use == 0 else path.suffix.lower()
-    entry = FORMATS.get(kind, (None, None, None))[use]
-    if entry is None:
-        known = ", ".join(name for name, row in FORMATS.items() if row[use])
-        if use == 0:
-            raise MeshFileError(path, "", f"unknown extension {kind!r}; one of: {known}, each also with .gz")
-        what = "a mesh" if use == 1 else "an animation"
-        raise ValueError(f"cannot write {what} as {kind!r} ({path}); one of: {known}")
-    module, name = entry.split(".")
-    return getattr(importlib.import_module(f".{module}", __name__), name)
 
 
 def extension(path: pathlib.Path) -> str:

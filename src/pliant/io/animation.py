@@ -16,8 +16,10 @@ from ..mesh import Mesh
 from ..motion.clip import Clip
 from ..validate import LARGEST, choice, number, size_text
 from . import check_part, extension, is_animated, load, load_character
+from .formats import FORMATS, READ
 from .named import clips_of
-from .reading import Input, default_limit, read_input
+from .pc2 import read_points
+from .reading import Input, check_frames, default_limit, read_input
 
 log = logging.getLogger("pliant.io")
 FPS = 30.0  # frames per second if the file gives none
@@ -54,7 +56,7 @@ def load_clip(
         raise MeshFileError(target, "", f"clip {clip!r} was requested; only .glb, .gltf and .npz files have clips")
     if points is not None:
         mesh = load(target, **options)
-        return Clip(mesh, _turned(_pc2(pathlib.Path(points), mesh, max_bytes), units, up)), rate
+        return Clip(mesh, _turned(read_points(pathlib.Path(points), mesh, max_bytes), units, up)), rate
     if target.is_dir() or any(c in target.name for c in "*?"):
         return _sequence(target, options), rate
     kind = extension(target)
@@ -70,9 +72,9 @@ def load_clip(
     if kind == ".npz":
         found = _npz(target, clip, max_bytes)
         if found is not None:
-            mesh, frames, said = found
+            mesh, frames, stored_rate = found
             placed = _turned(frames, units, up)
-            return Clip(mesh.moved(placed[0]), placed), said if fps is None and said else rate
+            return Clip(mesh.moved(placed[0]), placed), stored_rate if fps is None and stored_rate else rate
     mesh = load(target, **options)
     return Clip(mesh, mesh.vertices[None]), rate
 
@@ -138,13 +140,11 @@ def _rate(animation: Any) -> float:
 
 def _sequence(target: pathlib.Path, options: dict[str, Any]) -> Clip:
     """Read mesh files of one topology, ordered by the last number in their names."""
-    from . import FORMATS
-
     folder, pattern = (target, "*") if target.is_dir() else (target.parent, target.name)
-    known = {ending for ending, use in FORMATS.items() if use[0]}
+    known = {ending for ending, kind in FORMATS.items() if kind.read}
     files = sorted((f for f in folder.glob(pattern) if f.is_file() and extension(f) in known), key=_number)
     if not files:
-        raise MeshFileError(target, "", f"no mesh files there; expected {', '.join(sorted(known))}, numbered")
+        raise MeshFileError(target, "", f"no mesh files there; expected {', '.join(sorted(READ))}, numbered")
     endings = {extension(f) for f in files}
     if len(endings) > 1:
         raise MeshFileError(target, "", f"files of several kinds ({', '.join(sorted(endings))}); give a pattern")
@@ -168,26 +168,6 @@ def _number(path: pathlib.Path) -> tuple[str, int, str]:
     return path.name[: last.start()], int(last[0]), path.name
 
 
-def _pc2(path: pathlib.Path, mesh: Mesh, max_bytes: int | None) -> NDArray[np.float32]:
-    """Read the positions (T,n,3) of a point cache; n must be the mesh's number of vertices."""
-    file = read_input(path, default_limit() if max_bytes is None else max_bytes)
-    head = 32
-    if file.data[:12] != b"POINTCACHE2\0" or len(file.data) < head:
-        raise file.fail("byte 0", "not a PC2 point cache (no header POINTCACHE2)")
-    version, count = np.frombuffer(file.data, "<i4", 2, 12).tolist()
-    samples = int(np.frombuffer(file.data, "<i4", 1, 28)[0])
-    if version != 1 or count < 1 or samples < 1:
-        raise file.fail("header", f"version {version}, {count} points, {samples} samples; expected version 1 and some")
-    if count != mesh.n_vertices:
-        raise file.fail("header", f"{count} points, but mesh {mesh.name!r} has {mesh.n_vertices} vertices")
-    need = head + 12 * count * samples
-    if len(file.data) < need:
-        raise file.fail("", f"{samples} samples of {count} points need {need} bytes; the file has {len(file.data)}")
-    frames = np.frombuffer(file.data, "<f4", 3 * count * samples, head).reshape(samples, count, 3)
-    _check(file, frames, "sample")
-    return frames
-
-
 def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[Mesh, NDArray[Any], float | None] | None:
     """Return mesh, frames and rate of the named clip (None: the first), or None if the file holds a static mesh."""
     import io
@@ -209,14 +189,14 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
             key = there[clip or next(iter(there))]
             frames = array_of(file, archive, key, "f", (None, None, 3))
             faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
-            said = array_of(file, archive, "fps", "f", ())
+            stored = array_of(file, archive, "fps", "f", ())
     except BROKEN as error:
         raise file.fail("zip", f"not an animation in npz form ({error})") from None
     if frames is None or faces is None or not frames.size:
         raise file.fail("zip", f"no arrays {key!r} (T,n,3) and {key.replace('frames', 'faces')!r} (m,3)")
-    _check(file, frames, "frame")
+    check_frames(file, frames, "frame")
     check_indices(file, faces.ravel(), frames.shape[1], lambda k: f"faces[{k // 3}]")
-    rate = None if said is None or not 0.0 < float(said) <= 1e6 else float(said)
+    rate = None if stored is None or not 0.0 < float(stored) <= 1e6 else float(stored)
     return Mesh(frames[0], faces, name=clip or file.name), frames, rate
 
 
@@ -227,10 +207,10 @@ def _npz_clips(file: Input, archive: Any) -> dict[str, str]:
     if "frames.npy" in arrays:
         return {"0": "frames"}
     count = next(k for k in itertools.count() if f"frames_{k}.npy" not in arrays)
-    said = [_npz_name(file, archive, k) for k in range(count)]
+    stored = [_npz_name(file, archive, k) for k in range(count)]
     out: dict[str, str] = {}
-    taken = set(said)
-    for k, name in enumerate(said):
+    taken = set(stored)
+    for k, name in enumerate(stored):
         if not name or name in out:
             name = next(str(n) for n in itertools.count(k) if str(n) not in taken)
             taken.add(name)
@@ -243,16 +223,7 @@ def _npz_name(file: Input, archive: Any, k: int) -> str:
     from .npz import array_of
 
     try:
-        said = array_of(file, archive, f"name_{k}", "U", ())
+        name = array_of(file, archive, f"name_{k}", "U", ())
     except MeshFileError:
         return ""
-    return "" if said is None else str(said)
-
-
-def _check(file: Input, frames: NDArray[Any], word: str) -> None:
-    bad = ~(np.abs(frames) <= LARGEST).all((1, 2))
-    if bad.any():
-        t = int(np.argmax(bad))
-        i = int(np.argmax(~(np.abs(frames[t]) <= LARGEST).all(1)))
-        values = ", ".join(f"{v:g}" for v in frames[t, i])
-        raise file.fail(f"{word} {t}", f"vertex {i} = ({values}) is not finite, or beyond {LARGEST:g}")
+    return "" if name is None else str(name)

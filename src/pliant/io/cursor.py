@@ -31,7 +31,7 @@ class Cursor:
         number = self.data.count(b"\n", 0, at) + 1
         return f"line {number}"
 
-    def places(self, words: int) -> Callable[[int], str]:
+    def lines_of_rows(self, words: int) -> Callable[[int], str]:
         """Return a function from row to "line N", for rows of `words` words that begin at the current position."""
         start = self.at
 
@@ -41,7 +41,7 @@ class Cursor:
 
         return line
 
-    def bytes_of(self, wide: int) -> Callable[[int], str]:
+    def bytes_of_rows(self, wide: int) -> Callable[[int], str]:
         """Return a function from row to "byte N", for rows of `wide` bytes that begin at the current position."""
         start = self.at
         return lambda row: f"byte {start + row * wide}"
@@ -129,8 +129,8 @@ class Cursor:
                     raise ValueError
                 np.array([kind(text)], dtype)
             except (ValueError, OverflowError):
-                shown = text[:20].decode("latin-1")
-                raise self.file.fail(self.where, f"{shown!r} is not {word}, as expected for {what}") from None
+                excerpt = text[:20].decode("latin-1")
+                raise self.file.fail(self.where, f"{excerpt!r} is not {word}, as expected for {what}") from None
         raise self.file.fail(self.where, f"no numbers for {what}")
 
     def _words(self, n: int) -> list[bytes]:

@@ -202,7 +202,15 @@ class Reader:
         at = local if offset is None else local + offset
         x = np.einsum("...ij,...j->...i", matrix[..., :3], at) + matrix[..., 3]
         check_positions(self.file, x, lambda i: f"nodes[{k}], {name}")
-        block = Block(k, m, [p], self.n_vertices - len(local), len(local), matrix, offset)
+        block = Block(
+            node=k,
+            mesh=m,
+            primitives=[p],
+            start=self.n_vertices - len(local),
+            count=len(local),
+            matrix=matrix,
+            offset=offset,
+        )
         self.x.append(x)
         self.blocks.append(block)
         return block

@@ -118,8 +118,8 @@ class Builder:
                 self.json[key] = list(dict.fromkeys(names))
         self._extensions(source)
         if "copyright" in source["asset"]:
-            said = dict.fromkeys([self.json["asset"].get("copyright"), source["asset"]["copyright"]])
-            self.json["asset"]["copyright"] = "; ".join(str(text) for text in said if text)
+            notices = dict.fromkeys([self.json["asset"].get("copyright"), source["asset"]["copyright"]])
+            self.json["asset"]["copyright"] = "; ".join(str(text) for text in notices if text)
         return grown
 
     def _embed(self, document: Document, image: Json) -> None:

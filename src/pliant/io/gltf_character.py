@@ -33,7 +33,7 @@ def read_document(document: Document, frame: Floats) -> Character:
 
 
 @dataclasses.dataclass
-class _Held:
+class _SkinnedBlock:
     """A block of vertices with its joints, weights and morph targets."""
 
     x: Floats  # (count,3) in the accessor's coordinates, morphs at their defaults
@@ -52,7 +52,7 @@ class _CharacterReader(Reader):
         self.nodes = document.items("nodes")
         self.frame = np.eye(4)
         self.frame[:3, :3] = frame
-        self.held: list[_Held] = []  # in the order of the blocks
+        self.held: list[_SkinnedBlock] = []  # in the order of the blocks
         self.skins: dict[int, tuple[list[int], Floats]] = {}  # joints and inverse bind matrices
         self.bones: list[tuple[int, int, Floats]] = []  # node, skin (-1: none), inverse bind matrix
         self.known: dict[tuple[int, bytes], int] = {}  # node and inverse bind matrix -> bone
@@ -104,7 +104,7 @@ class _CharacterReader(Reader):
         if block.offset is not None:
             x += block.offset
         targets = self._targets(k, node, mesh, primitive, block.count, where)
-        self.held.append(_Held(x, k, skin, joints, weights, targets))
+        self.held.append(_SkinnedBlock(x=x, node=k, skin=skin, joints=joints, weights=weights, targets=targets))
         return block
 
     def _skin_at(self, index: Any, where: str) -> int:
@@ -246,16 +246,16 @@ class _CharacterReader(Reader):
         names = [self.nodes[k].get("name") if k >= 0 else mesh.name for k, _, _ in (self.bones[b] for b in sequence)]
         columns = {k: (row[k], *self.shapes.get(k, (0, np.zeros(0)))) for k in range(len(self.nodes))}
         return Character(
-            mesh,
-            tuple(unique([name if isinstance(name, str) and name else "bone" for name in names])),
-            self._bone_parents(order, sequence),
-            rank[joints].astype(np.int32),
-            np.concatenate([h.weights for h in self.held]),
-            read_clips(self.document, columns, len(row)),
-            skeleton,
-            np.array([row[self.bones[b][0]] for b in sequence], np.int32),
-            np.array([self.bones[b][2][:3] for b in sequence]),
-            morphs,
+            mesh=mesh,
+            names=tuple(unique([name if isinstance(name, str) and name else "bone" for name in names])),
+            parents=self._bone_parents(order, sequence),
+            joints=rank[joints].astype(np.int32),
+            weights=np.concatenate([h.weights for h in self.held]),
+            clips=read_clips(self.document, columns, len(row)),
+            skeleton=skeleton,
+            nodes=np.array([row[self.bones[b][0]] for b in sequence], np.int32),
+            inverse=np.array([self.bones[b][2][:3] for b in sequence]),
+            morphs=morphs,
         )
 
     def _bone_parents(self, order: list[int], sequence: list[int]) -> NDArray[np.int32]:

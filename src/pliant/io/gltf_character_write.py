@@ -45,7 +45,7 @@ def put_keys(track: GltfTrack, clip: Animation, first: int) -> None:
     """Add a clip with one keyframe per frame to the animation of `track`; its nodes start at `first`."""
     for part in clip.tracks:
         node, at = divmod(part.column, 10)
-        path = next(name for name, place in PARTS.items() if place == (at, part.width))
+        path = next(name for name, columns in PARTS.items() if columns == (at, part.width))
         track.add(first + node, path, np.arange(len(part.times)), part.values, "LINEAR")
 
 
@@ -103,9 +103,9 @@ def _mesh(builder: Builder, character: Character, color: tuple[float, float, flo
     moved = targets[:, take].astype(np.float32)
     moves = [{"POSITION": k} for k in builder.accessors(moved, VERTICES, bounds=True)] if len(moved) else []
     for k in np.unique(material):
-        look = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
+        definition = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
         primitive: Json = {"attributes": attributes, "indices": builder.indices(faces[material == k])}
-        primitive["material"] = paint_material(builder, look, color)
+        primitive["material"] = paint_material(builder, definition, color)
         primitives.append(primitive | ({"targets": moves} if moves else {}))
     entry: Json = {"name": mesh.name, "primitives": primitives}
     if moves:

@@ -68,7 +68,9 @@ def _track(
     shape = (len(times), 3, width) if each == 3 else (len(times), width)
     column = n_rows * NODE + first if path == "weights" else Skeleton.column(row, path)
     try:
-        return Track(column, times, values.reshape(shape), kind, path == "rotation")
+        return Track(
+            column=column, times=times, values=values.reshape(shape), interpolation=kind, rotation=path == "rotation"
+        )
     except ValueError as error:
         raise doc.file.fail(where, str(error)) from None
 

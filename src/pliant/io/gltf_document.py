@@ -85,15 +85,15 @@ class Document:
             except (binascii.Error, ValueError):
                 raise self.file.fail(where, "a data: uri with broken base64") from None
         target = inside(self.file.path.parent, percent_decoded(uri))
-        said = uri if len(uri) < 80 else uri[:77] + "..."
+        excerpt = uri if len(uri) < 80 else uri[:77] + "..."
         if target is None:
-            raise self.file.fail(where, f"uri {said!r} is not a file in the model's own folder")
+            raise self.file.fail(where, f"uri {excerpt!r} is not a file in the model's own folder")
         try:
             if target.stat().st_size > self.file.max_bytes:
-                raise self.file.fail(where, f"{said!r} is larger than the limit")
+                raise self.file.fail(where, f"{excerpt!r} is larger than the limit")
             return target.read_bytes()
         except OSError as error:
-            raise self.file.fail(where, f"{said!r} cannot be opened ({error.strerror})") from None
+            raise self.file.fail(where, f"{excerpt!r} cannot be opened ({error.strerror})") from None
 
     def items(self, name: str) -> list[Json]:
         """Return a top-level array of objects; empty if absent."""

@@ -51,8 +51,8 @@ class Patch:
                 nodes[block] = self.builder.add("nodes", {"mesh": mesh}) if same is None else same
             roots = list(dict.fromkeys(nodes.values()))
             if self.source.partly and animations:  # also the meshes outside the part
-                shown = {block.mesh for block in self.source.blocks}
-                others = [k for k in range(len(self.source.document.items("meshes"))) if k not in shown]
+                replaced = {block.mesh for block in self.source.blocks}
+                others = [k for k in range(len(self.source.document.items("meshes"))) if k not in replaced]
                 roots += [self.builder.add("nodes", {"mesh": k + self.grown["meshes"]}) for k in others]
         if self.source.partly and not animations:
             self._leave_out(set(nodes.values()))
@@ -187,8 +187,8 @@ class Patch:
             new = self.builder.add("nodes", rest) if used else None
             for owner in [{"children": self.builder.roots}, *nodes]:
                 if k in owner.get("children", []):
-                    kept = [new if c == k else c for c in owner["children"]]
-                    owner["children"][:] = [c for c in kept if c is not None]
+                    children = [new if c == k else c for c in owner["children"]]
+                    owner["children"][:] = [c for c in children if c is not None]
                     if not owner["children"]:
                         del owner["children"]
             for skin in skins if new is not None else []:
@@ -202,14 +202,14 @@ class Patch:
         """Redirect transform animations of node `k` to `new`; remove them if `new` is None."""
         animations = self.builder.json.get("animations", [])
         for animation in animations:
-            kept = []
+            channels = []
             for channel in animation["channels"]:
                 if channel["target"].get("node") == k and channel["target"].get("path") != "weights":
                     if new is None:
                         continue
                     channel["target"]["node"] = new
-                kept.append(channel)
-            animation["channels"] = kept
+                channels.append(channel)
+            animation["channels"] = channels
         animations[:] = [animation for animation in animations if animation["channels"]]
 
     def _normalise_weights(self, block: Block, mesh: Json) -> None:
@@ -218,10 +218,10 @@ class Patch:
         for p in block.primitives:
             attributes = mesh["primitives"][p]["attributes"]
             names = [name for name in ("WEIGHTS_0", "WEIGHTS_1") if name in attributes]
-            places = [attributes[name] - self.grown["accessors"] for name in names]
-            if any(k >= len(document.items("accessors")) for k in places):
+            accessors = [attributes[name] - self.grown["accessors"] for name in names]
+            if any(k >= len(document.items("accessors")) for k in accessors):
                 continue  # already done for another node with this mesh
-            old = [document.accessor(k, ("VEC4",), name) for k, name in zip(places, names)]
+            old = [document.accessor(k, ("VEC4",), name) for k, name in zip(accessors, names)]
             if not old or any(weights.dtype != np.float32 for weights in old):
                 continue
             total = np.sum([weights.astype(np.float64).sum(1) for weights in old], 0)

@@ -78,11 +78,11 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
     if uv is not None:
         shared["TEXCOORD_0"] = builder.accessor(uv.astype(np.float32), VERTICES)
     for k in np.unique(material):
-        look = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
+        definition = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
         primitives.append({
             "attributes": shared,
             "indices": builder.indices(faces[material == k]),
-            "material": paint_material(builder, look, clip.color),
+            "material": paint_material(builder, definition, clip.color),
         })  # fmt: skip
     smooth = Normals(mesh.faces, mesh.weld_index)
     spans = _spans(len(clip.frames), MOST_TARGETS)
@@ -116,10 +116,10 @@ def _take_turns(builder: Builder, nodes: list[int], spans: list[tuple[int, int]]
     """Show one node at a time by scaling the others to zero."""
     for node, (first, last) in zip(nodes, spans):
         keys = sorted({0, first, last if last < spans[-1][1] else first})
-        shown = [1.0 if first <= key and (key < last or last == spans[-1][1]) else 0.0 for key in keys]
-        if not shown[0]:
+        visible = [1.0 if first <= key and (key < last or last == spans[-1][1]) else 0.0 for key in keys]
+        if not visible[0]:
             builder.entry("nodes", node)["scale"] = [0.0, 0.0, 0.0]
-        track.add(node, "scale", np.array(keys), np.repeat(np.array(shown)[:, None], 3, 1), "STEP")
+        track.add(node, "scale", np.array(keys), np.repeat(np.array(visible)[:, None], 3, 1), "STEP")
 
 
 def _ride(builder: Builder, node: int, poses: NDArray[np.float64], track: Track) -> None:

@@ -1,13 +1,17 @@
-"""Gmsh .msh: versions 1.0, 2.x and 4.1, ascii and binary. Reads nodes and elements; other sections are skipped."""
+"""Gmsh .msh: reads nodes and elements of versions 1.0, 2.x and 4.1, ascii and binary; writes version 4.1 in ascii."""
 
 import functools
+import os
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import atomic_write
+from ..mesh import Mesh
 from .cursor import Cursor
 from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, by_tag, refuse
 from .reading import Input, Parts, as_text, check_positions, heading
+from .rows import write_integers, write_rows
 
 KINDS = {1: LINE, 2: TRIANGLE, 3: QUAD, 4: TET, 15: POINT}
 _OTHERS = {
@@ -51,8 +55,8 @@ def read(file: Input) -> Parts:
         order = "<" if one == 1 else ">"
     read_nodes, read_elements = (_nodes_4, _elements_4) if version == b"4.1" else (_nodes_2, _elements_2)
     _section(cursor, b"$Nodes", binary)
-    tags, x, place = read_nodes(cursor, binary, order)
-    check_positions(file, x, place)
+    tags, x, where = read_nodes(cursor, binary, order)
+    check_positions(file, x, where)
     _section(cursor, b"$Elements", binary)
     return read_elements(cursor, binary, order).parts(file, x, by_tag(tags))
 
@@ -78,22 +82,22 @@ def _section(cursor: Cursor, name: bytes, binary: bool) -> None:
 def _nodes_2(cursor: Cursor, binary: bool, order: str) -> Nodes:
     if binary:
         n = _count_line(cursor, "nodes")
-        place = cursor.bytes_of(28)
+        where = cursor.bytes_of_rows(28)
         rows = cursor.raw(n, [("tag", order + "i4"), ("x", order + "f8", 3)], "nodes")
-        return rows["tag"].astype(np.int64), rows["x"].astype(np.float64), place
+        return rows["tag"].astype(np.int64), rows["x"].astype(np.float64), where
     n = cursor.count("nodes", 8)
-    place = cursor.places(4)
+    where = cursor.lines_of_rows(4)
     values = cursor.floats(4 * n, "nodes (number, x, y, z)").reshape(-1, 4)
     bad = ~((values[:, 0] == np.floor(values[:, 0])) & (np.abs(values[:, 0]) < 2**53))
     if bad.any():
         k = int(np.argmax(bad))
-        raise cursor.file.fail(place(k), f"the node number is {values[k, 0]:g}; expected a whole number")
-    return values[:, 0].astype(np.int64), np.ascontiguousarray(values[:, 1:]), place
+        raise cursor.file.fail(where(k), f"the node number is {values[k, 0]:g}; expected a whole number")
+    return values[:, 0].astype(np.int64), np.ascontiguousarray(values[:, 1:]), where
 
 
 def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
     blocks, declared, head = _head_4(cursor, binary, order, "nodes")
-    tags, points, places = [np.zeros(0, np.int64)], [np.zeros((0, 3))], [(0, cursor.places(1))]
+    tags, points, origins = [np.zeros(0, np.int64)], [np.zeros((0, 3))], [(0, cursor.lines_of_rows(1))]
     total = 0
     for _ in range(blocks):
         dim, _, parametric, n = _block_4(cursor, binary, order, "nodes")
@@ -105,21 +109,21 @@ def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
         cursor.need(n, (8 if binary else 2) * (1 + wide), "nodes of a block")
         if binary:
             tags.append(cursor.raw(n, order + "u8", "nodes").astype(np.int64))
-            places.append((total, cursor.bytes_of(8 * wide)))
+            origins.append((total, cursor.bytes_of_rows(8 * wide)))
             values = cursor.raw(n * wide, order + "f8", "coordinates").astype(np.float64)
         else:
             tags.append(cursor.wholes(n, "the number of a node"))
-            places.append((total, cursor.places(wide)))
+            origins.append((total, cursor.lines_of_rows(wide)))
             values = cursor.floats(n * wide, "coordinates of nodes")
         points.append(values.reshape(-1, wide)[:, :3])
         total += n
     _same_4(cursor, head, "nodes", declared, total)
 
-    def place(row: int) -> str:
-        first, name = [p for p in places if p[0] <= row][-1]
+    def where(row: int) -> str:
+        first, name = [p for p in origins if p[0] <= row][-1]
         return name(row - first)
 
-    return np.concatenate(tags), np.concatenate(points), place
+    return np.concatenate(tags), np.concatenate(points), where
 
 
 def _head_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, int, str]:
@@ -162,9 +166,9 @@ def _elements_2(cursor: Cursor, binary: bool, order: str) -> Elements:
         if not 0 < count <= left or not 0 <= tags < 1000:
             raise cursor.file.fail(f"byte {cursor.at}", f"{count} elements with {tags} tags, {left} are left to read")
         width = 1 + tags + nodes
-        place = cursor.bytes_of(4 * width)
+        where = cursor.bytes_of_rows(4 * width)
         rows = cursor.raw(count * width, order + "i4", "elements").reshape(-1, width)[:, 1 + tags :]
-        found.add(KINDS[kind], rows.astype(np.int64), place)
+        found.add(KINDS[kind], rows.astype(np.int64), where)
         left -= count
     return found
 
@@ -178,17 +182,17 @@ def _elements_4(cursor: Cursor, binary: bool, order: str) -> Elements:
             raise _other(cursor.file, cursor.where, kind)
         width = 1 + NODES[KINDS[kind]]
         cursor.need(n, width * (8 if binary else 2), "elements of a block")
-        place = cursor.bytes_of(8 * width) if binary else cursor.places(width)
+        where = cursor.bytes_of_rows(8 * width) if binary else cursor.lines_of_rows(width)
         flat = cursor.raw(n * width, order + "u8", "elements") if binary else cursor.wholes(n * width, "elements")
-        found.add(KINDS[kind], flat.astype(np.int64).reshape(-1, width)[:, 1:], place)
+        found.add(KINDS[kind], flat.astype(np.int64).reshape(-1, width)[:, 1:], where)
         total += n
     _same_4(cursor, head, "elements", declared, total)
     return found
 
 
 def _read_1(file: Input, cursor: Cursor) -> Parts:
-    tags, x, place = _nodes_2(cursor, False, "<")
-    check_positions(file, x, place)
+    tags, x, where = _nodes_2(cursor, False, "<")
+    check_positions(file, x, where)
     if not cursor.skip(b"$ELM"):
         raise file.fail("end of file", "no section $ELM (truncated?)")
     return _each(cursor, cursor.count("elements", 8), version_1=True).parts(file, x, by_tag(tags))
@@ -198,7 +202,7 @@ def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
     """Read elements one by one: number, type, then two regions and the node count (version 1) or the tags."""
     end = cursor.data.find(b"$E", cursor.at)  # $EndElements or $ENDELM
     text = cursor.data[cursor.at :] if end < 0 else cursor.data[cursor.at : end]
-    place = cursor.places(1)
+    where = cursor.lines_of_rows(1)
     words = cursor.wholes(len(text.split()), "elements").tolist()
     rows: dict[int, list[list[int]]] = {}
     starts: dict[int, list[int]] = {}
@@ -208,11 +212,11 @@ def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
             raise cursor.file.fail("end of file", f"{n} elements declared, {k} found (truncated?)")
         kind, tags = words[at + 1], 0 if version_1 else words[at + 2]
         if kind not in KINDS:
-            raise _other(cursor.file, place(at), kind)
+            raise _other(cursor.file, where(at), kind)
         nodes = NODES[KINDS[kind]]
         if tags < 0 or (version_1 and words[at + 4] != nodes):
             raise cursor.file.fail(
-                place(at), f"an element of type {kind} has {nodes} nodes; expected them and its tags"
+                where(at), f"an element of type {kind} has {nodes} nodes; expected them and its tags"
             )
         first = at + head + tags
         row = words[first : first + nodes]
@@ -222,15 +226,15 @@ def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
         starts.setdefault(kind, []).append(at)
         at = first + nodes
     if at < len(words):
-        raise cursor.file.fail(place(at), f"{n} elements declared, but more numbers follow them")
+        raise cursor.file.fail(where(at), f"{n} elements declared, but more numbers follow them")
     found = Elements()
     for kind, nodes_of in rows.items():
-        found.add(KINDS[kind], np.array(nodes_of), functools.partial(_line, place, starts[kind]))
+        found.add(KINDS[kind], np.array(nodes_of), functools.partial(_line, where, starts[kind]))
     return found
 
 
-def _line(place: Where, starts: list[int], row: int) -> str:
-    return place(starts[row])
+def _line(where: Where, starts: list[int], row: int) -> str:
+    return where(starts[row])
 
 
 def _other(file: Input, where: str, kind: int) -> Exception:
@@ -243,3 +247,17 @@ def _count_line(cursor: Cursor, what: str) -> int:
     if not text.isdigit() or len(text) > 18:
         raise cursor.file.fail(f"byte {cursor.at}", f"expected the number of {what}, found {_shown(text)!r}")
     return int(text)
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write ascii of version 4.1, one block of nodes and one of elements: tets, or triangles if there are none."""
+    rows, dim, kind = (mesh.tets, 3, 4) if len(mesh.tets) else (mesh.faces, 2, 2)
+    n, k = mesh.n_vertices, len(rows)
+    with atomic_write(path) as stream:
+        stream.write(b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n")
+        stream.write(f"$Nodes\n1 {n} 1 {n}\n{dim} 1 0 {n}\n".encode())
+        stream.write("".join(f"{tag}\n" for tag in range(1, n + 1)).encode())
+        write_rows(stream, "", mesh.vertices)
+        stream.write(f"$EndNodes\n$Elements\n1 {k} 1 {k}\n{dim} 1 {kind} {k}\n".encode())
+        write_integers(stream, np.column_stack([np.arange(k), rows]) + 1)
+        stream.write(b"$EndElements\n")

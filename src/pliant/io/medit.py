@@ -1,12 +1,16 @@
-"""MEDIT .mesh (INRIA): ascii only; the binary form .meshb raises an error."""
+"""MEDIT .mesh (INRIA), read and written in ascii; the binary form .meshb raises an error."""
 
+import os
 import re
 
 import numpy as np
 
+from ..files import atomic_write
+from ..mesh import Mesh
 from .cursor import Cursor
 from .elements import QUAD, TET, TRIANGLE, Elements, refuse
 from .reading import Input, Parts, as_text, check_positions
+from .rows import ROWS, write_integers
 
 # keywords in lower case, because programs differ in case
 _READ = {b"triangles": (TRIANGLE, 3), b"quadrilaterals": (QUAD, 4), b"tetrahedra": (TET, 4)}
@@ -36,15 +40,15 @@ def read(file: Input) -> Parts:
                 raise file.fail(cursor.where, "a mesh in the plane; expected dimension 3")
         elif name == b"vertices":
             n = cursor.count("vertices", 8)
-            place = cursor.places(4)
+            where = cursor.lines_of_rows(4)
             x = np.ascontiguousarray(cursor.floats(4 * n, "vertices (x, y, z, reference)").reshape(-1, 4)[:, :3])
-            check_positions(file, x, place)
+            check_positions(file, x, where)
         elif name in _READ:
             kind, width = _READ[name]
             n = cursor.count(name.decode(), 2 * (width + 1))
-            place = cursor.places(width + 1)
+            where = cursor.lines_of_rows(width + 1)
             rows = cursor.wholes((width + 1) * n, f"{name.decode()} (vertices, reference)")
-            found.add(kind, rows.reshape(-1, width + 1)[:, :width], place)
+            found.add(kind, rows.reshape(-1, width + 1)[:, :width], where)
         elif name in _REFUSED and cursor.peek() not in (b"", b"0"):
             raise refuse(file, cursor.where, name.decode())
     if x is None:
@@ -55,3 +59,16 @@ def read(file: Input) -> Parts:
 def read_binary(file: Input) -> Parts:
     """Raise for a .meshb file, with advice on what to do."""
     raise file.fail("byte 0", "binary MEDIT files are not read; save it as ascii (.mesh), or as Gmsh .msh or .vtk")
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write ascii: tets, or triangles if there are none."""
+    name, rows = ("Tetrahedra", mesh.tets) if len(mesh.tets) else ("Triangles", mesh.faces)
+    with atomic_write(path) as stream:
+        stream.write(f"MeshVersionFormatted 2\nDimension 3\nVertices\n{mesh.n_vertices}\n".encode())
+        for k in range(0, mesh.n_vertices, ROWS):
+            part = mesh.vertices[k : k + ROWS].tolist()
+            stream.write("".join(" ".join(map(repr, row)) + " 0\n" for row in part).encode())
+        stream.write(f"{name}\n{len(rows)}\n".encode())
+        write_integers(stream, np.column_stack([rows + 1, np.zeros(len(rows), np.int64)]))
+        stream.write(b"End\n")

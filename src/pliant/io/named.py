@@ -1,10 +1,12 @@
-"""Names of the clips and parts in a file."""
+"""Names of the clips and parts in a file, and of the files that several clips are written to."""
 
 import os
 import pathlib
 import re
+from collections.abc import Iterator, Sequence
 
 from ..errors import MeshFileError
+from ..motion.clip import Clip
 from . import extension
 from .reading import default_limit, read_input
 
@@ -48,3 +50,18 @@ def parts_of(path: str | os.PathLike[str], max_bytes: int | None = None) -> list
     except MeshFileError:
         return []
     return [name for name in dict.fromkeys(names) if name]
+
+
+def file_stems(stem: str, clips: Sequence[Clip]) -> Iterator[str]:
+    """Yield a distinct file name without extension for each clip; the name of its mesh is appended where needed."""
+    used: set[tuple[bool, str]] = set()  # names of frames end with a number, so the two kinds cannot collide
+    for clip in clips:
+        is_only = sum(other.still == clip.still for other in clips) == 1
+        word = "".join(c if c.isalnum() or c in "-_" else "_" for c in clip.mesh.name) or "mesh"
+        base = name = stem if is_only else f"{stem}-{word}"
+        number = 2
+        while (clip.still, name) in used:
+            name = f"{base}{number}"
+            number += 1
+        used.add((clip.still, name))
+        yield name

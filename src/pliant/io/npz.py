@@ -1,17 +1,22 @@
-"""npz as `save` writes it: the arrays of a Mesh by name, read without NumPy's loader and without pickle."""
+"""npz archives: the arrays of a Mesh or of clips by name, read without NumPy's loader and without pickle."""
 
 import io
 import math
+import os
 import struct
 import tokenize
 import warnings
 import zipfile
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import atomic_write
+from ..mesh import Mesh
+from ..motion.clip import Clip
 from ..validate import size_text
 from .reading import MAX_RATIO, Input, Parts, check_indices, check_positions
 
@@ -79,3 +84,24 @@ def array_of(
         raise file.fail(where, f"shape {found} needs {math.prod(found) * dtype.itemsize} bytes, {left} are there")
     values = np.frombuffer(stream.getbuffer(), dtype, offset=stream.tell())
     return values.reshape(found, order="F" if fortran else "C")
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write the arrays under their names in Mesh, without pickle."""
+    arrays: dict[str, Any] = {"vertices": mesh.vertices, "faces": mesh.faces, "tets": mesh.tets}
+    if mesh.uv is not None:
+        arrays["uv"] = mesh.uv
+    if mesh.material is not None:
+        arrays["material"] = mesh.material
+    with atomic_write(path) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> None:
+    """Write `fps`, and for clip k `frames_k` (T,n,3), `faces_k` (m,3) and `name_k`."""
+    arrays: dict[str, Any] = {"fps": np.float64(fps)}
+    for k, clip in enumerate(clips):
+        frames = clip.unrolled().frames
+        arrays |= {f"frames_{k}": frames, f"faces_{k}": clip.mesh.faces, f"name_{k}": np.str_(clip.mesh.name)}
+    with atomic_write(path) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)

@@ -192,8 +192,8 @@ def _check_corners(
             k = int(np.argmax(bad))
             row = f_lines[int(np.searchsorted(np.cumsum(counts), k, side="right"))]
             many = "vertices" if what == "vertex" else "texture coordinates"
-            said = "0 or before the first" if index[k] < 0 else str(int(index[k]) + 1)
-            raise file.fail(f"line {row + 1}", f"{what} index {said}, but there are {total} {many}")
+            found_index = "0 or before the first" if index[k] < 0 else str(int(index[k]) + 1)
+            raise file.fail(f"line {row + 1}", f"{what} index {found_index}, but there are {total} {many}")
 
 
 def _why(key: bytes, words: list[bytes]) -> str:

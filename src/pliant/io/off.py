@@ -3,12 +3,16 @@
 As in Geomview, the keyword is optional if the file begins with the counts.
 """
 
+import os
 import re
 from array import array
 
 import numpy as np
 
+from ..files import atomic_write
+from ..mesh import Mesh
 from .reading import Input, Parts, as_text, check_indices, check_positions, fan, heading
+from .rows import ROWS, write_rows
 
 _HEAD = re.compile(rb"(?:ST)?(?:C?N?|NC)(4)?OFF(?![A-Z_])", re.IGNORECASE)
 _COUNTS = re.compile(rb"\d+\s")
@@ -86,3 +90,13 @@ def _content(file: Input, start: int) -> list[tuple[int, list[bytes]]]:
         if words:
             found.append((number, words))
     return found
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write text with up to 17 digits, which read back exactly."""
+    with atomic_write(path) as stream:
+        stream.write(f"OFF\n{mesh.n_vertices} {mesh.n_faces} 0\n".encode())
+        write_rows(stream, "", mesh.vertices)
+        for k in range(0, mesh.n_faces, ROWS):
+            rows = mesh.faces[k : k + ROWS].tolist()
+            stream.write("".join(f"3 {a} {b} {c}\n" for a, b, c in rows).encode())

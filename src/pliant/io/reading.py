@@ -144,6 +144,15 @@ def check_positions(file: Input, x: NDArray[np.float64], where: Callable[[int], 
         raise file.fail(where(row), f"vertex {row} = ({values}) {what}")
 
 
+def check_frames(file: Input, frames: NDArray[Any], word: str) -> None:
+    bad = ~(np.abs(frames) <= LARGEST).all((1, 2))
+    if bad.any():
+        t = int(np.argmax(bad))
+        i = int(np.argmax(~(np.abs(frames[t]) <= LARGEST).all(1)))
+        values = ", ".join(f"{v:g}" for v in frames[t, i])
+        raise file.fail(f"{word} {t}", f"vertex {i} = ({values}) is not finite, or beyond {LARGEST:g}")
+
+
 def check_indices(file: Input, index: NDArray[Any], count: int, where: Callable[[int], str]) -> None:
     """Raise unless all entries of a flat `index` are in 0..count-1; `where` maps an entry to its file position."""
     bad = (index < 0) | (index >= count)

@@ -1,11 +1,14 @@
-"""STL: unconnected triangles, ascii or binary; `Mesh.welded` connects them."""
+"""STL: unconnected triangles, which `Mesh.welded` connects; read in ascii and binary, written in binary."""
 
 import dataclasses
+import os
 from array import array
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import atomic_write
+from ..mesh import Mesh
 from .reading import Input, Parts, as_text, check_positions, heading
 
 _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -92,3 +95,12 @@ def _ascii(file: Input) -> NDArray[np.float64]:
     if solid or corners >= 0:
         raise file.fail("end of file", "no 'endsolid' (truncated?)")
     return np.array(x, np.float64).reshape(-1, 3)
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write binary STL; the format has float32 positions and no shared vertices."""
+    rows = np.zeros(mesh.n_faces, _RECORD)
+    rows["normal"], rows["corners"] = mesh.face_normals, mesh.vertices[mesh.faces]
+    with atomic_write(path) as stream:
+        stream.write(b"pliant".ljust(80, b"\0") + mesh.n_faces.to_bytes(4, "little"))
+        stream.write(rows.tobytes())

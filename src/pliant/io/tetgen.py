@@ -53,17 +53,17 @@ def _points(file: Input) -> tuple[NDArray[np.float64], int]:
         raise file.fail(cursor.where, "no points")
     width = 4 + attributes + marks
     cursor.need(n, 2 * width, "points")
-    place = cursor.places(width)
+    where = cursor.lines_of_rows(width)
     rows = cursor.floats(n * width, "points (number, x, y, z ...)").reshape(-1, width)
     first = rows[0, 0]
     if first not in (0.0, 1.0):
-        raise file.fail(place(0), f"the first point has number {first:g}; expected 0 or 1")
+        raise file.fail(where(0), f"the first point has number {first:g}; expected 0 or 1")
     wrong = rows[:, 0] != first + np.arange(n)
     if wrong.any():
         k = int(np.argmax(wrong))
-        raise file.fail(place(k), f"expected point {first + k:g}, found {rows[k, 0]:g}")
+        raise file.fail(where(k), f"expected point {first + k:g}, found {rows[k, 0]:g}")
     x = np.ascontiguousarray(rows[:, 1:4])
-    check_positions(file, x, place)
+    check_positions(file, x, where)
     return x, int(first)
 
 
@@ -77,12 +77,12 @@ def _tets(file: Input, first: int, count: int) -> NDArray[np.int64]:
         raise file.fail(cursor.where, "no tets")
     width = 5 + attributes
     cursor.need(n, 2 * width, "tets")
-    place = cursor.places(width)
+    where = cursor.lines_of_rows(width)
     # read as floats because attributes may be any number; node numbers up to 2**53 are exact
     values = cursor.floats(n * width, "tets (number, four nodes ...)").reshape(-1, width)[:, 1:5]
     bad = ~((values >= first) & (values < first + count) & (values == np.floor(values)))
     if bad.any():
         k, j = (int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
         last = first + count - 1
-        raise file.fail(place(k), f"a tet has node {values[k, j]:g}; expected a whole number in {first}..{last}")
+        raise file.fail(where(k), f"a tet has node {values[k, j]:g}; expected a whole number in {first}..{last}")
     return values.astype(np.int64) - first

@@ -115,11 +115,13 @@ def _colours(clip: Clip) -> Iterator[str]:
     """Yield one colour for all faces, or one per face if the mesh has materials; linear RGB."""
     mesh = clip.mesh
     if mesh.material is None or not mesh.materials:
-        values, how = np.array([clip.color], np.float64), "constant"
+        values, interpolation = np.array([clip.color], np.float64), "constant"
     else:
-        looks = np.array([look.get("color", clip.color)[:3] for look in mesh.materials], np.float64)
-        values, how = looks[mesh.material], "uniform"
-    yield from _attribute("color3f[]", "primvars:displayColor", [_vectors(values)], 12, f'interpolation = "{how}"')
+        colours = np.array([material.get("color", clip.color)[:3] for material in mesh.materials], np.float64)
+        values, interpolation = colours[mesh.material], "uniform"
+    yield from _attribute(
+        "color3f[]", "primvars:displayColor", [_vectors(values)], 12, f'interpolation = "{interpolation}"'
+    )
 
 
 def _attribute(kind: str, name: str, values: Any, indent: int, metadata: str = "") -> Iterator[str]:

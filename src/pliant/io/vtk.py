@@ -1,14 +1,18 @@
-"""VTK legacy files (.vtk) with an unstructured grid: ascii and binary, versions 1.0 to 5.1."""
+"""VTK legacy files (.vtk): reads unstructured grids of versions 1.0 to 5.1, ascii and binary; writes 3.0 in ascii."""
 
+import os
 import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import atomic_write
+from ..mesh import Mesh
 from .cursor import Cursor
 from .elements import LINE, NODES, POINT, QUAD, TET, TRIANGLE, Elements, Where, refuse
 from .reading import Input, Parts, as_text, check_positions
+from .rows import write_integers, write_rows
 
 KINDS = {1: POINT, 3: LINE, 5: TRIANGLE, 9: QUAD, 10: TET}
 PASSED = (2, 4)  # ignored: poly-vertex and poly-line cells, of any length
@@ -48,14 +52,14 @@ def read(file: Input) -> Parts:
         raise file.fail(cursor.where, "expected ASCII or BINARY")
     grid = (cursor.word("DATASET").upper(), cursor.word("the kind of the data set").upper())
     if grid != (b"DATASET", b"UNSTRUCTURED_GRID"):
-        shown = b" ".join(grid)[:40].decode("latin-1")
-        raise file.fail(cursor.where, f"{shown!r} is not read; save it as an unstructured grid, or as PLY")
+        excerpt = b" ".join(grid)[:40].decode("latin-1")
+        raise file.fail(cursor.where, f"{excerpt!r} is not read; save it as an unstructured grid, or as PLY")
     return _grid(cursor, kind == b"BINARY", new=version[1] == b"5")
 
 
 def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
     x = types = cells = None
-    file, place = cursor.file, cursor.places(3)
+    file, where = cursor.file, cursor.lines_of_rows(3)
     while word := cursor.peek().upper():
         if word in (b"POINT_DATA", b"CELL_DATA"):
             break
@@ -63,9 +67,9 @@ def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
         if word == b"POINTS":
             n = cursor.count("points", 3)
             dtype = _type(cursor)
-            place = cursor.bytes_of(0) if binary else cursor.places(3)
+            where = cursor.bytes_of_rows(0) if binary else cursor.lines_of_rows(3)
             x = _values(cursor, binary, 3 * n, dtype, "points").astype(np.float64).reshape(-1, 3)
-            check_positions(file, x, place)
+            check_positions(file, x, where)
         elif word == b"CELLS":
             cells = _cells_5(cursor, binary) if new else _cells(cursor, binary)
         elif word == b"CELL_TYPES":
@@ -78,8 +82,8 @@ def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
         elif word == b"FIELD":
             _pass_field(cursor, binary)
         else:
-            shown = word[:20].decode("latin-1")
-            raise file.fail(cursor.where, f"expected POINTS, CELLS or CELL_TYPES, found {shown!r}")
+            excerpt = word[:20].decode("latin-1")
+            raise file.fail(cursor.where, f"expected POINTS, CELLS or CELL_TYPES, found {excerpt!r}")
     if x is None or cells is None or types is None:
         missing = "POINTS" if x is None else "CELLS" if cells is None else "CELL_TYPES"
         raise file.fail("end of file", f"no section {missing} (truncated?)")
@@ -112,8 +116,10 @@ def assembled(
 def _type(cursor: Cursor) -> str:
     word = cursor.word("the type of numbers").lower()
     if word not in TYPES:
-        shown = word[:20].decode("latin-1")
-        raise cursor.file.fail(cursor.where, f"unknown type {shown!r}; one of: {', '.join(t.decode() for t in TYPES)}")
+        excerpt = word[:20].decode("latin-1")
+        raise cursor.file.fail(
+            cursor.where, f"unknown type {excerpt!r}; one of: {', '.join(t.decode() for t in TYPES)}"
+        )
     return TYPES[word]
 
 
@@ -174,3 +180,18 @@ def _pass_field(cursor: Cursor, binary: bool) -> None:
             n = cursor.count("tuples", wide)
             dtype = _type(cursor)
             _values(cursor, binary, wide * n, dtype, "a field")
+
+
+def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
+    """Write ascii of the legacy version 3.0, which all VTK readers support: tets, or triangles if there are none."""
+    rows, kind = (mesh.tets, 10) if len(mesh.tets) else (mesh.faces, 5)
+    k, wide = rows.shape
+    title = " ".join(mesh.name.split())[:200] or "mesh"
+    title = title.encode("ascii", "replace").decode()
+    with atomic_write(path) as stream:
+        stream.write(f"# vtk DataFile Version 3.0\n{title}\nASCII\nDATASET UNSTRUCTURED_GRID\n".encode())
+        stream.write(f"POINTS {mesh.n_vertices} double\n".encode())
+        write_rows(stream, "", mesh.vertices)
+        stream.write(f"CELLS {k} {k * (wide + 1)}\n".encode())
+        write_integers(stream, np.column_stack([np.full(k, wide), rows]))
+        stream.write(f"CELL_TYPES {k}\n".encode() + f"{kind}\n".encode() * k)

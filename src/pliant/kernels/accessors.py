@@ -11,6 +11,12 @@ def first_side(kind):
 
 
 @kernel
+def vertices_of(contact):
+    v = contact["vertices"]
+    return v[0], v[1], v[2], v[3]
+
+
+@kernel
 def normal_of(contact):
     return (contact["normal"][0], contact["normal"][1], contact["normal"][2])
 

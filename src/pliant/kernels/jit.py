@@ -1,10 +1,12 @@
-"""The kernel decorator and its two switches.
+"""The kernel decorator and its three switches.
 
-`@kernel` compiles a function with Numba; `@kernel(parallel=True)` compiles a loop over `prange`. Two environment
+`@kernel` compiles a function with Numba; `@kernel(parallel=True)` compiles a loop over `prange`. Three environment
 variables, read once at import, change this:
 
 - `PLIANT_COMPILE=0` leaves every kernel plain Python, for debuggers and for tests without a compiler;
-- `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not cover parallel loops.
+- `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not cover parallel loops;
+- `PLIANT_INNER=0` compiles kernels that only kernels call for Python too, as versions of Numba that `store` does not
+  list always do.
 
 Compiled code is cached on disk (`sources`, `store`).
 """
@@ -51,7 +53,7 @@ def _root() -> pathlib.Path:
 
 
 def _switches() -> str:
-    return f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK}"
+    return f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK} {store.INNER}"
 
 
 @functools.cache
@@ -81,7 +83,8 @@ def kernel(function=None, *, parallel=False):
         if parallel:
             function.serial = function
         return function
-    compiled = numba.njit(nogil=True, error_model="numpy", parallel=parallel and PARALLEL)(function)
+    options = {"nogil": True, "error_model": "numpy", "parallel": parallel and PARALLEL, "no_cfunc_wrapper": True}
+    compiled = numba.njit(**options)(function)
     store.share(compiled, kernel_cache(pathlib.Path(function.__code__.co_filename)))
     return _one_at_a_time(compiled) if parallel else compiled
 

@@ -7,14 +7,22 @@ the code of two signatures, which Numba's own index does not.
 """
 
 import contextlib
+import gc
 import os
 import pathlib
 import threading
 import time
 
+import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.sigutils import normalize_signature
 
+from .inner import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
+
+# inner kernels rely on internals of Numba: other versions than these compile every kernel by itself, as Numba does
+TESTED = ("0.68.",)
+INNER = numba.__version__.startswith(TESTED) and os.environ.get("PLIANT_INNER", "1") not in ("0", "off", "false")
 PATIENCE = 300.0  # seconds to wait for another process, which may have been stopped; then both compile
 PAUSE = 0.02
 _held = threading.local()
@@ -44,26 +52,104 @@ class _Impl(CompileResultCacheImpl):
     _locator_classes = (_Locator,)
 
 
+class _InnerImpl(InnerCacheImpl):
+    _locator_classes = (_Locator,)
+
+
 class _Cache(FunctionCache):
     _impl_class = _Impl
 
+    def has(self, compiled, signature) -> bool:
+        return self._index_key(signature, compiled.targetctx.codegen()) in self._cache_file._load_index()
+
+
+class _InnerCache(_Cache):
+    _impl_class = _InnerImpl
+
 
 def share(compiled, folder: pathlib.Path) -> None:
-    """Let a Numba dispatcher store its code in `folder`, and avoid compiling what another process is compiling."""
+    """Let a Numba dispatcher store its code in `folder`, and avoid compiling what another process is compiling.
+
+    A kernel that another kernel calls is compiled as an inner one; see `inner`.
+    """
     compiled.py_func.folder = folder
-    cache, compile_it = _Cache(compiled.py_func), compiled.compile
-    compiled._cache = cache
+    if not INNER:
+        _share_whole(compiled, folder)
+        return
+    cache, inner_cache = _Cache(compiled.py_func), _InnerCache(compiled.py_func)
+    usual, inner = (compiled._compiler, cache), (inner_compiler(compiled), inner_cache)
+    compile_it, add_it = compiled.compile, compiled.add_overload
     path = folder / f"{cache._impl.filename_base}.lock"
+    compiled._cache = cache
+
+    def compile_with(tools, signature):
+        compiled._compiler, compiled._cache = tools
+        loops = contextlib.nullcontext() if tools is inner else inner_loops(compiled.targetctx.codegen())
+        try:
+            with loops:
+                return compile_it(signature)
+        finally:
+            compiled._compiler, compiled._cache = usual
+
+    def obtain(signature, args, for_kernel):
+        if for_kernel and (inner_cache.has(compiled, signature) or not cache.has(compiled, signature)):
+            return compile_with(inner, signature)
+        found = compiled.overloads.pop(args, None)
+        if not cache.has(compiled, signature):
+            if found is None and inner_cache.has(compiled, signature):
+                compile_with(inner, signature)
+                found = compiled.overloads.pop(args, None)
+            if found is not None:
+                result = with_entry(found)
+                compiled.add_overload(result)
+                cache.save_overload(signature, result)
+        return compile_with(usual, signature)
 
     def compile_once(signature):
-        with global_compiler_lock:
-            key = cache._index_key(signature, compiled.targetctx.codegen())
-            if key in cache._cache_file._load_index():
-                return compile_it(signature)
-            with locked(path):
-                return compile_it(signature)
+        with global_compiler_lock, _nested() as for_kernel:
+            args = tuple(normalize_signature(signature)[0])
+            found = compiled.overloads.get(args)
+            if found is not None and (for_kernel or not is_inner(found)):
+                return found.entry_point
+            stored = cache.has(compiled, signature) or (for_kernel and inner_cache.has(compiled, signature))
+            with contextlib.nullcontext() if stored else locked(path):
+                return obtain(signature, args, for_kernel)
+
+    def add(result):
+        if is_inner(result):
+            compiled.overloads[tuple(result.signature.args)] = result
+        else:
+            set_environments(result)
+            add_it(result)
+
+    compiled.compile, compiled.add_overload = compile_once, add
+
+
+def _share_whole(compiled, folder: pathlib.Path) -> None:
+    """As `share`, but every kernel is compiled for Python too."""
+    cache, compile_it = _Cache(compiled.py_func), compiled.compile
+    path = folder / f"{cache._impl.filename_base}.lock"
+    compiled._cache = cache
+
+    def compile_once(signature):
+        with global_compiler_lock, contextlib.nullcontext() if cache.has(compiled, signature) else locked(path):
+            return compile_it(signature)
 
     compiled.compile = compile_once
+
+
+@contextlib.contextmanager
+def _nested():
+    """Whether a kernel is being compiled for another one; without garbage collection, which finds nothing to free."""
+    depth, collecting = getattr(_held, "depth", 0), gc.isenabled()
+    _held.depth = depth + 1
+    gc.disable()
+    try:
+        yield depth > 0
+    finally:
+        _held.depth = depth
+        if collecting:
+            gc.enable()
 
 
 @contextlib.contextmanager

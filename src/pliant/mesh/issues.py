@@ -156,12 +156,12 @@ def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
     from scipy.sparse.csgraph import connected_components
 
     top = mesh.topology
-    asked = _not_single_fan(top)
-    if not asked.any():
+    tested = _not_single_fan(top)
+    if not tested.any():
         return np.zeros(0, np.int64)
     _, beside = top.edge_faces
     edge = np.repeat(np.arange(len(top.edges)), top.use)
-    ahead = np.flatnonzero((edge[1:] == edge[:-1]) & np.asarray(asked[top.edges].any(1))[edge[1:]])
+    ahead = np.flatnonzero((edge[1:] == edge[:-1]) & np.asarray(tested[top.edges].any(1))[edge[1:]])
     f_a, f_b, e = beside[ahead], beside[ahead + 1], edge[ahead]  # consecutive faces of one edge
     rows, columns = [], []
     for end in (0, 1):
@@ -173,7 +173,7 @@ def _bow_ties(mesh: "Mesh") -> NDArray[np.int64]:
     graph = coo_array((np.ones(len(r), np.int8), (r, c)), shape=(count, count))
     fan = connected_components(graph, directed=False)[1]
     corners = mesh.faces.ravel()
-    of = asked[corners]
+    of = tested[corners]
     pairs = np.unique(np.stack([corners[of].astype(np.int64), fan[of]], 1), axis=0)
     fans = np.bincount(pairs[:, 0], minlength=mesh.n_vertices)
     return np.flatnonzero(fans > 1)
@@ -199,13 +199,13 @@ def _not_single_fan(top: "Topology") -> NDArray[np.bool_]:
         for end in (0, 1):
             first[top.edges[edges, end]] = edges  # walks start at a boundary edge if there is one
     v = np.flatnonzero((around > 0) & ~rough & ~odd).astype(np.int32)
-    e, met = first[v], np.zeros(n, np.int64)
+    e, shared = first[v], np.zeros(n, np.int64)
     f = begin = two[e, 0]
     while len(v):
-        met[v] += 1
+        shared[v] += 1
         k = np.where(faces[f, 1] == v, 1, np.where(faces[f, 2] == v, 2, 0))
         e = top.face_edges[f, k] + top.face_edges[f, (k + 2) % 3] - e  # the other edge of the face at the vertex
         f = two[e, 0] + two[e, 1] - f  # the other face at that edge; -1 where there is none
         on = np.flatnonzero((f >= 0) & (f != begin))
         v, e, f, begin = v[on], e[on], f[on], begin[on]
-    return (around > 0) & ~rough & (met < around)
+    return (around > 0) & ~rough & (shared < around)

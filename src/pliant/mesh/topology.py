@@ -129,12 +129,12 @@ def weld(vertices: NDArray[Any]) -> Ints:
     rank = np.arange(len(x), dtype=np.int32)
     # a hash table skips the rows that are alone in their slot, which is cheaper than sorting all rows
     bits_kept = max(4 * len(x), 2).bit_length()
-    place = (key >> np.uint64(64 - bits_kept)).astype(np.int64)
+    slot = (key >> np.uint64(64 - bits_kept)).astype(np.int64)
     table = np.empty(1 << bits_kept, np.int32)
-    table[place] = rank
+    table[slot] = rank
     shared = np.zeros(1 << bits_kept, np.bool_)
-    shared[place[table[place] != rank]] = True
-    rows = np.flatnonzero(shared[place])
+    shared[slot[table[slot] != rank]] = True
+    rows = np.flatnonzero(shared[slot])
     ranked = np.sort(key[rows])
     again = ranked[1:][ranked[1:] == ranked[:-1]]
     if not len(again):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate
+from .. import renamed, validate
 from ..kernels.motion import animation as kernels
 from ..validate import Floats, Ints
 
@@ -156,11 +156,13 @@ class Skeleton:
         """Return poses (t,p) at `times` (t,)."""
         return np.tile(self.rest, (len(times), 1)) if animation is None else animation.sample(times, self.rest)
 
-    def place(self, poses: Floats) -> Floats:
+    def world_matrices(self, poses: Floats) -> Floats:
         """Return the world matrices (t,n,3,4) of the nodes."""
         out = np.empty((len(poses), len(self.parents), 3, 4))
-        kernels.place(poses, self.parents, self.matrices, self.given, out)
+        kernels.world_matrices(poses, self.parents, self.matrices, self.given, out)
         return out
+
+    place = renamed.attribute("place", "world_matrices")
 
     def weights(self, poses: Floats) -> Floats:
         """Return the morph weights (t,m)."""

@@ -94,7 +94,7 @@ class Character:
 
     def carry(self, poses: Floats) -> Floats:
         """Return skin matrices (t,b,3,4) for poses (t,p) of the skeleton."""
-        world = self.skeleton.place(poses)
+        world = self.skeleton.world_matrices(poses)
         out = np.empty((len(world), len(self.names), 3, 4))
         kernels.bring_back(world, self.nodes, self.inverse, out)
         if not np.abs(out).max(initial=0.0) <= validate.LARGEST:

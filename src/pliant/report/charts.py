@@ -32,11 +32,11 @@ def bars_svg(groups: Mapping[str, Mapping[str, float]], unit: str, label: str) -
         middle = y + len(group) * _BAR / 2 + 4
         out.append(f'<text x="{_LEFT - 10}" y="{middle:.1f}" text-anchor="end">{html.escape(name)}</text>')
         for who, value in group.items():
-            said, end = html.escape(f"{_number(value)} {unit}"), max(x(value), _LEFT + 1.5)
+            value_text, end = html.escape(f"{_number(value)} {unit}"), max(x(value), _LEFT + 1.5)
             out.append(
                 f'<rect x="{_LEFT}" y="{y + 2}" width="{end - _LEFT:.1f}" height="{_BAR - 4}" rx="2" '
-                f'fill="{color[who]}"><title>{html.escape(who)}: {said}</title></rect>'
-                f'<text x="{end + 6:.1f}" y="{y + 13}">{said}</text>'
+                f'fill="{color[who]}"><title>{html.escape(who)}: {value_text}</title></rect>'
+                f'<text x="{end + 6:.1f}" y="{y + 13}">{value_text}</text>'
             )
             y += _BAR
         y += _GAP
@@ -75,10 +75,10 @@ def curves_svg(
         (a, b), (c, d) = at(10.0**first, 10.0 ** (y_1 - slope * (x_1 - first))), at(10.0**x_1, 10.0**y_1)
         out.append(f'<path d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" stroke="#8a93a5" stroke-dasharray="5 5"/>')
     for who, curve in curves.items():
-        places = [at(*p) for p in curve]
-        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        pixels = [at(*p) for p in curve]
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in pixels)
         out.append(f'<path d="M{path}" fill="none" stroke="{color[who]}" stroke-width="2.5"/>')
-        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color[who]}"/>' for x, y in places]
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color[who]}"/>' for x, y in pixels]
     last = [at(*curve[-1]) for curve in curves.values()]
     for (x, _), y, curve in zip(last, _apart([y for _, y in last]), curves.values()):
         out.append(f'<text x="{x + 9:.1f}" y="{y + 4:.1f}">{_number(curve[-1][1])}</text>')
@@ -136,10 +136,10 @@ def plain_svg(curves: Mapping[str, Sequence[tuple[float, float]]], axes: tuple[s
         out.append(f'<text class="quiet" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{high * k / 5:.3g}</text>')
         out.append(f'<text class="quiet" x="{x:.1f}" y="{height - 26}" text-anchor="middle">{wide * k / 5:.3g}</text>')
     for who, curve in curves.items():
-        places = [at(*p) for p in curve]
-        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        pixels = [at(*p) for p in curve]
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in pixels)
         out.append(f'<path d="M{path}" fill="none" stroke="{color[who]}" stroke-width="2"/>')
-        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color[who]}"/>' for x, y in places]
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color[who]}"/>' for x, y in pixels]
     middle = (left + width) / 2
     out.append(f'<text class="quiet" x="{middle:.0f}" y="{height - 8}" text-anchor="middle">{axes[0]}</text>')
     out.append(f'<text class="quiet" x="8" y="{top - 8}">{axes[1]}</text>')

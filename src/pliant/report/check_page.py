@@ -100,11 +100,11 @@ def _legend(found: CheckView) -> str:
         ends = f"<span>surface</span><span>{html.escape(depth_text(found.top))} inside</span>"
         ramp = f'<div class="ramp" style="background: linear-gradient(to right, {ramp_css()})"></div>'
         rows.append(f'<div class="scale">{ramp}<div class="ends">{ends}</div></div>')
-    for name, kept, words in (
+    for name, curves, words in (
         ("own", found.self_curves, "intersects itself"),
         ("cut", found.body_curves, "intersects the body"),
     ):
-        if any(len(segments) for segments in kept):
+        if any(len(segments) for segments in curves):
             rows.append(f'<div><span class="ink {name}"></span>{words}</div>')
     return "".join(rows)
 

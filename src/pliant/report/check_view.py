@@ -86,7 +86,7 @@ class CheckView:
         start = np.cumsum([0] + [len(p) for p in x])
         faces = np.concatenate([clip.mesh.faces + int(s) for clip, s in zip(self.clips, start)]).astype(np.int32)
         points = np.concatenate(x)
-        seen = [_seen(points, faces, np.array(view.place), way, view.radius) for way in tried]
+        seen = [_seen(points, faces, np.array(view.place), direction, view.radius) for direction in tried]
         return tried[int(np.argmax(seen))]
 
 
@@ -127,6 +127,6 @@ def _seen(x: Floats, faces: NDArray[np.int32], place: Floats, towards: Floats, r
     z, face, _ = raster.depth(screen, faces[ahead], pixels, pixels)
     rays = camera.rays(pixels, pixels)
     with np.errstate(divide="ignore", invalid="ignore"):
-        met = np.asarray(camera.eye) + rays * (-1.0 / z)[..., None]  # rays have depth 1
-    near = (face >= 0) & (np.linalg.norm(np.nan_to_num(met) - place, axis=2) < 0.6 * radius)
+        hits = np.asarray(camera.eye) + rays * (-1.0 / z)[..., None]  # rays have depth 1
+    near = (face >= 0) & (np.linalg.norm(np.nan_to_num(hits) - place, axis=2) < 0.6 * radius)
     return float(near.mean())

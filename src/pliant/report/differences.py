@@ -23,12 +23,12 @@ _SIDES = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2,
 
 
 class Scenery:
-    """A rendered state of meshes (mesh, positions, colour), with a camera that frames all `places` (k,3)."""
+    """A rendered state of meshes (mesh, positions, colour), with a camera that frames all `points` (k,3)."""
 
     def __init__(
         self,
         meshes: Sequence[tuple[Mesh, Floats, tuple[float, float, float]]],
-        places: Floats,
+        points: Floats,
         width: int = 480,
         height: int = 360,
     ) -> None:
@@ -37,28 +37,28 @@ class Scenery:
         high = np.max([x.max(0) for _, x, _ in meshes], 0)
         size = float(np.linalg.norm(high - low))
         middle, room = 0.5 * (low + high), 0.5 * (high - low)
-        if len(places):
-            middle, room = 0.5 * (places.min(0) + places.max(0)), np.full(3, 0.08 * size)
+        if len(points):
+            middle, room = 0.5 * (points.min(0) + points.max(0)), np.full(3, 0.08 * size)
         box = np.stack(np.meshgrid(*np.stack([middle - room, middle + room], 1)), -1).reshape(-1, 3)
-        around = np.concatenate([places, box])
-        frame = Clip(Mesh(around, np.zeros((0, 3), np.int32), name="places"), around[None], SOFT)
+        around = np.concatenate([points, box])
+        frame = Clip(Mesh(around, np.zeros((0, 3), np.int32), name="points"), around[None], SOFT)
         self.camera = Camera.framing([frame], width / height, elevation=0.45, fill=0.72)
         self.size = float(np.linalg.norm(np.ptp(around, axis=0)))
         samples = 1 if sum(mesh.n_faces for mesh, _, _ in meshes) > _BUSY else 2
         self.plain = views(clips, 0, width, height, [self.camera], samples=samples)[0]
 
     def marked(self, right: Floats, missed: Floats, extra: Floats) -> Pixels:
-        """The picture with markers at places (k,3): pale for correct, red for missed, blue for extra contacts."""
+        """The picture with markers at points (k,3): pale for correct, red for missed, blue for extra contacts."""
         picture = self.plain
-        for places, colour, size in ((right, RIGHT, 0.55), (extra, EXTRA, 1.0), (missed, MISSED, 1.0)):
-            if len(places):
-                picture = painted(picture, marks(places, size * MARK * self.size), self.camera, colour)
+        for points, colour, size in ((right, RIGHT, 0.55), (extra, EXTRA, 1.0), (missed, MISSED, 1.0)):
+            if len(points):
+                picture = painted(picture, marks(points, size * MARK * self.size), self.camera, colour)
         return picture
 
 
-def marks(places: Floats, radius: float) -> Mesh:
-    """Small octahedra at the distinct places of (k,3)."""
-    some = np.unique(np.round(places, 9), axis=0)
+def marks(points: Floats, radius: float) -> Mesh:
+    """Small octahedra at the distinct points of (k,3)."""
+    some = np.unique(np.round(points, 9), axis=0)
     some = some[:: -(-len(some) // MOST)]
     x = some[:, None] + radius * _CORNERS
     faces = 6 * np.arange(len(some))[:, None, None] + _SIDES

@@ -52,7 +52,7 @@ def field_page(
         "charts": _charts(found),
         "notes": "".join(f"<p>{html.escape(text)}</p>" for text in notes(found)),
         "pictures": script_data(
-            {AXES[axis]: {"images": images, "places": places} for axis, (images, places, _) in cut.items()}
+            {AXES[axis]: {"images": images, "places": labels} for axis, (images, labels, _) in cut.items()}
         ),
     }
     return fill_template("field.html", title, ("report.css", "field.css"), parts, scripts=("field.js",))
@@ -76,15 +76,17 @@ def verdict(found: Fidelity) -> str:
     """A summary of the error in one or two sentences."""
     h = found.spacing
     back, forth = found.backward.worst / h, found.forward.worst / h
-    said = f"The reconstruction is at most {back:.2f} cells from the mesh"
+    sentence = f"The reconstruction is at most {back:.2f} cells from the mesh"
     if forth <= BOUND:
-        return f"{said}, and the mesh at most {forth:.2f} cells from the reconstruction: within the bound of {BOUND}."
+        return (
+            f"{sentence}, and the mesh at most {forth:.2f} cells from the reconstruction: within the bound of {BOUND}."
+        )
     why = []
     if found.lost.any():
         why.append(f"thin or sharp parts ({_percent(found, found.lost)} of the area) fall between the nodes")
     if found.unknown.any():
         why.append(f"beside the boundary ({_percent(found, found.unknown)}) the field gives no value")
-    return f"{said}. The mesh is up to {forth:.2f} cells from the reconstruction: {' and '.join(why)}."
+    return f"{sentence}. The mesh is up to {forth:.2f} cells from the reconstruction: {' and '.join(why)}."
 
 
 def _percent(found: Fidelity, which: np.ndarray) -> str:
@@ -116,20 +118,20 @@ def notes(found: Fidelity) -> list[str]:
 
 def _slices(field: Field, axis: int, count: int, scale: Scale) -> tuple[list[str], list[str], tuple[int, int]]:
     """Pictures as data URLs, their positions as text, and their size in pixels."""
-    places = positions(field, axis, count)
-    drawn = [slice_picture(field, axis, float(at), scale) for at in places]
-    words = [place_text(axis, float(at), field.mesh.size) for at in places]
+    depths = positions(field, axis, count)
+    drawn = [slice_picture(field, axis, float(at), scale) for at in depths]
+    words = [place_text(axis, float(at), field.mesh.size) for at in depths]
     return [_png(pixels) for pixels in drawn], words, (drawn[0].shape[1], drawn[0].shape[0])
 
 
 def _slice_figure(axis: int, cut: tuple[list[str], list[str], tuple[int, int]]) -> str:
-    images, places, (width, height) = cut
+    images, labels, (width, height) = cut
     middle, name = len(images) // 2, AXES[axis]
     return (
         f'<figure data-axis="{name}" style="--share: {width}">'
-        f'<img src="{images[middle]}" width="{width}" height="{height}" alt="Slice at {places[middle]}">'
+        f'<img src="{images[middle]}" width="{width}" height="{height}" alt="Slice at {labels[middle]}">'
         f'<input type="range" min="0" max="{len(images) - 1}" value="{middle}" aria-label="Slice along {name}" hidden>'
-        f"<figcaption><output>{places[middle]}</output></figcaption></figure>"
+        f"<figcaption><output>{labels[middle]}</output></figcaption></figure>"
     )
 
 

@@ -26,9 +26,9 @@ class Card(NamedTuple):
 
 
 def gallery_html(
-    *, title: str, lines: Sequence[str], columns: Sequence[str], shown: Sequence[str], cards: Sequence[Card]
+    *, title: str, lines: Sequence[str], columns: Sequence[str], displayed: Sequence[str], cards: Sequence[Card]
 ) -> str:
-    """The page as text, with links to files next to it. `shown`: columns below a thumbnail."""
+    """The page as text, with links to files next to it. `displayed`: columns below a thumbnail."""
     # columns without any value are left out
     listed = [c for c in columns if c not in ("notes", "error") and any(card.row.get(c) is not None for card in cards)]
     keys = [[_key(card.row.get(column)) for column in listed] for card in cards]
@@ -39,7 +39,7 @@ def gallery_html(
         "options": "".join(f'<option value="{k}">{html.escape(label(c))}</option>' for k, c in enumerate(listed)),
         "unmarked": "" if marks else " hidden",
         "marked": " or ".join(word for mark, word in words.items() if mark in marks),
-        "cards": "".join(_card(n, card, shown) for n, card in enumerate(cards)),
+        "cards": "".join(_card(n, card, displayed) for n, card in enumerate(cards)),
         "head": "".join(
             f'<th scope="col"><button data-k="{k}">{html.escape(label(c))}</button></th>' for k, c in enumerate(listed)
         ),
@@ -89,11 +89,11 @@ def _key(value: Any) -> Any:
     return value if value is None or isinstance(value, (int, float, str)) else json.dumps(value)
 
 
-def _card(number: int, card: Card, shown: Sequence[str]) -> str:
+def _card(number: int, card: Card, displayed: Sequence[str]) -> str:
     row, error = card.row, card.row.get("error")
     facts = "".join(
         f"<dt>{html.escape(label(c))}</dt><dd{_side(row[c])}>{_breakable(text(c, row[c]), row[c])}</dd>"
-        for c in shown
+        for c in displayed
         if row.get(c) is not None
     )
     words = html.escape(f"run {row.get('number', number + 1)}")
@@ -116,9 +116,9 @@ def _marks(row: dict[str, Any]) -> list[str]:
     return ["failed"] if row.get("error") is not None else ["beyond"] if row.get("within_limits") is False else []
 
 
-def _breakable(shown: str, value: Any) -> str:
+def _breakable(displayed: str, value: Any) -> str:
     """Escaped text with line break opportunities after separators of file names."""
-    escaped = html.escape(shown)
+    escaped = html.escape(displayed)
     return re.sub(r"(?<=\w)([/_.-])(?=\w)", r"\1<wbr>", escaped) if isinstance(value, str) else escaped
 
 

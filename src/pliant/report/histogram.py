@@ -1,4 +1,4 @@
-"""Histogram of distances as SVG, styled by the page."""
+"""A histogram of distances as SVG, styled by the page that contains it."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Lighting from many directions, each with a small shadow map."""
+"""Lighting of pictures from many directions, each with a small shadow map."""
 
 import functools
 

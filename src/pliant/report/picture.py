@@ -98,9 +98,9 @@ class _Studio:
         self.middle = (self.x.min(0) + self.x.max(0)) / 2
         self.samples = samples
         rays = samples**2
-        place = (self.middle, self.size)
-        self.sun = Lamp(self.x, self.faces, sun_lights(9 * rays), *place, min(512, detail), rays)
-        self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *place, min(160, detail), rays)
+        bounds = (self.middle, self.size)
+        self.sun = Lamp(self.x, self.faces, sun_lights(9 * rays), *bounds, min(512, detail), rays)
+        self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *bounds, min(160, detail), rays)
 
     def shoot(self, camera: Camera, width: int, height: int) -> Floats:
         """The picture at full sample resolution, in linear RGB."""

@@ -36,12 +36,12 @@ def contact_sheet(
     """
     fps = validate.number("fps", fps, above=0.0)
     columns = validate.whole("columns", columns, low=1, high=64)
-    shown = spread(check(clips), validate.whole("frames", frames, low=1, high=1024))
+    chosen = spread(check(clips), validate.whole("frames", frames, low=1, high=1024))
     width, height = validate.whole("tile", tile[0], low=8), validate.whole("tile", tile[1], low=8)
-    columns = min(columns, len(shown))
+    columns = min(columns, len(chosen))
     gap, caption = max(4, width // 40), max(12, height // 12)
     head = 2 * caption if title else gap
-    rows = -(-len(shown) // columns)
+    rows = -(-len(chosen) // columns)
     size = (gap + columns * (width + gap), head + rows * (height + caption) + gap)
     validate.budget(f"a contact sheet of {size[0]}x{size[1]}", 16.0 * size[0] * size[1], "make the tiles smaller")
     sheet = Image.new("RGB", size, PAPER)
@@ -50,7 +50,7 @@ def contact_sheet(
         room = size[0] - 2 * gap
         draw.text((gap, head / 2), title, INK, _fitting(draw, title, 0.85 * caption, room), anchor="lm")
     camera = Camera.framing(clips, width / height)
-    for k, frame in enumerate(shown):
+    for k, frame in enumerate(chosen):
         x = gap + (k % columns) * (width + gap)
         y = head + (k // columns) * (height + caption)
         pixels = render(clips, frame, width, height, camera, samples=samples)
@@ -58,9 +58,9 @@ def contact_sheet(
             mesh = overlay.meshes[frame]
             pixels = pixels if mesh is None else painted(pixels, mesh, camera, overlay.color)
         sheet.paste(Image.fromarray(pixels), (x, y))
-        place = (x + width / 2, y + height + caption / 2)
+        centre = (x + width / 2, y + height + caption / 2)
         text = f"{frame / fps:.2f} s" + (f"   {notes[frame]}" if notes else "")
-        draw.text(place, text, QUIET, ImageFont.load_default(0.55 * caption), anchor="mm")
+        draw.text(centre, text, QUIET, ImageFont.load_default(0.55 * caption), anchor="mm")
     with atomic_write(path) as stream:
         sheet.save(stream, format="PNG")
 

@@ -47,11 +47,11 @@ def window(field: Field, scale: Scale) -> Floats:
 
 def slice_values(field: Field, axis: int, at: float, box: Floats, pixel: float) -> Floats:
     """(h,w) distances on the plane where coordinate `axis` equals `at`, sampled every `pixel` metres."""
-    right, up, way, rise = _ACROSS[axis]
+    right, up, flip, rise = _ACROSS[axis]
     columns, rows = (np.maximum(np.ceil((box[1] - box[0]) / pixel), 2).astype(int)[k] for k in (right, up))
     points = np.empty((rows, columns, 3))
     points[..., axis] = at
-    points[..., right] = (box[0, right] + (np.arange(columns) + 0.5) * pixel)[::way]
+    points[..., right] = (box[0, right] + (np.arange(columns) + 0.5) * pixel)[::flip]
     points[..., up] = (box[0, up] + (np.arange(rows) + 0.5) * pixel)[::-rise, None]
     return field.sample(points.reshape(-1, 3))[0].reshape(rows, columns)
 
@@ -78,12 +78,13 @@ def _slope(d: Floats) -> Floats:
     """(h,w) slope in metres per pixel, from neighbours with a value; never 0."""
     total = np.zeros(d.shape)
     for axis in (0, 1):
-        change = np.abs(np.diff(d, axis=axis))
-        pad = [(0, 0), (0, 0)]
-        pad[axis] = (1, 1)
-        change = np.pad(change, pad, constant_values=np.nan)
-        before, after = np.split(np.stack([np.delete(change, k, axis) for k in (-1, 0)]), 2)
-        total += np.fmax(np.nan_to_num(before[0]), np.nan_to_num(after[0])) ** 2
+        change = np.nan_to_num(np.abs(np.diff(d, axis=axis)))
+        most = np.zeros(d.shape)  # of the changes before and after each pixel
+        behind, ahead = (np.moveaxis(most, axis, 0)[part] for part in (slice(1, None), slice(None, -1)))
+        change = np.moveaxis(change, axis, 0)
+        behind[...] = change
+        np.maximum(ahead, change, out=ahead)
+        total += most**2
     return np.maximum(np.sqrt(total), 1e-9 * max(float(np.nanmax(np.abs(d), initial=0.0)), 1e-30))
 
 

@@ -84,7 +84,7 @@ class Chart:
     svg: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Report:
     """The result of a benchmark: findings as sentences, charts and tables, and notes on how it was measured."""
 

@@ -93,7 +93,7 @@ class Geometric(Response):
                 break
         if parts:
             records, pushed, stopped, rubbed = (list(column) for column in zip(*parts, strict=True))
-            self.met, self.rubbed = _contacts.join(records), np.concatenate(rubbed)
+            self.met, self.rubbed = _contacts.concatenate_unsorted(records), np.concatenate(rubbed)
             self.pushed, self.stopped = np.concatenate(pushed), np.concatenate(stopped)
 
     def _answer(self, state: State, slow: float) -> None:

@@ -52,4 +52,4 @@ class Projection(Response):
         """Correct v for the projection, with restitution."""
         if len(contacts):
             slow = 4.0 * self._gravity * dt
-            _kernels.settle(contacts, state.v, self._before, self.w, self.restitution, slow, self.pushed)
+            _kernels.limit_restitution(contacts, state.v, self._before, self.w, self.restitution, slow, self.pushed)

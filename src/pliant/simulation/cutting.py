@@ -50,11 +50,11 @@ class Cut:
         return dataclasses.replace(scene, bodies=bodies), dataclasses.replace(state.copy(), x=x, v=v, x_start=start)
 
     def _held(self, grip: Grip, weld: Any) -> Grip:
-        held, place = np.unique(weld[grip.rows], return_index=True)
+        held, index = np.unique(weld[grip.rows], return_index=True)
         rows = np.flatnonzero(np.isin(self.source, held))
         motion = grip.motion
         if not isinstance(motion, Motion):
-            motion = motion.taking(place[np.searchsorted(held, self.source[rows])])
+            motion = motion.taking(index[np.searchsorted(held, self.source[rows])])
         return Grip(rows, motion)
 
 

@@ -107,7 +107,7 @@ class DeformableContact(FormerNames):
             if not is_near:
                 part.forget()
         parts = [part.find(state) for part, is_near in zip(self._parts, near, strict=True) if is_near]
-        return parts[0] if len(parts) == 1 else _contacts.join(parts)
+        return parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts)
 
     look = renamed.attribute("look", "detect")
 
@@ -141,7 +141,7 @@ class DeformableContact(FormerNames):
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Correct x at the end of a frame; `detect` finds the contacts with obstacles, which are resolved too."""
         if self.iterates:
-            both = lambda at: _contacts.join([self.detect(at), offset(detect(at), self._beyond)])  # noqa: E731
+            both = lambda at: _contacts.concatenate_unsorted([self.detect(at), offset(detect(at), self._beyond)])  # noqa: E731
             self.response.end_frame(state, dt, both)
             self.keep(state, dt)
 

@@ -79,9 +79,9 @@ class DragConstraint:
 
     def pull(self, state: State, dt: float) -> None:
         """Apply one substep: advance towards `to`, and pull the vertices."""
-        way = self.to - self.at
-        far, most = float(np.linalg.norm(way)), min(max(self.step, SLOWEST * dt), FASTEST * dt)
-        self.at = self.to.copy() if far <= most else self.at + way * (most / far)
+        offset = self.to - self.at
+        far, most = float(np.linalg.norm(offset)), min(max(self.step, SLOWEST * dt), FASTEST * dt)
+        self.at = self.to.copy() if far <= most else self.at + offset * (most / far)
         gap = self.at - self.point(state)
         far, most = float(np.linalg.norm(gap)), self._force * self._give * dt * dt
         if far > most:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.motion import pose as _pose
+from ..kernels.motion import rigid as _rigid
 from ..motion.rigid import Motion
 from ..scene import Scene
 from ..state import State
@@ -58,7 +58,7 @@ class Kinematics:
             if self.follows:
                 for b in self._moving:
                     rows, to = self.scene.rows(b), self.scene.place_of(b, state.pose, target.bones)
-                    _pose.go_on(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
+                    _rigid.move_to(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
         state.x[self.scene.held] = target.held
 
     def end_frame(self, state: State) -> None:

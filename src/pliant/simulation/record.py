@@ -11,7 +11,7 @@ from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..scenes.drape import drape_scene
-from .measure.intersections import IntersectionCount
+from .measure.intersections import IntersectionStatistics
 from .measure.referee import Referee
 from .measure.shared import SharedCounter
 from .result import Result
@@ -82,7 +82,7 @@ class _Record:
         self.referee = Referee(scene) if measure and scene.deformable else None
         self.counting = scene.self_contact != "off" if count_intersections is None else count_intersections
         counts = measure and bool(scene.deformable or self.counting)
-        self.counter = IntersectionCount(scene, sim.state.x) if counts else None
+        self.counter = IntersectionStatistics(scene, sim.state.x) if counts else None
         self.initial_intersections = self.counter.intersecting_bodies() if self.counter else ()
         self.shared = SharedCounter(scene, size)
         self.x = {b: np.empty((size, particles[b], 3)) for b in scene.deformable}

@@ -81,6 +81,7 @@ class FormerNames:
     crossed = renamed.attribute("crossed", "intersections")
     forced = renamed.attribute("forced", "failed_substeps")
     unheld = renamed.attribute("unheld", "given_up_pairs")
+    touching = renamed.attribute("touching", "obstacle_contacts")  # of `Guard`
 
 
 class NoGuard:

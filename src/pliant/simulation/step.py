@@ -174,7 +174,7 @@ class Simulation:
         """Return the contacts of deformable bodies with obstacles, as found by all detectors."""
         parts = [detector.update(state).find(state) for detector in self.detectors]
         # in the order of the detectors: sorting would dominate the time and change nothing
-        return parts[0] if len(parts) == 1 else _contacts.join(parts)
+        return parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts)
 
     def _relax(self, dt: float) -> None:
         """Solve the constraints of materials and drags once."""

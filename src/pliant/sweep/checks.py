@@ -75,9 +75,9 @@ def check_run(run: Run, folder: pathlib.Path) -> Written:
         write(folder / name)
         files.append(name)
     if run.thumbnail:
-        shown = [Clip(worn.mesh, worn.frames, _CLOTH, worn.poses)]
-        shown += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]
-        files.append(write_thumbnail(folder, shown, report.worst.frame))
+        clips = [Clip(worn.mesh, worn.frames, _CLOTH, worn.poses)]
+        clips += [] if under is None else [Clip(under.mesh, under.frames, _SKIN, under.poses)]
+        files.append(write_thumbnail(folder, clips, report.worst.frame))
     return Written(figures, files, times={}, check_notes=[note._asdict() for note in report.notes])
 
 
@@ -89,7 +89,7 @@ def _limits(given: dict[str, Any]) -> Limits | None:
         depth=given.get("max-depth", 0.0),
         inside=given.get("max-inside"),
         self_pairs=given.get("max-self", 0),
-        body_pairs=given.get("max-cuts"),
+        body_pairs=given.get("max-body-pairs"),
         clearance=given.get("min-clearance"),
     )
 

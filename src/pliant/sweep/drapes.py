@@ -39,8 +39,8 @@ _FIGURES = (
     "crossing_pairs_bodies_most",
     "frames_with_crossing_pairs",
     "initial_intersecting_pairs",
-    "forced",
-    "remained_most",
+    "failed_substeps",
+    "unresolved_most",
     "fastest_at_end_m_per_s",
 )
 

@@ -7,6 +7,7 @@ from .. import validate
 
 Check = Callable[[str, Any], Any]
 KINDS = ("drape", "check", "bake")
+EARLIER = {"max-cuts": "max-body-pairs", "tiles": "slabs"}  # earlier names of parameters, still accepted
 
 
 def _real(low: float = -validate.LARGEST, above: float | None = None) -> Check:
@@ -86,15 +87,15 @@ def _no_flag(name: str, value: Any) -> Any:
     return value
 
 
-# limits of a check; if one is given, the run is judged as by `pliant check` with the same options
+# limits of a check; if one is given, the run is compared with the limits as by `pliant check` with the same options
 LIMITS: dict[str, Check] = {
     "max-depth": _limit(0.0),
     "max-inside": _whole(0),
     "max-self": _whole(0),
-    "max-cuts": _whole(0),
+    "max-body-pairs": _whole(0),
     "min-clearance": _limit(),
 }
-NEED_BODY = ("max-inside", "max-cuts", "min-clearance")
+NEED_BODY = ("max-inside", "max-body-pairs", "min-clearance")
 _FILES: dict[str, Check] = {"units": _units, "up": _one_of("x", "y", "z")}
 PARAMETERS: dict[str, dict[str, Check]] = {
     "drape": {
@@ -134,7 +135,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "spacing": _metres(0.0),
         "band": _real(low=1.0),
         "sign": _one_of("pseudonormal", "face"),
-        "tiles": _whole(1, 100_000),
+        "slabs": _whole(1, 100_000),
         **_FILES,
     },
 }

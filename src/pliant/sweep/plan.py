@@ -11,9 +11,9 @@ import random
 import tomllib
 from typing import Any
 
-from .. import __version__, validate
+from .. import __version__, renamed, validate
 from .inputs import BODIES, GARMENTS, TABLECLOTH, Input, find
-from .parameters import KINDS, NEED_BODY, PARAMETERS, checked, is_vector, is_whole
+from .parameters import EARLIER, KINDS, NEED_BODY, PARAMETERS, checked, is_vector, is_whole
 
 MOST = 1_000_000  # runs of one sweep
 _KEYS = ("run", "garments", "bodies", "scenes", "files", "thumbnails", "fixed", "product", "zip", "random")
@@ -26,7 +26,7 @@ FILES = {
 Row = dict[str, Any]  # values of some inputs and parameters
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Run:
     """One combination. `inputs`: garment, body or scene; `files`: files written in addition to its figures."""
 
@@ -116,7 +116,7 @@ def _run(kind: str, merged: Row, files: tuple[str, ...], picture: bool) -> Run:
     names = {what: [found.name, found.digest] for what, found in inputs.items()}
     whole = [1, __version__, kind, names, sorted(merged.items()), sorted(files), picture]
     name = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]
-    return Run(name, kind, inputs, merged, files, picture)
+    return Run(id=name, kind=kind, inputs=inputs, parameters=merged, files=files, thumbnail=picture)
 
 
 def _blocks(table: dict[str, Any], kind: str, folder: pathlib.Path) -> list[list[Row]]:
@@ -171,15 +171,22 @@ def _once(table: dict[str, Any], tables: dict[str, Any]) -> None:
 
 
 def _table(name: str, value: Any) -> dict[str, Any]:
-    """Return a flat table of parameters: nested tables are flattened (material.bend), underscores become hyphens."""
+    """Return a flat table of parameters: nested tables are flattened (material.bend), underscores become hyphens, and
+    earlier names become the present ones."""
     if not isinstance(value, dict):
         raise ValueError(f"{name} = {value!r}; expected a table: [{name}]")
     flat: dict[str, Any] = {}
     for key, entry in value.items():
         if isinstance(entry, dict) and key == "material":
             flat |= {f"{key}.{inner}": v for inner, v in entry.items()}
-        else:
-            flat[key.replace("_", "-")] = entry
+            continue
+        written = key.replace("_", "-")
+        parameter = EARLIER.get(written, written)
+        if parameter in flat:
+            raise ValueError(f"[{name}] {parameter} is given twice, also as {written}; expected it once")
+        if parameter != written:
+            renamed.warn(f"[{name}] {written}", parameter)
+        flat[parameter] = entry
     return flat
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import __version__
 from .inputs import visible
-from .worker import Apart, Job, Limits, Outcome
+from .worker import Job, Limits, Outcome, WorkerProcess
 
 _IDLE = 60.0  # s without a job after which a process on a cluster exits
 _mine = threading.local()  # per thread of a Dask worker
@@ -33,9 +33,9 @@ def run_here(jobs: Sequence[Job], workers: int, limits: Limits) -> Iterator[Done
         return
     workers = min(workers, len(jobs))
     todo, done = collections.deque(enumerate(jobs)), queue.Queue[Done | BaseException]()
-    crew = [Apart(max(1, cores() // workers)) for _ in range(workers)]
+    crew = [WorkerProcess(max(1, cores() // workers)) for _ in range(workers)]
     for worker in crew:
-        threading.Thread(target=_keep_doing, args=(worker, todo, limits, done), daemon=True).start()
+        threading.Thread(target=_run_jobs, args=(worker, todo, limits, done), daemon=True).start()
     try:
         for _ in jobs:
             found = done.get()
@@ -48,8 +48,8 @@ def run_here(jobs: Sequence[Job], workers: int, limits: Limits) -> Iterator[Done
             worker.close()
 
 
-def _keep_doing(
-    worker: Apart, todo: "collections.deque[tuple[int, Job]]", limits: Limits, done: "queue.Queue[Any]"
+def _run_jobs(
+    worker: WorkerProcess, todo: "collections.deque[tuple[int, Job]]", limits: Limits, done: "queue.Queue[Any]"
 ) -> None:
     while not worker.closed:
         try:
@@ -57,7 +57,7 @@ def _keep_doing(
         except IndexError:
             return
         try:
-            outcome = worker.do(job, limits)
+            outcome = worker.run(job, limits)
         except BaseException as error:
             if not worker.closed:
                 done.put(error)
@@ -111,7 +111,7 @@ def run_on_cluster(
         if not client.scheduler_info().get("workers"):
             say(f"the cluster at {address} has no workers yet; waiting for them")
         futures = {
-            client.submit(do_apart, tuple(job), tuple(limits), __version__, pure=False): number
+            client.submit(run_in_worker, tuple(job), tuple(limits), __version__, pure=False): number
             for number, job in enumerate(jobs)
         }
         try:
@@ -140,11 +140,11 @@ def refusal(job: Job, version: str) -> str | None:
     return None
 
 
-def do_apart(job: tuple[Any, ...], limits: tuple[Any, ...], version: str) -> tuple[Any, ...]:
+def run_in_worker(job: tuple[Any, ...], limits: tuple[Any, ...], version: str) -> tuple[Any, ...]:
     """Run a job on a Dask worker; arguments and result are plain tuples, which are serialisable."""
     refused = refusal(Job(*job), version)
     if refused is not None:
         return tuple(Outcome(error=f"the worker on {platform.node()} {refused}", refused=True))
     if not hasattr(_mine, "process"):
-        _mine.process = Apart(1, idle=_IDLE)
-    return tuple(_mine.process.do(Job(*job), Limits(*limits)))
+        _mine.process = WorkerProcess(1, idle=_IDLE)
+    return tuple(_mine.process.run(Job(*job), Limits(*limits)))

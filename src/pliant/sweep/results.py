@@ -12,7 +12,7 @@ from typing import Any
 from ..audit.findings import NoteKind
 from ..files import atomic_write
 from ..report.gallery import Card, write_gallery
-from .parameters import LIMITS
+from .parameters import EARLIER, LIMITS
 from .plan import Plan
 from .work import THUMBNAIL, read_times, write_json
 
@@ -30,9 +30,13 @@ FORMER = {
     "cuts_bodies_most": "crossing_pairs_bodies_most",
     "frames_with_cuts": "frames_with_crossing_pairs",
     "start_pairs": "initial_intersecting_pairs",
+    "forced": "failed_substeps",
+    "remained_most": "unresolved_most",
+    "tiles_made": "slabs_baked",
+    **EARLIER,
 }
 # figures shown below a thumbnail
-SHOWN = (
+DISPLAYED = (
     "within_limits",
     "penetration_m",
     "stretch_most",
@@ -55,10 +59,12 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
     rows = []
     for number, run in enumerate(plan.runs, 1):
         record = records[run.id]
-        row: Row = {"number": number, "id": run.id} | record["figures"]
+        row: Row = {"number": number, "id": run.id}
+        row |= {FORMER.get(name, name): value for name, value in record["figures"].items()}  # of an earlier version
         if run.kind == "check" and record["error"] is None:
             row["unchecked"] = "; ".join(note["text"] for note in record["check_notes"])
-        row |= {old: row[new] for old, new in FORMER.items() if new in row} | run.named
+        row |= run.named
+        row |= {old: row[new] for old, new in FORMER.items() if new in row}
         row |= {"notes": "; ".join(record["notes"]), "error": record["error"]}
         rows.append(row)
     return rows
@@ -94,7 +100,7 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
         title=plan.name,
         lines=lines,
         columns=[column for column in columns if column not in FORMER],
-        shown=[*plan.varied, *(name for name in SHOWN if name in columns)],
+        displayed=[*plan.varied, *(name for name in DISPLAYED if name in columns)],
         cards=[_card(out, row, records[row["id"]], held) for row in rows],
     )
     return written

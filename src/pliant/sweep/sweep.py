@@ -1,4 +1,4 @@
-"""Running a sweep: runs that are not yet on disk are carried out, then the table is written."""
+"""Execution of a sweep: the runs that are not yet on disk are computed, then the tables and the gallery are written."""
 
 import dataclasses
 import pathlib
@@ -25,8 +25,8 @@ class Progress:
     failed: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Swept:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SweepResult:
     """The result of a sweep: `records` by id, the `written` tables, and the numbers of runs done before and now."""
 
     plan: Plan
@@ -56,7 +56,7 @@ def sweep(
     retry_failed: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
-) -> Swept:
+) -> SweepResult:
     """Carry out all runs of `plan` that are not yet in the folder `out`, and write the table and the gallery there.
 
     Uses `workers` processes of this machine (default: one per core), or the Dask cluster of `scheduler` ("local": a
@@ -74,9 +74,9 @@ def sweep(
         else:
             records[run.id] = found
             if run.kind == "bake" and found["error"] is None:
-                from .tiles import forget_tiles
+                from .bakes import delete_slabs
 
-                forget_tiles(folder_of(out, run.id))  # left by a sweep that was killed
+                delete_slabs(folder_of(out, run.id))  # left by a sweep that was killed
 
     def execute(jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
         if scheduler is not None:
@@ -84,14 +84,14 @@ def sweep(
         return run_here(jobs, workers or cores(), limits)
 
     runs = list(todo.values())
-    tiles = _tile_jobs(runs, out)
-    total, done, failed = len(tiles) + len(runs), 0, 0
+    slabs = _slab_jobs(runs, out)
+    total, done, failed = len(slabs) + len(runs), 0, 0
     broken: dict[str, str] = {}
     progress(Progress(0, total, 0))
-    for number, outcome in execute(tiles) if tiles else ():
+    for number, outcome in execute(slabs) if slabs else ():
         done += 1
         if outcome.error is not None:
-            broken.setdefault(tiles[number].task["run"]["id"], outcome.error)
+            broken.setdefault(slabs[number].task["run"]["id"], outcome.error)
         progress(Progress(done, total, failed))
     whole = [run for run in runs if run.id not in broken]
     for run in runs:
@@ -106,7 +106,9 @@ def sweep(
         done, failed = done + 1, failed + (records[run.id]["error"] is not None)
         progress(Progress(done, total, failed))
     written = write_results(out, plan, records)
-    return Swept(plan, out, records, written, len(records) - len(runs), len(runs))
+    return SweepResult(
+        plan=plan, out=out, records=records, written=written, before=len(records) - len(runs), now=len(runs)
+    )
 
 
 def _record(out: pathlib.Path, run: Run, outcome: Outcome, scheduler: str | None) -> dict[str, Any]:
@@ -129,16 +131,16 @@ def _failed(out: pathlib.Path, run: Run, error: str) -> dict[str, Any]:
     return record
 
 
-def _tile_jobs(runs: Sequence[Run], out: pathlib.Path) -> list[Job]:
-    """Return the tile jobs of the fields to bake; input errors are left to the run itself."""
+def _slab_jobs(runs: Sequence[Run], out: pathlib.Path) -> list[Job]:
+    """Return the jobs for the slabs of the fields to bake; input errors are left to the run itself."""
     jobs: list[Job] = []
     if not runs or runs[0].kind != "bake":
         return jobs
-    from .tiles import tile_jobs
+    from .bakes import slab_jobs
 
     for run in runs:
         try:
-            jobs += tile_jobs(run, folder_of(out, run.id))
+            jobs += slab_jobs(run, folder_of(out, run.id))
         except Exception:
             continue
     return jobs

@@ -1,4 +1,4 @@
-"""One run: read the inputs, compute, write the files, and last, atomically, the record."""
+"""Execution of one run: its inputs are read, its files written, and its record last and atomically."""
 
 import importlib
 import io
@@ -23,7 +23,7 @@ WIDE, HIGH = 288, 216  # pixels of a thumbnail
 WORK = {
     "drape": "pliant.sweep.drapes:drape_run",
     "check": "pliant.sweep.checks:check_run",
-    "bake": "pliant.sweep.tiles:join_run",
+    "bake": "pliant.sweep.bakes:bake_run",
 }
 
 
@@ -62,10 +62,10 @@ def carry_out(task: dict[str, Any]) -> dict[str, Any]:
     write_json(folder / TIMES, seconds)
     write_json(folder / RECORD, record)
     if run.kind == "bake" and record["error"] is None:
-        # only now: if killed earlier, the next start joins the tiles instead of baking them again
-        from .tiles import forget_tiles
+        # only now: if killed earlier, the next start joins the slabs instead of baking them again
+        from .bakes import delete_slabs
 
-        forget_tiles(folder)
+        delete_slabs(folder)
     return {"failed": record["error"] is not None}
 
 

@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
     refused: bool = False
 
 
-class Apart:
+class WorkerProcess:
     """A worker process that runs jobs one after the other and is restarted if it dies.
 
     threads: number of threads of its parallel loops. idle: seconds without a job after which it exits; the next job
@@ -70,7 +70,7 @@ class Apart:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def do(self, job: Job, limits: Limits) -> Outcome:
+    def run(self, job: Job, limits: Limits) -> Outcome:
         """Run a job and return its outcome; if the process dies, retry up to `limits.attempts` attempts in all."""
         for attempt in range(1, limits.attempts + 1):
             found = self._once(job, limits)._replace(attempts=attempt)

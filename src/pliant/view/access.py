@@ -17,36 +17,42 @@ OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclasses.dataclass(frozen=True)
-class Gate:
+class AccessRules:
     """The server's address and access rules. `any_address`: it listens on all addresses of this machine."""
 
     names: tuple[str, ...]  # valid host names, lower case, IPv6 in brackets
     port: int
-    shown: str = "127.0.0.1"  # host name in the printed URL
+    display_host: str = "127.0.0.1"  # host name in the printed URL
     token: str | None = None  # required if not None
     any_address: bool = False
 
     @classmethod
-    def at(cls, listening: socket.socket, host: str, token: bool = False) -> "Gate":
+    def at(cls, listening: socket.socket, host: str, token: bool = False) -> "AccessRules":
         """Return the rules for a socket that listens on `host`; `token`: require one on loopback addresses too."""
         address = listening.getsockname()
         bound = ipaddress.ip_address(address[0])
-        shown = socket.gethostname().lower() if bound.is_unspecified else _written(host)
-        names = dict.fromkeys((*OWN_NAMES, shown, _written(address[0])))
+        display_host = socket.gethostname().lower() if bound.is_unspecified else _written(host)
+        names = dict.fromkeys((*OWN_NAMES, display_host, _written(address[0])))
         secret = secrets.token_urlsafe(24) if token or not bound.is_loopback else None
-        return cls(tuple(names), address[1], shown, secret, bound.is_unspecified)
+        return cls(
+            names=tuple(names),
+            port=address[1],
+            display_host=display_host,
+            token=secret,
+            any_address=bound.is_unspecified,
+        )
 
-    def host(self, given: Sequence[str]) -> str | None:
-        """Return host and port of a request if they are valid, else None; `given`: all its Host headers."""
-        if len(given) != 1:
+    def host(self, headers: Sequence[str]) -> str | None:
+        """Return host and port of a request if they are valid, else None; `headers`: all its Host headers."""
+        if len(headers) != 1:
             return None
-        asked = given[0].strip().lower()
-        name, colon, port = asked.rpartition(":")
-        if not colon or asked.endswith("]"):
-            name, port = asked, "80"
+        requested = headers[0].strip().lower()
+        name, colon, port = requested.rpartition(":")
+        if not colon or requested.endswith("]"):
+            name, port = requested, "80"
         if port != str(self.port) or not (name in self.names or (self.any_address and _is_address(name))):
             return None
-        return asked
+        return requested
 
     def admits(self, host: str, origins: Sequence[str], token: str) -> bool:
         """Return True if a socket may be opened. `origins`: all Origin headers, `host`: the result of `host()`."""
@@ -63,7 +69,7 @@ class Gate:
     @property
     def url(self) -> str:
         """The URL to open in a browser."""
-        return f"http://{self.shown}:{self.port}/" + (f"?token={self.token}" if self.token is not None else "")
+        return f"http://{self.display_host}:{self.port}/" + (f"?token={self.token}" if self.token is not None else "")
 
 
 @dataclasses.dataclass

@@ -11,7 +11,7 @@ from .page import Page
 
 # only files of this server; the page cannot send data elsewhere and cannot be framed by another page
 POLICY = "default-src 'self'; img-src 'self' data:; {link}base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-SEAL = (
+SECURITY_HEADERS = (
     ("X-Content-Type-Options", "nosniff"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
@@ -29,13 +29,13 @@ def refusal(status: int, why: str) -> Response:
     return _response(http.HTTPStatus(status), Page(why.encode() + b"\n", "text/plain; charset=utf-8"))
 
 
-def seal(response: Response, host: str | None) -> None:
+def add_security_headers(response: Response, host: str | None) -> None:
     """Add the security headers; `host`: the host name and port of the request."""
     if response.status_code == http.HTTPStatus.SWITCHING_PROTOCOLS:
         return
     link = f"connect-src 'self' ws://{host}; " if host else ""  # in some browsers 'self' does not cover ws:
     response.headers["Content-Security-Policy"] = POLICY.format(link=link)
-    for name, value in SEAL:
+    for name, value in SECURITY_HEADERS:
         response.headers[name] = value
 
 

@@ -107,17 +107,17 @@ def parse(message: str | bytes, known: Known) -> Command:
     if len(message) > LONGEST or len(message.encode("utf-8", "surrogatepass")) > LONGEST:
         raise Refused(TOO_LONG, f"message of more than {LONGEST} bytes")
     try:
-        asked = json.loads(message, parse_constant=_no_number, object_pairs_hook=_no_key_twice)
+        fields = json.loads(message, parse_constant=_no_number, object_pairs_hook=_no_key_twice)
     except (ValueError, RecursionError):  # RecursionError: deeply nested brackets
         raise Refused(NOT_TAKEN, "not JSON") from None
-    if not isinstance(asked, dict):
+    if not isinstance(fields, dict):
         raise Refused(NOT_TAKEN, "expected a JSON object")
     for verb, (keys, optional, make) in VERBS.items():
-        if verb in asked:
-            if not keys <= asked.keys() <= keys | optional:
+        if verb in fields:
+            if not keys <= fields.keys() <= keys | optional:
                 wanted = ", ".join(sorted(keys | optional))
                 raise Refused(NOT_TAKEN, f"{verb}: expected the keys {wanted}")
-            return make(asked, known)
+            return make(fields, known)
     raise Refused(NOT_TAKEN, f"expected one of the keys {', '.join(VERBS)}")
 
 
@@ -164,7 +164,7 @@ def _triple(what: str, value: Any, low: Point, high: Point) -> Point:
     return x, y, z
 
 
-def _place(what: str, value: Any, known: Known) -> Point:
+def _point(what: str, value: Any, known: Known) -> Point:
     """Return a point at most `REACH` times the longest side away from the centre of the scene, along each axis."""
     low, high = known.box
     reach = REACH * max(b - a for a, b in zip(low, high, strict=True))
@@ -180,47 +180,47 @@ def _direction(what: str, value: Any) -> Point:
     return along
 
 
-def _do(asked: dict[str, Any], known: Known) -> Command:
-    return Do(cast(Action, _name("do", asked["do"], ACTIONS)))
+def _do(fields: dict[str, Any], known: Known) -> Command:
+    return Do(cast(Action, _name("do", fields["do"], ACTIONS)))
 
 
-def _choose(asked: dict[str, Any], known: Known) -> Command:
-    what = _name("choose", asked["choose"], known.choices)
-    to = asked["to"]
+def _choose(fields: dict[str, Any], known: Known) -> Command:
+    what = _name("choose", fields["choose"], known.choices)
+    to = fields["to"]
     if what == "method" and isinstance(to, str):
         to = EARLIER.get(to, to)
     return Choose(what, _name(what, to, known.choices[what]))
 
 
-def _set(asked: dict[str, Any], known: Known) -> Command:
-    name = _name("set", asked["set"], known.ranges)
+def _set(fields: dict[str, Any], known: Known) -> Command:
+    name = _name("set", fields["set"], known.ranges)
     low, high = known.ranges[name]
     spare = 1e-6 * (high - low)  # rounding of a logarithmic slider at its ends
-    return Set(name, min(max(_number(name, asked["to"], low - spare, high + spare), low), high))
+    return Set(name, min(max(_number(name, fields["to"], low - spare, high + spare), low), high))
 
 
-def _show(asked: dict[str, Any], known: Known) -> Command:
-    name = _name("show", asked["show"], known.overlays)
-    level = _level(name, asked["level"], known.overlays[name]) if "level" in asked else None
-    return Show(name, _flag("on", asked["on"]), level)
+def _show(fields: dict[str, Any], known: Known) -> Command:
+    name = _name("show", fields["show"], known.overlays)
+    level = _level(name, fields["level"], known.overlays[name]) if "level" in fields else None
+    return Show(name, _flag("on", fields["on"]), level)
 
 
-def _grab(asked: dict[str, Any], known: Known) -> Command:
-    pin = _flag("pin", asked.get("pin", False))
-    return Grab(_place("grab", asked["grab"], known), _direction("along", asked["along"]), pin)
+def _grab(fields: dict[str, Any], known: Known) -> Command:
+    pin = _flag("pin", fields.get("pin", False))
+    return Grab(_point("grab", fields["grab"], known), _direction("along", fields["along"]), pin)
 
 
-def _pull(asked: dict[str, Any], known: Known) -> Command:
-    return Pull(_place("pull", asked["pull"], known))
+def _pull(fields: dict[str, Any], known: Known) -> Command:
+    return Pull(_point("pull", fields["pull"], known))
 
 
-def _let(asked: dict[str, Any], known: Known) -> Command:
-    _name("let", asked["let"], ("go",))
+def _let(fields: dict[str, Any], known: Known) -> Command:
+    _name("let", fields["let"], ("go",))
     return LetGo()
 
 
-def _free(asked: dict[str, Any], known: Known) -> Command:
-    _name("free", asked["free"], ("pins",))
+def _free(fields: dict[str, Any], known: Known) -> Command:
+    _name("free", fields["free"], ("pins",))
     return FreePins()
 
 

@@ -9,24 +9,24 @@ HALF = 0.5  # half-life of the averages, seconds
 
 
 class FrameStatistics:
-    """Decaying averages. `mean`: seconds per frame; `count`: frames since the last `again`; `ms`: milliseconds of each
-    stage for 0.01 s of simulated time."""
+    """Decaying averages. `mean`: seconds per frame; `count`: frames since the last `reset_frame_time`; `ms`:
+    milliseconds of each stage for 0.01 s of simulated time."""
 
     def __init__(self) -> None:
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Reset all averages."""
-        self._ended = time.perf_counter()
-        self._lived = np.zeros(3)  # decaying sums: seconds, frames, simulated seconds
+        self._updated_at = time.perf_counter()
+        self._sums = np.zeros(3)  # decaying sums: seconds, frames, simulated seconds
         self.ms: dict[str, float] = {}
-        self.again()
+        self.reset_frame_time()
 
-    def again(self) -> None:
+    def reset_frame_time(self) -> None:
         """Reset the frame time, after the length of frames has changed."""
         self.mean, self.count = 0.0, 0
 
-    def took(self, seconds: float, stages: Mapping[str, float], parts: int) -> None:
+    def add_frame(self, seconds: float, stages: Mapping[str, float], parts: int) -> None:
         """Add a frame of `seconds` with the seconds of its `stages`; 0.01 s of simulated time has `parts` frames."""
         self.mean = seconds if not self.mean else self.mean + 0.1 * (seconds - self.mean)
         self.count += 1
@@ -34,19 +34,19 @@ class FrameStatistics:
             ms = 1e3 * spent * parts
             self.ms[name] = self.ms.get(name, ms) + 0.1 * (ms - self.ms.get(name, ms))
 
-    def lived(self, simulated: float) -> None:
+    def add_simulated(self, simulated: float) -> None:
         """Record that the scene has advanced by `simulated` seconds since the last call."""
         now = time.perf_counter()
-        past, self._ended = now - self._ended, now
+        past, self._updated_at = now - self._updated_at, now
         # all sums decay at the same rate, so their ratios do not depend on the length of single frames
-        self._lived = 0.5 ** (past / HALF) * self._lived + np.array([past, 1.0, simulated])
+        self._sums = 0.5 ** (past / HALF) * self._sums + np.array([past, 1.0, simulated])
 
     @property
     def fps(self) -> float:
         """Frames per second."""
-        return float(self._lived[1] / max(self._lived[0], 1e-9))
+        return float(self._sums[1] / max(self._sums[0], 1e-9))
 
     @property
     def speed(self) -> float:
         """Simulated seconds per second of real time."""
-        return float(self._lived[2] / max(self._lived[0], 1e-9))
+        return float(self._sums[2] / max(self._sums[0], 1e-9))

@@ -9,19 +9,19 @@ _OURS = "pliant.view"  # its messages reach the page directly
 
 
 class _RelayHandler(logging.Handler):
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, send: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
-        self.tell, self.thread = tell, threading.get_ident()
+        self.send, self.thread = send, threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.thread == self.thread and not record.name.startswith(_OURS):
-            self.tell(record.getMessage())
+            self.send(record.getMessage())
 
 
 @contextlib.contextmanager
-def relay_warnings(tell: Callable[[str], None]) -> Iterator[None]:
-    """Call `tell` with every warning of this thread while the block runs; other handlers are not affected."""
-    relay, log = _RelayHandler(tell), logging.getLogger("pliant")
+def relay_warnings(send: Callable[[str], None]) -> Iterator[None]:
+    """Call `send` with every warning of this thread while the block runs; other handlers are not affected."""
+    relay, log = _RelayHandler(send), logging.getLogger("pliant")
     log.addHandler(relay)
     try:
         yield

@@ -30,7 +30,7 @@ _EDGES = np.array([(i, j) for i in range(8) for j in range(i) if bin(i ^ j).coun
 
 
 class Overlays:
-    """Overlays of one scene: which are on, at which level. BVHs and images are built on first use."""
+    """The overlays of one scene, whether each is on and at which level. BVHs and images are built on first use."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -38,7 +38,7 @@ class Overlays:
         self.level = {name: most // 2 for name, (_, most) in OVERLAYS.items()}
         self._trees: dict[int, tuple[Any, NDArray[np.int64]]] = {}
         self._cameras: dict[int, DepthCamera] = {}
-        self._standing: dict[int, ClosestPoints] = {}
+        self._static_queries: dict[int, ClosestPoints] = {}
         self._sliced: tuple[Any, dict[str, NDArray[Any]]] = (None, {})
 
     def draw(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
@@ -108,9 +108,9 @@ class Overlays:
         obstacles = self.scene.obstacles
         if not obstacles:
             return {}
-        places = {b: frame.x[self.scene.rows(b)] for b in obstacles}
-        low = np.min([p.min(0) for p in places.values()], 0)
-        high = np.max([p.max(0) for p in places.values()], 0)
+        positions = {b: frame.x[self.scene.rows(b)] for b in obstacles}
+        low = np.min([p.min(0) for p in positions.values()], 0)
+        high = np.max([p.max(0) for p in positions.values()], 0)
         margin = 0.15 * float((high - low).max())
         low, high = low - margin, high + margin
         side = 128 if not self.scene.moving else 48
@@ -120,7 +120,7 @@ class Overlays:
         points[..., 0] = low[0] + (np.arange(columns) + 0.5) * (high[0] - low[0]) / columns
         points[..., 1] = (high[1] - (np.arange(rows) + 0.5) * (high[1] - low[1]) / rows)[:, None]
         points[..., 2] = z
-        d = self._distances(sim, places, points.reshape(-1, 3)).reshape(rows, columns)
+        d = self._distances(sim, positions, points.reshape(-1, 3)).reshape(rows, columns)
         longest = float((high - low).max())
         pixels = np.full((rows, columns, 4), 210, np.uint8)
         pixels[..., :3] = coloured(d, Scale(0.02 * longest, 0.2 * longest))
@@ -128,15 +128,15 @@ class Overlays:
         corners = [[low[0], high[1], z], [high[0], high[1], z], [high[0], low[1], z], [low[0], low[1], z]]
         return {"slice": np.array(corners), "slice_image": pixels}
 
-    def _distances(self, sim: Simulation, places: dict[int, Floats], points: Floats) -> Floats:
+    def _distances(self, sim: Simulation, positions: dict[int, Floats], points: Floats) -> Floats:
         """Return exact distances (n,) to the nearest static or kinematic body."""
         found = np.full(len(points), np.inf)
-        for b, x in places.items():
+        for b, x in positions.items():
             still = self.scene.bodies[b].motion is None
             if still:
-                if b not in self._standing:
-                    self._standing[b] = ClosestPoints(self.scene.bodies[b].mesh.welded)
-                d = self._standing[b].query(points)[0]
+                if b not in self._static_queries:
+                    self._static_queries[b] = ClosestPoints(self.scene.bodies[b].mesh.welded)
+                d = self._static_queries[b].query(points)[0]
             else:
                 d = ClosestPoints(self.scene.bodies[b].mesh.welded.moved(x)).query(points)[0]
             found = np.where(np.isnan(d), found, np.minimum(found, d))

@@ -1,10 +1,10 @@
-"""The files of the page, read once into a table; requests are looked up in it, and no path is ever joined."""
+"""The static files of the page, read once into a table by request path, so that no request can name another file."""
 
 import importlib.resources
 from typing import NamedTuple
 
 # the live page and the replay share the rendering scripts
-PLACES = (("pliant.report", (".js", ".css")), ("pliant.view", (".html", ".js", ".css", ".svg", ".png", ".woff2")))
+SOURCES = (("pliant.report", (".js", ".css")), ("pliant.view", (".html", ".js", ".css", ".svg", ".png", ".woff2")))
 FRONT = "/play.html"  # served for "/"
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -24,7 +24,7 @@ class Page(NamedTuple):
 def table() -> dict[str, Page]:
     """Return the files by request path."""
     found: dict[str, Page] = {}
-    for package, endings in PLACES:
+    for package, endings in SOURCES:
         for file in importlib.resources.files(package).joinpath("static").iterdir():
             ending = "." + file.name.rpartition(".")[2]
             if ending in endings:

@@ -26,7 +26,7 @@ class SessionProtocol(Protocol):
         """The valid names and ranges of commands."""
 
     @property
-    def said(self) -> tuple[tuple[int, str], ...]:
+    def messages(self) -> tuple[tuple[int, str], ...]:
         """The latest messages for all pages, {"note": ...} or {"problem": ...} as JSON, numbered from 1."""
 
     @property
@@ -43,7 +43,7 @@ class SessionProtocol(Protocol):
         """Stop the simulation thread within two seconds."""
 
     def listen(self, call: Callable[[], None]) -> None:
-        """Register `call`, run on the simulation thread whenever `newest`, `hello` or `said` has changed."""
+        """Register `call`, run on the simulation thread whenever `newest`, `hello` or `messages` has changed."""
 
     def post(self, client: int, command: Command) -> None:
         """Queue a command without blocking."""

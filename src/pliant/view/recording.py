@@ -19,20 +19,21 @@ SPARSEST = 4  # coarsest sampling of a long recording: every 4th frame
 class Recording:
     """Frames of one scene, passed every `dt` seconds and stored in float32, as in files.
 
-    Stores positions of deforming bodies and poses of the others, for at most `room` frames. When it is full, every
+    Stores positions of deforming bodies and poses of the others, for at most `capacity` frames. When it is full, every
     second frame is dropped and only one in `every` is stored from then on: the whole time at a lower frame rate.
     """
 
     def __init__(self, scene: Scene, dt: float) -> None:
         self.scene, self.dt = scene, dt
-        self._bends = [*scene.deformable, *scene.deforming_motions]
-        count = sum(scene.bodies[b].mesh.welded.n_vertices for b in self._bends)
-        self.room = int(np.clip(MOST // (12 * count + 96 * len(scene.bodies) + 16), 2, LONGEST))
+        self._deforming = [*scene.deformable, *scene.deforming_motions]
+        sizes = {b: scene.bodies[b].mesh.welded.n_vertices for b in self._deforming}
+        count = sum(sizes.values())
+        self.capacity = int(np.clip(MOST // (12 * count + 96 * len(scene.bodies) + 16), 2, LONGEST))
         # the system allocates pages on first write, so unused capacity costs nothing
-        self._x = {b: np.empty((self.room, scene.bodies[b].mesh.welded.n_vertices, 3), np.float32) for b in self._bends}
-        self._poses = np.empty((self.room, len(scene.bodies), 3, 4))
-        self._touching, self._seconds = np.empty(self.room, np.int64), np.empty(self.room)
-        self.every, self._count, self._offered, self._spent = 1, 0, 0, 0.0
+        self._x = {b: np.empty((self.capacity, size, 3), np.float32) for b, size in sizes.items()}
+        self._poses = np.empty((self.capacity, len(scene.bodies), 3, 4))
+        self._contact_counts, self._seconds = np.empty(self.capacity, np.int64), np.empty(self.capacity)
+        self.every, self._count, self._received, self._spent = 1, 0, 0, 0.0
 
     def __len__(self) -> int:
         return self._count
@@ -40,38 +41,38 @@ class Recording:
     @property
     def seconds(self) -> float:
         """Duration so far, seconds."""
-        return max(0, self._offered - 1) * self.dt
+        return max(0, self._received - 1) * self.dt
 
     @property
     def longest(self) -> float:
         """Largest possible duration, seconds."""
-        return (self.room * SPARSEST - 1) * self.dt
+        return (self.capacity * SPARSEST - 1) * self.dt
 
     @property
     def full(self) -> bool:
-        return self._offered == self.room * SPARSEST
+        return self._received == self.capacity * SPARSEST
 
-    def keep(self, frame: Frame) -> None:
+    def add(self, frame: Frame) -> None:
         """Add a frame unless the recording is full."""
         if self.full:
             return
-        if self._count == self.room and self._offered % self.every == 0:
+        if self._count == self.capacity and self._received % self.every == 0:
             self._thin()
         self._spent += frame.seconds
-        if self._offered % self.every == 0:
+        if self._received % self.every == 0:
             t = self._count
-            for b, kept in self._x.items():
-                kept[t] = frame.x[self.scene.rows(b)]
+            for b, stored in self._x.items():
+                stored[t] = frame.x[self.scene.rows(b)]
             # only the number of contacts: their records may be larger than all positions
-            self._poses[t], self._touching[t], self._seconds[t] = frame.pose, len(frame.contacts), self._spent
+            self._poses[t], self._contact_counts[t], self._seconds[t] = frame.pose, len(frame.contacts), self._spent
             self._count, self._spent = t + 1, 0.0
-        self._offered += 1
+        self._received += 1
 
     def _thin(self) -> None:
         """Drop every second frame; add its computing time to the next one."""
         count = (self._count + 1) // 2
         left = float(self._seconds[self._count - 1]) if self._count % 2 == 0 else 0.0
-        arrays: list[NDArray[Any]] = [*self._x.values(), self._poses, self._touching]
+        arrays: list[NDArray[Any]] = [*self._x.values(), self._poses, self._contact_counts]
         for t in range(1, count):  # in place: a copy would take half as much memory again
             self._seconds[t] = self._seconds[2 * t] + self._seconds[2 * t - 1]
             for array in arrays:
@@ -87,20 +88,20 @@ class Recording:
         if referee is not None:
             x = scene.start().x
             for t in range(count):
-                for b, kept in self._x.items():
-                    x[scene.rows(b)] = kept[t]
+                for b, stored in self._x.items():
+                    x[scene.rows(b)] = stored[t]
                 distance[t] = referee.least_distance(x, self._poses[t])
                 pinched[t] = referee.pinched, referee.pinched_depth
-        kept_frames: dict[int, NDArray[np.float32]] = {b: kept[:count] for b, kept in self._x.items()}
+        frames: dict[int, NDArray[np.float32]] = {b: stored[:count] for b, stored in self._x.items()}
         return Result(
             scene=scene,
             dt=self.dt * self.every,
-            x={b: kept_frames[b] for b in scene.deformable},  # type: ignore[misc]
+            x={b: frames[b] for b in scene.deformable},  # type: ignore[misc]
             poses=self._poses[:count],
-            contacts=self._touching[:count],
+            contacts=self._contact_counts[:count],
             least_distance=distance,
             seconds=self._seconds[:count],
-            deforming_x={b: kept_frames[b] for b in scene.deforming_motions},
+            deforming_x={b: frames[b] for b in scene.deforming_motions},
             pinched=pinched,
             skins=False,  # a recording may start anywhere in the clip and contain resets
         )

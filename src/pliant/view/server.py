@@ -26,7 +26,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from . import answers
-from .access import Controls, Gate
+from .access import AccessRules, Controls
 from .commands import LONGEST, Command, Known, Refused, parse
 from .page import FRONT, Page, table
 from .protocol import SessionProtocol
@@ -87,7 +87,7 @@ class Client:
     wake: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
     world: int | None = None
     serial: int | None = None
-    line_said: int = 0
+    last_message: int = 0
     heard: bool | None = None  # last sent value of "controls"
     answer: str = ""  # reason why its last command was rejected
 
@@ -95,8 +95,10 @@ class Client:
 class Server:
     """Serves one session on one listening socket, in one event loop."""
 
-    def __init__(self, session: SessionProtocol, listening: socket.socket, gate: Gate, limits: Limits = USUAL) -> None:
-        self.session, self.gate, self.limits = session, gate, limits
+    def __init__(
+        self, session: SessionProtocol, listening: socket.socket, rules: AccessRules, limits: Limits = USUAL
+    ) -> None:
+        self.session, self.rules, self.limits = session, rules, limits
         self.pages: dict[str, Page] = table()
         self.controls = Controls(limits.controls)
         self.lines: set[Connection] = set()
@@ -115,7 +117,7 @@ class Server:
             self._serve_client,  # type: ignore[arg-type]
             sock=self._listening,
             process_request=self._answer,  # type: ignore[arg-type]
-            process_response=self._seal,
+            process_response=self._add_security_headers,
             create_connection=functools.partial(Connection, self),  # type: ignore[arg-type]
             compression=None,  # positions hardly compress, and messages cannot be decompression bombs
             server_header=None,
@@ -162,7 +164,7 @@ class Server:
 
     def _answer(self, line: Connection, request: Request) -> Response | None:
         """Return a file or an error response, or None to open the socket."""
-        host = self.gate.host(request.headers.get_all("Host"))
+        host = self.rules.host(request.headers.get_all("Host"))
         if host is None:
             return answers.refusal(403, "The Host header does not name this server.")
         if (method := getattr(request, "method", "GET")) not in ("GET", "HEAD"):
@@ -172,9 +174,9 @@ class Server:
         if path == LINK:
             full = len(self.reserved) >= self.limits.clients
             no_seat = answers.refusal(503, f"{len(self.reserved)} pages are open; close one of them.")
-            if full and "Upgrade" not in request.headers and self.gate.opens(token):
+            if full and "Upgrade" not in request.headers and self.rules.opens(token):
                 return no_seat  # a rejected page requests the reason: scripts cannot read the status of a socket
-            if not self.gate.admits(host, request.headers.get_all("Origin"), token):
+            if not self.rules.admits(host, request.headers.get_all("Origin"), token):
                 return answers.refusal(403, "Only the page of this server may connect; scripts need its token.")
             if full:
                 return no_seat
@@ -184,12 +186,12 @@ class Server:
             return None
         if (page := self.pages.get(path)) is None:
             return answers.refusal(404, "There is no such file.")
-        if page is self.pages.get(FRONT) and not self.gate.opens(token):
+        if page is self.pages.get(FRONT) and not self.rules.opens(token):
             return answers.refusal(403, "Open the address with its token, as pliant play printed it.")
         return answers.file(page, empty=method == "HEAD")
 
-    def _seal(self, line: ServerConnection, request: Request, response: Response) -> None:
-        answers.seal(response, self.gate.host(request.headers.get_all("Host")))
+    def _add_security_headers(self, line: ServerConnection, request: Request, response: Response) -> None:
+        answers.add_security_headers(response, self.rules.host(request.headers.get_all("Host")))
 
     # messages from clients
 
@@ -274,7 +276,7 @@ class Server:
 
     async def _send_loop(self, client: Client) -> None:
         with contextlib.suppress(ConnectionClosed):
-            client.line_said = self._last_said() - (not self.session.hello())
+            client.last_message = self._newest_message() - (not self.session.hello())
             while True:
                 client.wake.clear()
                 due = self._now + 1.0 / self.limits.fps
@@ -298,9 +300,9 @@ class Server:
         if client.answer:
             text, client.answer = client.answer, ""
             yield json.dumps({"refused": text})
-        for number, text in self.session.said:
-            if number > client.line_said:
-                client.line_said = number
+        for number, text in self.session.messages:
+            if number > client.last_message:
+                client.last_message = number
                 yield text
 
     async def _send(self, client: Client, message: str | bytes) -> None:
@@ -311,8 +313,8 @@ class Server:
             client.line.transport.abort()  # a closing handshake would wait for the client to read
             await client.line.wait_closed()
 
-    def _last_said(self) -> int:
-        return max((number for number, _ in self.session.said), default=0)
+    def _newest_message(self) -> int:
+        return max((number for number, _ in self.session.messages), default=0)
 
     @property
     def _now(self) -> float:
@@ -322,7 +324,7 @@ class Server:
 def run(
     session: SessionProtocol,
     listening: socket.socket,
-    gate: Gate,
+    rules: AccessRules,
     limits: Limits = USUAL,
     ready: Callable[[], None] | None = None,
 ) -> None:
@@ -330,7 +332,7 @@ def run(
     ended: list[float] = []
 
     async def serving() -> None:
-        server, over = Server(session, listening, gate, limits), asyncio.Event()
+        server, over = Server(session, listening, rules, limits), asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def changed() -> None:

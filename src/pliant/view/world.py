@@ -1,4 +1,4 @@
-"""World: the description of a scene from which a page builds its content, and the commands valid for it."""
+"""The description of a scene from which a page builds its content (the greeting), and the commands valid for it."""
 
 import dataclasses
 import json
@@ -11,8 +11,8 @@ from ..report.camera import open_elevation
 from ..report.pack import pack
 from ..scene import Scene
 from .commands import Known, Point
+from .interactive_run import FRAME, SPEEDS, InteractiveRun, value_of
 from .overlays import OVERLAYS, Overlays
-from .stage import FRAME, SPEEDS, Stage, value_of
 
 
 class World:
@@ -24,19 +24,19 @@ class World:
         bounds = np.array([clip.bounds for clip in clips])
         self.box: tuple[Point, Point] = _point(bounds[:, 0].min(0)), _point(bounds[:, 1].max(0))
 
-    def known(self, stage: Stage) -> Known:
+    def known(self, run: InteractiveRun) -> Known:
         """Return the valid names and ranges of commands."""
-        choices = {what: tuple(name for name, _, why in rows if not why) for what, rows in _choices(stage).items()}
-        ranges = {name: (r.low, r.high) for name, r in stage.ranges.items()}
+        choices = {what: tuple(name for name, _, why in rows if not why) for what, rows in _choices(run).items()}
+        ranges = {name: (r.low, r.high) for name, r in run.ranges.items()}
         return Known(choices, ranges, {name: most for name, (_, most) in OVERLAYS.items()}, self.box)
 
-    def hello(self, number: int, stage: Stage, looks: Overlays, speed: str) -> str:
+    def hello(self, number: int, run: InteractiveRun, overlays: Overlays, speed: str) -> str:
         """Return the description as JSON; see docs/play.md for its fields."""
-        scene, first = stage.scene, stage.at_rest
-        chosen = {"scene": stage.name, "method": stage.method, "self": scene.self_contact}
+        scene, first = run.scene, run.initial_values
+        chosen = {"scene": run.name, "method": run.method, "self": scene.self_contact}
         hello: dict[str, Any] = {
             "world": number,
-            "scene": stage.name,
+            "scene": run.name,
             "title": scene.name,
             "dt": FRAME,
             "clips": self.packed,
@@ -44,25 +44,25 @@ class World:
             "soft": [not body.obstacle for body in scene.bodies],
             "box": self.box,
             "elevation": self.elevation,
-            "choices": _choices(stage),
-            "chosen": chosen | {"response": stage.response, "speed": speed},
+            "choices": _choices(run),
+            "chosen": chosen | {"response": run.response, "speed": speed},
             "ranges": {
                 name: dataclasses.asdict(r) | {"value": first[name], "now": value_of(scene, name)}
-                for name, r in stage.ranges.items()
+                for name, r in run.ranges.items()
             },
             "overlays": {
-                name: {"label": label, "levels": most, "on": looks.on[name], "level": looks.level[name]}
+                name: {"label": label, "levels": most, "on": overlays.on[name], "level": overlays.level[name]}
                 for name, (label, most) in OVERLAYS.items()
             },
         }
         return json.dumps({"hello": hello}, separators=(",", ":"), allow_nan=False)
 
 
-def _choices(stage: Stage) -> dict[str, list[tuple[str, str, str]]]:
+def _choices(run: InteractiveRun) -> dict[str, list[tuple[str, str, str]]]:
     """Return the entries of each menu: name, title, and the reason why it is unavailable (empty: available)."""
-    plain = {"scene": stage.scenes, "self": stage.modes, "response": stage.responses, "speed": SPEEDS}
+    plain = {"scene": run.scenes, "self": run.modes, "response": run.responses, "speed": SPEEDS}
     found = {what: [(name, name, "") for name in names] for what, names in plain.items()}
-    return found | {"method": [(name, name, why) for name, why in stage.methods().items()]}
+    return found | {"method": [(name, name, why) for name, why in run.methods().items()]}
 
 
 def _point(x: Any) -> Point:

@@ -7,6 +7,7 @@ import pliant
 from conftest import cases
 from detect.made import MADE
 from pliant import Mesh, shapes
+from pliant.detect.queries import penetration
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.penetration import Depths
 from pliant.kernels import jit
@@ -30,6 +31,18 @@ def test_distances_follow_a_mesh_that_deforms(name, rng):
             np.testing.assert_allclose(one, two, rtol=0, atol=1e-12 * mesh.size)
         # on a sliver the mesh's normal is only as right as a rounded cross product
         np.testing.assert_allclose(way, other, rtol=0, atol=1e-7)
+
+
+def test_only_a_mesh_that_moved_is_refitted(rng, monkeypatch):
+    mesh, refits = shapes.ball(0.5, 1), []
+    refit = penetration.refit
+    monkeypatch.setattr(penetration, "refit", lambda *args: (refits.append(1), refit(*args)))
+    kept, x, points = Depths(mesh), mesh.vertices.copy(), rng.normal(size=(cases(40), 3))
+    for wanted, way in ((1, 0.0), (1, 0.0), (2, 0.3), (2, 0.0), (3, -0.3)):
+        x += [way, 0.0, 0.0]  # the same array, written in place
+        distance = kept.update(x).query(points)[0]
+        np.testing.assert_allclose(distance, ClosestPoints(mesh.moved(x)).query(points)[0], rtol=0, atol=1e-12)
+        assert len(refits) == wanted
 
 
 def test_only_what_is_inside_is_told_with_its_depth_and_the_way_out(rng):

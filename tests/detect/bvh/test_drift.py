@@ -66,9 +66,9 @@ def test_every_pair_of_two_meshes_that_comes_near_on_the_way_is_found(rng, still
         a, b = crumpled(rng), ball(0.03, 1, centre=(0.0, 0.06, 0.0))
         one, two = leaf_mesh(a), leaf_mesh(b, a.n_vertices)
         way, way_b = ways(rng, a.vertices), ways(rng, b.vertices) * (not still)
-        one.send(way)
+        one.predict(way)
         if not still:
-            two.send(way_b)
+            two.predict(way_b)
         there, back, edges = NearPairs(one, two).within(0.004, drifting=True)
         least = nearest(a, way, b, way_b, False)
         least.insert(1, nearest(b, way_b, a, way, False)[0])
@@ -84,7 +84,7 @@ def test_every_pair_of_one_mesh_that_comes_near_on_the_way_is_found(rng):
     for _ in range(cases(6)):
         mesh = crumpled(rng)
         made, way = leaf_mesh(mesh), ways(rng, mesh.vertices)
-        made.send(way)
+        made.predict(way)
         there, _, edges = NearPairs(made).within(0.004, drifting=True)
         for d, pairs in zip(nearest(mesh, way, mesh, way, True), (there, edges), strict=True):
             near = d < 0.004
@@ -97,8 +97,8 @@ def test_what_goes_together_finds_what_it_would_find_standing(rng):
     mesh = crumpled(rng, 14)
     made = leaf_mesh(mesh)
     near = NearPairs(made)
-    stands = near.within(0.004)
-    made.send(np.tile([3.0, -7.0, 2.0], (mesh.n_vertices, 1)))
-    for one, two in zip(stands, near.within(0.004, drifting=True), strict=True):
+    is_static = near.within(0.004)
+    made.predict(np.tile([3.0, -7.0, 2.0], (mesh.n_vertices, 1)))
+    for one, two in zip(is_static, near.within(0.004, drifting=True), strict=True):
         assert np.array_equal(one, two)
-    assert len(stands[0]) > 10
+    assert len(is_static[0]) > 10

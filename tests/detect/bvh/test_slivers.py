@@ -71,9 +71,9 @@ def on_the_way(rng, still):
     one, two = (LeafMesh(m.vertices, m.topology, np.arange(m.n_vertices) + k) for m, k in ((a, 0), (b, a.n_vertices)))
     for leaf_mesh, mesh in ((one, a), (two, b)):
         leaf_mesh.move(mesh.vertices)
-    one.send(ways[0])
+    one.predict(ways[0])
     if not still:
-        two.send(ways[1])
+        two.predict(ways[1])
     there, back, edges = NearPairs(one, two).within(within, drifting=True)
     least = None
     for t in np.linspace(0.0, 1.0, 5):
@@ -113,7 +113,7 @@ def test_what_comes_down_on_a_ridge_that_closes_a_t_junction_is_found_on_its_way
         for leaf_mesh, mesh, way in zip(leaf_meshes, (one, two), ways, strict=True):
             leaf_mesh.move(mesh.vertices)
             if np.any(way):
-                leaf_mesh.send(np.zeros_like(mesh.vertices) + way)
+                leaf_mesh.predict(np.zeros_like(mesh.vertices) + way)
         found = NearPairs(*leaf_meshes).within(0.004, drifting=True)
         truth = slivers.distances(*(Mesh(m.vertices + way, m.faces) for m, way in zip((one, two), ways, strict=True)))
         for kind, pairs in zip(("there", "back", "edges"), found, strict=True):

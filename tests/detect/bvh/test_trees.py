@@ -1,7 +1,6 @@
 """Trees answer as brute force does: all volumes, builds, arities, updates; scenes made to break them (G4, G5, 3.8)."""
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from detect.bvh.adversarial import (
     scattered,
     surely_near,
 )
+from naive import whole
 from pliant.detect.bvh.build import ARITIES, BUILDS, VOLUMES
 from pliant.detect.bvh.tree import build_tree, find_pairs, refit, tree_of
 from pliant.detect.bvh.update import UPDATES, MovingTree
@@ -113,21 +113,21 @@ def test_a_thousand_scenes_hold_the_whole_product():
     assert len({(case * 7919) % len(PRODUCT) for case in range(1000)}) == len(PRODUCT)
 
 
-def exact(row):
-    return [Fraction(float(v)) for v in row]
-
-
 def holds(outer, inner):
-    """Whether one volume contains another, in exact numbers."""
+    """Whether one volume contains another, in exact numbers: whole ones, all multiplied by the same power of two."""
     k = len(outer)
     if k == 4:
-        o, i = exact(outer), exact(inner)
+        (o, i), _ = whole(outer, inner)
         return i[3] <= o[3] and sum((a - b) ** 2 for a, b in zip(o[:3], i[:3])) <= (o[3] - i[3]) ** 2
     if k == 15:
-        o, i = exact(outer), exact(inner)
+        (o, i), shift = whole(outer, inner)
         for signs in itertools.product((-1, 1), repeat=3):
-            corner = [i[c] + sum(s * i[3 + a] * i[6 + 3 * a + c] for a, s in enumerate(signs)) - o[c] for c in range(3)]
-            if any(abs(sum(corner[c] * o[6 + 3 * a + c] for c in range(3))) > o[3 + a] for a in range(3)):
+            corner = [
+                (i[c] - o[c] << shift) + sum(s * i[3 + a] * i[6 + 3 * a + c] for a, s in enumerate(signs))
+                for c in range(3)
+            ]
+            limits = (o[3 + a] << 2 * shift for a in range(3))
+            if any(abs(sum(corner[c] * o[6 + 3 * a + c] for c in range(3))) > most for a, most in enumerate(limits)):
                 return False
         return True
     h = k // 2
@@ -162,8 +162,8 @@ def test_volumes_contain_the_corners_of_their_elements_exactly(volume, rng):
             for p in (*x[faces[f]], *y[faces[f]]):
                 if k in DIRECTIONS:
                     along = np.concatenate(DIRECTIONS[k]).astype(int).tolist()
-                    values = [sum(c * v for c, v in zip(n, exact(p))) for n in along]
-                    low, high = exact(tree.items[q, : k // 2]), exact(tree.items[q, k // 2 :])
+                    (p, low, high), _ = whole(p, tree.items[q, : k // 2], tree.items[q, k // 2 :])
+                    values = [sum(c * v for c, v in zip(n, p)) for n in along]
                     assert all(a <= v <= b for a, v, b in zip(low, values, high))
                 elif k == 4:
                     assert holds(tree.items[q], [*p, 0.0])

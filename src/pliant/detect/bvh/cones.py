@@ -56,7 +56,9 @@ class Cones:
             least = reach * (1.0 + 1e-9) + MARGIN * size
             _kernels.weigh(leaf_mesh.leaves.corners, leaf_mesh.at.faces, leaf_mesh.x, patches.twin, patches.slope)
             self.count = int(
-                _kernels.pass_over(leaf_mesh.tree.nodes, patches, leaf_mesh.x, least, beyond, self.fewest, self._begin)
+                _kernels.skip_proved_patches(
+                    leaf_mesh.tree.nodes, patches, leaf_mesh.x, least, beyond, self.fewest, self._begin
+                )
             )
         return self._begin
 

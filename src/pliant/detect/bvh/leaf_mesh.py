@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...kernels.bvh import leaf_mesh as _kernels
 from ...kernels.bvh import tree as _tree
-from ...kernels.bvh.leaf_mesh import LeafArrays, Place
+from ...kernels.bvh.leaf_mesh import LeafArrays, LeafGeometry
 from ...kernels.queries import drift as _drift
 from ...kernels.queries.drift import Drift
 from ...mesh.topology import Topology
@@ -32,9 +32,9 @@ class LeafMesh:
         self.tree = tree_of(x, elements, leaf=1, **options)
         order = self.tree.order
         corners = np.ascontiguousarray(elements[order])
-        place = np.empty(len(order), np.int32)  # leaf index of each face
-        place[order] = np.arange(len(order), dtype=np.int32)
-        self.place = place[: len(faces)]
+        leaf_of = np.empty(len(order), np.int32)  # leaf index of each face
+        leaf_of[order] = np.arange(len(order), dtype=np.int32)
+        self.leaf_of = leaf_of[: len(faces)]
         held, at = np.unique(corners.ravel(), return_index=True)
         vertices, vertex_start = _counted(np.asarray(at // 3), len(order))
         vertices = held[vertices]
@@ -52,10 +52,10 @@ class LeafMesh:
             np.concatenate([edges[:, None], top.edges[edges], weld[top.edges[edges]]], 1).astype(np.int32),
         )
         shapes = (len(order), 9), (len(edges), 6), (len(vertices), 3)
-        self.at = Place(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
+        self.at = LeafGeometry(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
         self.x = x
         self._drift: Drift | None = None
-        self._sent = False
+        self._predicted = False
 
     def welds(self, weld: NDArray[Any]) -> LeafArrays:
         """Return the leaf mesh with other weld indices (n,)."""
@@ -74,29 +74,29 @@ class LeafMesh:
     def move(self, x: Floats) -> None:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
         self.x = x
-        _kernels.settle(self.leaves, x, self.at)
+        _kernels.update_geometry(self.leaves, x, self.at)
         _tree.refit_boxes(self.tree)
 
-    def send(self, way: Floats) -> None:
-        """Set the predicted displacement `way` (n,3) of the vertices."""
-        self._sent = True
+    def predict(self, displacement: Floats) -> None:
+        """Set the predicted `displacement` (n,3) of the vertices."""
+        self._predicted = True
         if self._drift is None:
             m, k = len(self.leaves.corners), len(self.tree.nodes)
-            self._drift = Drift(way, np.empty((m, 6)), np.empty((k, 6)), np.empty(k))
-        self._drift = self._drift._replace(x=way)
-        _drift.settle_drift(self.leaves, self.tree.nodes, self._drift)
+            self._drift = Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty(k))
+        self._drift = self._drift._replace(x=displacement)
+        _drift.update_drift(self.leaves, self.tree.nodes, self._drift)
 
     @property
-    def stands(self) -> bool:
+    def is_static(self) -> bool:
         """Whether no displacement was set: the leaf mesh is static."""
-        return not self._sent
+        return not self._predicted
 
     @property
     def drift(self) -> Drift:
-        """The predicted displacements; zero unless `send` was called."""
+        """The predicted displacements; zero unless `predict` was called."""
         if self._drift is None:
-            self.send(np.zeros_like(self.x))
-            self._sent = False
+            self.predict(np.zeros_like(self.x))
+            self._predicted = False
         assert self._drift is not None
         return self._drift
 

@@ -109,7 +109,7 @@ class MovingTree:
             view = flat(self.tree)
             if self._top is None:
                 nodes, whole = np.empty(len(view.links), np.int32), np.empty(len(view.links), np.bool_)
-                n = _fit.cut_half_way(view.links, nodes, whole)
+                n = _fit.nodes_to_half_depth(view.links, nodes, whole)
                 self._top = Top(nodes[:n].copy(), whole[:n].copy())
             top = self._top
             _fit.refit_some(view.bounds, view.links, view.items, view.kind, top.nodes, top.whole, self._stamp, self.now)

@@ -1,4 +1,4 @@
-"""The referee: all vertex-face and edge-edge pairs within a distance, computed exactly without a hierarchy."""
+"""Brute force: all vertex-face and edge-edge pairs within a distance, computed exactly without a hierarchy."""
 
 from typing import Self
 
@@ -14,7 +14,7 @@ from ...kernels.mesh.features import Segments
 from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..queries.closest_point import bin_boxes
-from ..queries.contact_records import PosedSide, WeldedSide, contacts_of, reach_of
+from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of, reach_of
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -53,19 +53,19 @@ class BruteForceDetector(BaseDetector):
     def find(self, state: State) -> Contacts:
         a = _pose(self.sides[0], state)
         b = a if self.same else _pose(self.sides[1], state)
-        back = _kernels.EMPTY if self.same else self._faces(b, a)
+        back = NO_PAIRS if self.same else self._faces(b, a)
         return contacts_of(a, b, self._faces(a, b), back, self._edges(a, b), Pool())
 
     def _faces(self, a: PosedSide, b: PosedSide) -> Pairs:
         """Return (k,2) pairs of a vertex of `a` and a face of `b` that are within `self.within`."""
         mesh = b.part.side.mesh
         if not mesh.n_faces:
-            return _kernels.EMPTY
+            return NO_PAIRS
         corners, reach = b.x[mesh.faces], reach_of(self.within, a.x, b.x)
         cells = bin_boxes(corners.min(1) - reach, corners.max(1) + reach)
         common = (Search(cells, self._rest, self.within), a.x, b.x, mesh.faces)
         start = np.zeros(len(a.x) + 1, np.int64)
-        _kernels.vertex_face_pairs(*common, start, _kernels.EMPTY)
+        _kernels.vertex_face_pairs(*common, start, NO_PAIRS)
         start = np.cumsum(start)
         pairs = self._room(int(start[-1]))
         if len(pairs):
@@ -76,13 +76,13 @@ class BruteForceDetector(BaseDetector):
         """Return (k,2) pairs of an edge of `a` and an edge of `b` that are within `self.within`."""
         e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
         if not (len(e_a) and len(e_b)):
-            return _kernels.EMPTY
+            return NO_PAIRS
         reach, line = reach_of(self.within, a.x, b.x), b.x[e_b]
         low = line.min(1) - reach
         cells = bin_boxes(low, line.max(1) + reach)
         common = (Search(cells, self._rest, self.within), Segments(a.x, e_a), Segments(b.x, e_b), low)
         start = np.zeros(len(e_a) + 1, np.int64)
-        _kernels.edge_edge_pairs(*common, start, _kernels.EMPTY)
+        _kernels.edge_edge_pairs(*common, start, NO_PAIRS)
         start = np.cumsum(start)
         pairs = self._room(int(start[-1]))
         if len(pairs):

@@ -13,6 +13,7 @@ from ...contacts import Contacts
 from ...kernels.bvh import tree as _tree
 from ...kernels.detectors import continuous as _kernels
 from ...kernels.detectors.continuous import HitBuffer, ImpactQuery, MovingSide, Swath
+from ...kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
@@ -34,7 +35,7 @@ _BYTES = 400  # peak memory per contact during detection
 class Hits(NamedTuple):
     """Pairs that touch during the step, sorted by kind and features."""
 
-    pairs: Rows  # (k,3) kind (THERE, ACROSS or BACK of kernels/detectors/continuous.py) and the two features
+    pairs: Rows  # (k,3) kind (see kernels/kinds.py) and the two features
     time: Floats  # (k,) time of impact, 0..1
 
 
@@ -52,7 +53,7 @@ class Moving:
     def move(self, x_0: Floats, x_1: Floats) -> None:
         """Refit the swept AABBs to the linear motion from x_0 to x_1 (n,3)."""
         self.x_0, self.x_1 = x_0, x_1
-        _kernels.settle_motion(self.leaves, x_0, x_1, self.at)
+        _kernels.update_motion(self.leaves, x_0, x_1, self.at)
         _tree.refit_boxes(self.tree)
 
     @property
@@ -62,7 +63,7 @@ class Moving:
         return float(np.abs(nodes["bounds"][0]).max()) if len(nodes) else 0.0
 
 
-class Meetings:
+class CollisionQuery:
     """CCD queries between two moving leaf meshes; `b=None` queries a against itself, excluding adjacent features."""
 
     def __init__(self, a: Moving, b: Moving | None = None, *, max_bytes: float | None = None) -> None:
@@ -113,7 +114,7 @@ class Sweep:
         self.mesh = mesh
         self._seams = Seams(Side(mesh))
         self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **box_tree(tree)))
-        self._meetings = Meetings(self.moving)
+        self._collisions = CollisionQuery(self.moving)
 
     def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
         """Return the largest fraction, 0..1, of the linear motion from x_0 to x_1 (n,3) that is proved collision-free.
@@ -125,7 +126,7 @@ class Sweep:
         self.moving.move(validate.floats("x_0", x_0, shape), validate.floats("x_1", x_1, shape))
         if self._seams.follow(self.moving.x_0, self.moving.x_1):
             self.moving.leaves = self.moving.leaf_mesh.welds(self._seams.sides[0].mesh.weld_index)
-        return min(self._meetings.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
+        return min(self._collisions.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
 
 
 @check_arguments
@@ -152,7 +153,8 @@ class ContinuousDetector(BaseDetector):
     through each other. A response that restores the gap thus returns them to their original side. Without motion the
     contacts are those of the method "bvh".
 
-    Solver "conservative" misses no contact; "cubic" is the conventional root finder, which can (guarantee class C).
+    Solver "conservative" misses no contact; "cubic" is the conventional root finder, which may miss some (its
+    `guarantee` is C).
     """
 
     name = "continuous"
@@ -177,21 +179,22 @@ class ContinuousDetector(BaseDetector):
         **tree: Any,
     ) -> None:
         self.solver = validate.choice("solver", solver, list(SOLVERS))
+        self.guarantee = "A" if solver == "conservative" else "C"
         self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
         self._still = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree)
         near = self._still.near
         self._seams = Seams(one, other)
         b = None if other is None else Moving(near.b)
-        self._meetings = Meetings(Moving(near.a), b, max_bytes=max_bytes)
+        self._collisions = CollisionQuery(Moving(near.a), b, max_bytes=max_bytes)
 
     def update(self, state: State) -> Self:
         """Refit to the positions at the start and at the end of the step."""
         self._still.update(state)
         if self._seams.follow(state.x_start, state.x):
             weld = [side.mesh.weld_index for side in self._seams.sides]
-            self._meetings.a.leaves = self._meetings.a.leaf_mesh.welds(weld[0])
-            if not self._meetings.same:
-                self._meetings.b.leaves = self._meetings.b.leaf_mesh.welds(weld[1] + len(weld[0]))
+            self._collisions.a.leaves = self._collisions.a.leaf_mesh.welds(weld[0])
+            if not self._collisions.same:
+                self._collisions.b.leaves = self._collisions.b.leaf_mesh.welds(weld[1] + len(weld[0]))
         sides = {id(moving): (moving, part.side.rows) for moving, part in self._parts()}
         for moving, rows in sides.values():
             moving.move(state.x_start[rows], state.x[rows])
@@ -202,27 +205,27 @@ class ContinuousDetector(BaseDetector):
         near = self._still.find(state)
         if not self._moved:
             return near
-        hits = self._meetings.all(self.tolerance, self.solver)
-        met = [self._records(hits, kind, state) for kind in (_kernels.THERE, _kernels.BACK, _kernels.ACROSS)]
-        return joined(np.concatenate(met), near, state.x_start)
+        hits = self._collisions.all(self.tolerance, self.solver)
+        collided = [self._records(hits, kind, state) for kind in (VERTEX_TO_FACE, FACE_TO_VERTEX, EDGE_TO_EDGE)]
+        return joined(np.concatenate(collided), near, state.x_start)
 
     def _parts(self) -> tuple[tuple[Moving, WeldedSide], tuple[Moving, WeldedSide]]:
-        return (self._meetings.a, self._still.one), (self._meetings.b, self._still.other)
+        return (self._collisions.a, self._still.one), (self._collisions.b, self._still.other)
 
     def _records(self, hits: Hits, kind: int, state: State) -> Contacts:
         """Return the records of the hits of one kind."""
         chosen = hits.pairs[:, 0] == kind
         pairs, time = hits.pairs[chosen, 1:], hits.time[chosen]
         (_, a), (_, b) = self._parts()
-        if kind == _kernels.BACK and not self._still.same:
+        if kind == FACE_TO_VERTEX and not self._still.same:
             a, b = b, a
         one, two = a.side, b.side
-        if kind == _kernels.ACROSS:
+        if kind == EDGE_TO_EDGE:
             ends = one.mesh.topology.edges[pairs[:, 0]], two.mesh.topology.edges[pairs[:, 1]]
         else:
             ends = pairs[:, :1], two.mesh.faces[pairs[:, 1]]
         rows = np.concatenate([ends[0] + one.first, ends[1] + two.first], 1)
-        out = opened(state.x_start[rows], state.x[rows], time, kind == _kernels.ACROSS, b.solid and a is not b)
+        out = opened(state.x_start[rows], state.x[rows], time, kind == EDGE_TO_EDGE, b.solid and a is not b)
         out["elements"], out["vertices"], out["bodies"], out["time"] = pairs, rows, (one.body, two.body), time
         out["distance"] = np.einsum("ij,ij->i", _contacts.gap(out, state.x), out["normal"])
         return out
@@ -264,16 +267,16 @@ def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> 
     return out
 
 
-def joined(met: Contacts, near: Contacts, x_start: Floats) -> Contacts:
+def joined(collided: Contacts, near: Contacts, x_start: Floats) -> Contacts:
     """Merge CCD and proximity contacts in canonical order; a pair in both is kept once, as its CCD record.
 
     A feature that passed through another may end near its far side. A proximity contact is dropped if one of its
     vertices is in a CCD contact and its normal points away from the side where the pair started: it would push the
     feature further through.
     """
-    astray = np.isin(near["vertices"], met["vertices"]).any(1) & (near["distance"] >= 0.0)
+    astray = np.isin(near["vertices"], collided["vertices"]).any(1) & (near["distance"] >= 0.0)
     astray &= np.einsum("ij,ij->i", _contacts.gap(near, x_start), near["normal"]) < 0.0
-    found = _contacts.concatenate([met, near[~astray]])
+    found = _contacts.concatenate([collided, near[~astray]])
     names = np.column_stack([found["kind"], found["bodies"], found["elements"]])
     again = (names[1:] == names[:-1]).all(1)
     return found[np.concatenate([[True], ~again])[: len(found)]]

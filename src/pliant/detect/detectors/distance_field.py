@@ -10,9 +10,10 @@ from ... import contacts as _contacts
 from ... import validate
 from ...arguments import check_arguments
 from ...contacts import CONTACT, MIDPOINT_FIELD, VERTEX_FIELD, Contacts
+from ...kernels.detectors import rigid_parts as _parts
 from ...kernels.fields import dense as _kernels
 from ...kernels.fields import edges as _edges
-from ...kernels.motion import pose as _pose
+from ...kernels.motion import rigid as _rigid
 from ...mesh import Mesh
 from ...motion.deforming import Deforming, Skinned
 from ...state import State
@@ -111,25 +112,25 @@ class DistanceFieldDetector(BaseDetector):
         x, (low, high) = state.x[self.deformable.rows], self.box
         longest = _edges.longest_edge(self.edges, x)
         boxes = (0.5 * longest, low[None], high[None])  # the end of an edge is that much farther away than its midpoint
-        _pose.reach(x, *boxes, state.pose, state.pose_start, self._bodies, self._standing)
+        _parts.classify_fields(x, *boxes, state.pose, state.pose_start, self._bodies, self._standing)
         return joined(self.touching(state, int(self._standing[0]), longest))
 
     def touching(self, state: State, standing: int, longest: float) -> tuple[Contacts, Contacts]:
-        """Return the contacts of vertices and of midpoints; `standing` is the result of `kernels.motion.pose.reach` for
-        the field, `longest` the present length of the longest edge."""
-        if standing == _pose.FAR:
+        """Return the contacts of vertices and of midpoints; `standing` is the class of the field by
+        `kernels.detectors.rigid_parts.classify_fields`, `longest` the present length of the longest edge."""
+        if standing == _parts.FAR:
             return _contacts.empty(), _contacts.empty()
         x, body = state.x[self.deformable.rows], self.rigid.body
-        if standing == _pose.MOVED:
-            _pose.bring(x, state.pose[body], self._x)
+        if standing == _parts.MOVED:
+            _rigid.to_body(x, state.pose[body], self._x)
             x = self._x
         vertices = self._touching(x, _EVERY, self._points, VERTEX_FIELD)
         d, reach = self._distance[: len(x)], _edges.Reach(self.within, self._slack, self._known, longest)
         m = _edges.edges_in_reach(self.edges, x, d, reach, self._near, self._middle)
         midpoints = self._touching(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD) if m else _contacts.empty()
-        if standing == _pose.MOVED:
+        if standing == _parts.MOVED:
             for found in (vertices, midpoints):
-                _pose.carry(found, state.pose[body], state.pose_start[body], state.lapse)
+                _rigid.to_world(found, state.pose[body], state.pose_start[body], state.lapse)
         return vertices, midpoints
 
     def _touching(self, p: Floats, elements: NDArray[np.int64], ends: NDArray[np.int32], kind: int) -> Contacts:

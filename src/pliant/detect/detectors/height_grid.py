@@ -12,10 +12,10 @@ from ...arguments import check_arguments
 from ...contacts import MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels.fields import dense as _records
 from ...kernels.fields import height_grid as _kernels
-from ...kernels.motion import pose as _pose
+from ...kernels.motion import rigid as _rigid
 from ...state import State
 from ..base import BaseDetector, Finds, Reports, Side
-from ..fields.height_grid import Floats, HeightGrid, asked, blank
+from ..fields.height_grid import Floats, HeightGrid, blank, query_columns
 from ..fields.height_grids import HeightGrids
 from ..fields.height_sequence import HeightSequence
 from .distance_field import joined
@@ -98,7 +98,7 @@ class HeightGridDetector(BaseDetector):
         """Return contacts in canonical order: vertices first, then edge midpoints."""
         x, rides, body = state.x[self.deformable.rows], self._rides(state), self.rigid.body
         if rides:
-            _pose.bring(x, state.pose[body], self._x)
+            _rigid.to_body(x, state.pose[body], self._x)
             x = self._x
         found = [self._touching(x, self._points, VERTEX_FIELD)]
         if len(self.edges):
@@ -107,7 +107,7 @@ class HeightGridDetector(BaseDetector):
         if rides:
             for part in found:
                 own = part["anchor_velocity"] @ state.pose[body, :, :3].T
-                _pose.carry(part, state.pose[body], state.pose_start[body], state.lapse)
+                _rigid.to_world(part, state.pose[body], state.pose_start[body], state.lapse)
                 part["anchor_velocity"] += own
         return joined(found)
 
@@ -116,7 +116,7 @@ class HeightGridDetector(BaseDetector):
         body = self.rigid.body
         if body >= len(state.pose):
             return False
-        return not (_pose.standing(state.pose[body]) and _pose.standing(state.pose_start[body]))
+        return not (_rigid.is_identity(state.pose[body]) and _rigid.is_identity(state.pose_start[body]))
 
     def _render(self, x: Floats, v: Floats) -> None:
         if self._rendered:
@@ -130,7 +130,7 @@ class HeightGridDetector(BaseDetector):
 
     def _touching(self, p: Floats, ends: NDArray[np.int32], kind: int) -> Contacts:
         """Return the contacts of the points `p` (n,3) within reach; point i is the mean of vertices `ends[i]`."""
-        answers = asked(self._columns, p, self._answers, self.grids.bound)
+        answers = query_columns(self._columns, p, self._answers, self.grids.bound)
         distance, normal, which = answers.distance, answers.normal, answers.which
         out = _contacts.empty(_records.collect(distance, self.within, self._rows))
         probes = _records.Probes(p, distance, normal)

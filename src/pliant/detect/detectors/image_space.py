@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts, Pool, empty
-from ...kernels.detectors import brute_force as _pairs
 from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, Reports, Side
-from ..queries.contact_records import PosedSide, WeldedSide, clear_faces, contacts_of, numbers
+from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, clear_faces, contacts_of, numbers
 from ..queries.penetration import Depths
 from ..queries.points_inside import PointsInside
 from ..queries.welding import Seams
@@ -77,7 +76,7 @@ class ImageSpaceDetector(BaseDetector):
             PosedSide(part, state.x[part.side.rows], None if inside is None else inside.at(state.x[part.side.rows]))
             for part, inside in zip((self.one, self.other), self._inside, strict=True)
         )
-        return contacts_of(a, b, _pairs.EMPTY, _pairs.EMPTY, _pairs.EMPTY, self._pool)
+        return contacts_of(a, b, NO_PAIRS, NO_PAIRS, NO_PAIRS, self._pool)
 
     def _with_itself(self, x: Floats) -> Contacts:
         inside, part = self._inside[0], self.one

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
+from ...kernels.detectors import rigid_parts as _kernels
 from ...kernels.fields import edges as _edges
-from ...kernels.motion import pose as _pose
 from ...state import State
 from ..base import BaseDetector
 from .distance_field import DistanceFieldDetector, joined
@@ -63,8 +63,8 @@ class PartsDetector(BaseDetector):
         """Return contacts in canonical order: vertices of all parts first, then edge midpoints."""
         x, poses = state.x[self.deformable.rows], (state.pose, state.pose_start)
         longest = _edges.longest_edge(self.parts[0].edges, x)
-        _pose.reach(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._standing)
-        near = [(part, int(how)) for part, how in zip(self.parts, self._standing) if how != _pose.FAR]
+        _kernels.classify_fields(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._standing)
+        near = [(part, int(how)) for part, how in zip(self.parts, self._standing) if how != _kernels.FAR]
         found = [part.touching(state, how, longest) for part, how in near]
         kinds = [[part[k] for part in found if len(part[k])] for k in (0, 1)]
         return joined([self._nearest(kind) for kind in kinds])
@@ -75,5 +75,5 @@ class PartsDetector(BaseDetector):
             return found[0] if found else _contacts.empty()
         every = joined(found)
         keep = np.zeros(len(every), np.bool_)
-        _pose.keep_nearest(every, self._best, keep)
+        _kernels.keep_nearest(every, self._best, keep)
         return every[keep]

@@ -94,7 +94,9 @@ class SphereSurfaceDetector(BaseDetector):
         self._leaf_meshes = [a] if b is None else [a, b]
         self._seams = Seams(one, other)
         self.spheres, self._rows = _room(self._leaf_meshes)
-        self._by_name = [(leaf_mesh.place, np.argsort(leaf_mesh.leaves.edge[:, 0])) for leaf_mesh in self._leaf_meshes]
+        self._by_name = [
+            (leaf_mesh.leaf_of, np.argsort(leaf_mesh.leaves.edge[:, 0])) for leaf_mesh in self._leaf_meshes
+        ]
         if self.levels is not None:
             self.spheres.face_level[:] = self.spheres.edge_level[:] = self.levels
         self._deepest = _deepest(self.spheres)
@@ -105,9 +107,9 @@ class SphereSurfaceDetector(BaseDetector):
         return self._camera
 
     @camera.setter
-    def camera(self, place: Any) -> None:
-        _how_fine(self.within, self.levels, self.tolerance, place)
-        self._camera = None if place is None else validate.floats("camera", place, (3,))
+    def camera(self, position: Any) -> None:
+        _how_fine(self.within, self.levels, self.tolerance, position)
+        self._camera = None if position is None else validate.floats("camera", position, (3,))
 
     def update(self, state: State) -> Self:
         """Refit to the positions and choose the refinement level of each face and edge."""
@@ -119,7 +121,7 @@ class SphereSurfaceDetector(BaseDetector):
             if depths is not None:
                 depths.update(leaf_mesh.x)
             faces, edges = spheres.faces[rows.faces], spheres.edges[rows.edges]
-            _kernels.settle_spheres(
+            _kernels.update_spheres(
                 leaf_mesh.at,
                 self.levels == 0,
                 balls[rows.points],

@@ -58,41 +58,41 @@ class Grid:
         validate.budget(text, needed + dense * 5.0 * nodes, "lower the resolution or raise max_bytes", max_bytes)
 
 
-def fan_of(mesh: Mesh, grid: Grid, like: _adjacency.Fan | None = None) -> _adjacency.Fan:
+def adjacency_of(mesh: Mesh, grid: Grid, like: _adjacency.FaceAdjacency | None = None) -> _adjacency.FaceAdjacency:
     """Return the mesh in grid coordinates, with normals and adjacency; the adjacency is taken from `like` if given."""
     x, faces = np.empty_like(mesh.vertices), mesh.faces
     _adjacency.to_cells(mesh.vertices, np.array(grid.origin), grid.h, x)
     normals = np.empty((len(faces), 3))
     if like is not None:
-        fan = _adjacency.Fan(x, faces, normals, like.across, like.start, like.ring)
+        adjacency = _adjacency.FaceAdjacency(x, faces, normals, like.across, like.start, like.ring)
     else:
         count = np.zeros(len(x) + 1, np.int32)
         _adjacency.count_faces(faces, count)
         start = np.cumsum(count, dtype=np.int32)
         ring = np.empty(3 * len(faces), np.int32)
         _adjacency.fill_rings(faces, start.copy(), ring)
-        fan = _adjacency.Fan(x, faces, normals, np.empty((len(faces), 3), np.int32), start, ring)
-        _adjacency.fill_across(fan)
-    _adjacency.fill_normals(fan)
-    return fan
+        adjacency = _adjacency.FaceAdjacency(x, faces, normals, np.empty((len(faces), 3), np.int32), start, ring)
+        _adjacency.fill_across(adjacency)
+    _adjacency.fill_normals(adjacency)
+    return adjacency
 
 
 def bake_bricks(
     basis: Basis,
-    fan: _adjacency.Fan,
+    adjacency: _adjacency.FaceAdjacency,
     grid: Grid,
     paper: bool,
     wanted: Bools | None = None,
     max_bytes: float | None = None,
     progress: Progress | None = None,
 ) -> tuple[_bricks.Bricks, Ints, Ints]:
-    """Return the bricks of the `wanted` tiles (default: all) around the mesh of `basis`, which `fan` holds in grid
-    coordinates; the number of bricks of each tile, and the number of distances computed for it.
+    """Return the bricks of the `wanted` tiles (default: all) around the mesh of `basis`, which `adjacency` holds in
+    grid coordinates; the number of bricks of each tile, and the number of distances computed for it.
 
     Bricks are numbered tile by tile, so that the result is bitwise identical for any number of threads.
     """
     tiling, tiles = grid.tiling, grid.tiles
-    bins = _bins(fan, grid, paper, np.ones(math.prod(tiles.tolist()), np.bool_) if wanted is None else wanted)
+    bins = _bins(adjacency, grid, paper, np.ones(math.prod(tiles.tolist()), np.bool_) if wanted is None else wanted)
     busy = np.flatnonzero(np.diff(bins[0].start) + np.diff(bins[1].start) + np.diff(bins[2].start))
     # pages of the index that are never written to take no memory
     grid.budget(max_bytes, len(busy), share=1.0 if wanted is None else float(wanted.mean()))
@@ -110,7 +110,7 @@ def bake_bricks(
         # distribute neighbouring tiles over the threads to balance the load
         spread = np.concatenate([np.arange(first, len(turn), threads()) for first in range(threads())])
         order = turn[spread]
-        _bake.bake_tiles(fan, tiling, paper, order, *bins, packed)
+        _bake.bake_tiles(adjacency, tiling, paper, order, *bins, packed)
         counts[order] = packed.counts[: len(turn)]
         start = total + np.cumsum(counts[turn]) - counts[turn]
         _bricks.gather(order, start[spread], packed, tiles, values, rim, doubt, index)
@@ -122,13 +122,13 @@ def bake_bricks(
             progress(done / len(busy))
     for array in (values, rim, doubt):
         array.resize((total, *array.shape[1:]), refcheck=False)
-    rim = rim if bool((fan.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
+    rim = rim if bool((adjacency.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
     made = bricks_of(values, index, rim, grid)
-    judge = None if paper else basis.judge
-    if not paper and doubt.any() and (judge is None or judge.rim is not None):
+    sign_test = None if paper else basis.sign_test
+    if not paper and doubt.any() and (sign_test is None or sign_test.rim is not None):
         _decide(basis.mesh, made, doubt)
-    if judge is not None:
-        made = judge.decide(made)
+    if sign_test is not None:
+        made = sign_test.decide(made)
     return made, counts, examined
 
 
@@ -146,28 +146,28 @@ def with_jumps(bricks: _bricks.Bricks) -> _bricks.Bricks:
     return bricks._replace(jump=jump if jump.any() else np.zeros(0, np.uint64))
 
 
-def tiles_near(fan: _adjacency.Fan, faces: NDArray[np.int32], grid: Grid) -> Bools:
+def tiles_near(adjacency: _adjacency.FaceAdjacency, faces: NDArray[np.int32], grid: Grid) -> Bools:
     """Return (tiles,) whether each tile may contain nodes within the band of `faces`."""
     tiles = grid.tiles
     count = np.zeros((_PARTS, math.prod(tiles.tolist())), np.int64)
     boxes = np.empty((len(faces), 6), np.int16)
-    _bake.fill_boxes(fan, _bake.FACES, faces, grid.reach, False, tiles, boxes)
+    _bake.fill_boxes(adjacency, _bake.FACES, faces, grid.reach, False, tiles, boxes)
     everywhere = np.ones(count.shape[1], np.bool_)
-    _bake.count_tiles(fan, _bake.Items(_bake.FACES, faces, boxes), grid.tiling, everywhere, count)
+    _bake.count_tiles(adjacency, _bake.Items(_bake.FACES, faces, boxes), grid.tiling, everywhere, count)
     return np.asarray(count.any(0))
 
 
-def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_bake.Bins]:
+def _bins(adjacency: _adjacency.FaceAdjacency, grid: Grid, paper: bool, wanted: Bools) -> list[_bake.Bins]:
     """Return the faces, edges and vertices near each wanted tile."""
-    m, n, tiles = len(fan.faces), len(fan.x), grid.tiles
+    m, n, tiles = len(adjacency.faces), len(adjacency.x), grid.tiles
     faces = np.arange(m, dtype=np.int32)
     of_faces, of_vertices = np.ones(m, np.bool_), np.ones(n, np.bool_)
     if not wanted.all():
         near = np.empty(m, np.bool_)
-        _bake.touch_tiles(fan, grid.reach, tiles, wanted, near)
+        _bake.touch_tiles(adjacency, grid.reach, tiles, wanted, near)
         of_faces, of_vertices = near, np.zeros(n, np.bool_)
         faces = np.flatnonzero(near).astype(np.int32)
-        of_vertices[fan.faces[faces]] = True
+        of_vertices[adjacency.faces[faces]] = True
     edges = np.zeros((0 if paper else m, 3), np.bool_)
     vertices = np.zeros(0 if paper else n, np.bool_)
     if not paper:
@@ -175,9 +175,9 @@ def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_
         chunks = -(-max(m, n) // _adjacency.CHUNK)
         for first in range(0, chunks, _CHUNKS):
             last = min(chunks, first + _CHUNKS)
-            _live.find_occupied(fan, grid.reach, chosen, first, last, chunks, occupied)
+            _live.find_occupied(adjacency, grid.reach, chosen, first, last, chunks, occupied)
     return [
-        _binned(fan, kind, items.astype(np.int32), grid, wanted)
+        _binned(adjacency, kind, items.astype(np.int32), grid, wanted)
         for kind, items in (
             (_bake.FACES, faces),
             (_bake.EDGES, np.flatnonzero(edges)),
@@ -186,17 +186,19 @@ def _bins(fan: _adjacency.Fan, grid: Grid, paper: bool, wanted: Bools) -> list[_
     ]
 
 
-def _binned(fan: _adjacency.Fan, kind: int, items: NDArray[np.int32], grid: Grid, wanted: Bools) -> _bake.Bins:
+def _binned(
+    adjacency: _adjacency.FaceAdjacency, kind: int, items: NDArray[np.int32], grid: Grid, wanted: Bools
+) -> _bake.Bins:
     tiling, boxes = grid.tiling, np.empty((len(items), 6), np.int16)
-    _bake.fill_boxes(fan, kind, items, grid.reach, True, tiling.tiles, boxes)
+    _bake.fill_boxes(adjacency, kind, items, grid.reach, True, tiling.tiles, boxes)
     boxed = _bake.Items(kind, items, boxes)
     count = np.zeros((_PARTS, len(wanted)), np.int64)
-    _bake.count_tiles(fan, boxed, tiling, wanted, count)
+    _bake.count_tiles(adjacency, boxed, tiling, wanted, count)
     start = np.zeros(len(wanted) + 1, np.int64)
     np.cumsum(count.sum(0), out=start[1:])
     out = np.empty(int(start[-1]), np.int32)
     cursor = start[:-1] + np.cumsum(count, 0) - count
-    _bake.fill_tiles(fan, boxed, tiling, wanted, cursor, out)
+    _bake.fill_tiles(adjacency, boxed, tiling, wanted, cursor, out)
     return _bake.Bins(start, out)
 
 

@@ -1,7 +1,7 @@
 """The geometry a field is baked from: the mesh itself where its normals determine the sign, else its solid's boundary.
 
-For a mesh that is not plain (see queries/plain.py), buried faces are left out and intersected faces are cut; the signs
-of the nodes are then determined by the winding number.
+For a mesh that is not plain (see queries/plain.py), buried faces are left out and intersected faces are split; the
+signs of the nodes are then determined by the winding number.
 """
 
 from typing import NamedTuple
@@ -22,29 +22,29 @@ _TOUCH = 1e-12  # cells: nodes nearer than this are on the surface and count as 
 
 
 class Basis(NamedTuple):
-    """`mesh`: the faces that distances are baked from; `judge`: decides the signs if its normals do not."""
+    """`mesh`: the faces that distances are baked from; `sign_test`: decides the signs if its normals do not."""
 
     mesh: Mesh
-    judge: "Judge | None"
+    sign_test: "SignTest | None"
 
     @classmethod
     def of(cls, welded: Mesh) -> "Basis":
         if is_plain_mesh(welded):
             return cls(welded, None)
         enclosure = Enclosure(surface_of(welded), welded.topology)
-        solid, judge = enclosure.solid, Judge(welded, enclosure)
+        solid, sign_test = enclosure.solid, SignTest(welded, enclosure)
         if not solid.closed:
-            return cls(welded, judge)
+            return cls(welded, sign_test)
         parts = solid.parts(welded.vertices, enclosure.tree, enclosure.blocks)
         kept = ~parts.buried
         if not kept.any():
-            return cls(welded, judge)
+            return cls(welded, sign_test)
         # faces without area bound no solid, but contribute to the distance outside of it
         thin = np.setdiff1d(np.arange(len(welded.faces)), parts.face)
         corners = welded.vertices[welded.faces[thin]]
         thin = thin[enclosure.sides(corners.mean(1)) == OUTSIDE] if len(thin) else thin
         triangles = np.concatenate([parts.triangles[kept], welded.vertices[welded.faces[thin]]])
-        return cls(_mesh_of(welded, triangles, np.concatenate([parts.face[kept], thin])), judge)
+        return cls(_mesh_of(welded, triangles, np.concatenate([parts.face[kept], thin])), sign_test)
 
 
 def is_plain_mesh(welded: Mesh) -> bool:
@@ -53,16 +53,16 @@ def is_plain_mesh(welded: Mesh) -> bool:
 
 
 def _mesh_of(welded: Mesh, triangles: Floats, face: NDArray[np.int64]) -> Mesh:
-    """Return a mesh of `triangles` (m,3,3): uncut faces keep their vertices, pieces get new ones."""
+    """Return a mesh of `triangles` (m,3,3): whole faces keep their vertices, pieces get new ones."""
     x, faces = welded.vertices, np.empty((len(face), 3), np.int32)
     whole = (triangles == x[welded.faces[face]]).all((1, 2))
     faces[whole] = welded.faces[face[whole]]
-    cut = triangles[~whole].reshape(-1, 3)
-    faces[~whole] = len(x) + np.arange(len(cut)).reshape(-1, 3)
-    return Mesh(np.concatenate([x, cut]), faces, name=welded.name).welded
+    pieces = triangles[~whole].reshape(-1, 3)
+    faces[~whole] = len(x) + np.arange(len(pieces)).reshape(-1, 3)
+    return Mesh(np.concatenate([x, pieces]), faces, name=welded.name).welded
 
 
-class Judge:
+class SignTest:
     """Determines the signs of nodes by the winding number."""
 
     def __init__(self, welded: Mesh, enclosure: Enclosure) -> None:
@@ -97,8 +97,8 @@ class Judge:
             values[rows] = np.where((sign < 0) & (size > _TOUCH * bricks.h), -size, size)
             bricks.values[some] = values.reshape(-1, 64)
             if boundary is not None:
-                found, place = boundary.found(p)
-                near = np.einsum("ij,ijk->ik", place, boundary.surface.x[boundary.surface.faces[found[:, 0]]])
+                found, barycentric = boundary.found(p)
+                near = np.einsum("ij,ijk->ik", barycentric, boundary.surface.x[boundary.surface.faces[found[:, 0]]])
                 away = np.linalg.norm(p - near, axis=1)
                 bits = np.zeros(len(values), np.uint64)
                 bits[rows] = away <= size + 1e-6 * bricks.h

@@ -71,14 +71,14 @@ def _shares(
 
 
 def _part(skin: Mesh, faces: NDArray[np.int64], name: str) -> Mesh:
-    """Return these faces of a skin as a mesh, closed where they were cut from the others."""
+    """Return these faces of a skin as a mesh, closed where they were separated from the others."""
     top = skin.topology
     edges = top.face_edges[faces]
     own = np.bincount(edges.ravel(), minlength=len(top.edges))
-    cut = (own[edges] == 1) & (top.use[edges] > 1)
+    opened = (own[edges] == 1) & (top.use[edges] > 1)
     corners = skin.faces[faces]
     # reversed, as the faces on the other side run
-    ends = np.stack([np.roll(corners, -1, 1), corners], 2)[cut]
+    ends = np.stack([np.roll(corners, -1, 1), corners], 2)[opened]
     x, added = _caps(skin.vertices, ends)
     used, index = np.unique(np.concatenate([corners, added]), return_inverse=True)
     return Mesh(np.concatenate([skin.vertices, x])[used], index.reshape(-1, 3).astype(np.int32), name=name)

@@ -81,7 +81,7 @@ class PlanarField(Cube):
         linear.flags.writeable = child.flags.writeable = False
         origin = (float(low[0]), float(low[1]), float(low[2]))
         took = time.perf_counter() - start
-        return cls(mesh, linear, child, origin, side, tolerance, relative, took, truth.asked)
+        return cls(mesh, linear, child, origin, side, tolerance, relative, took, truth.query_count)
 
     @property
     def nbytes(self) -> int:
@@ -152,9 +152,9 @@ def _split(
 
     def samples(nodes: NDArray[np.int64], steps: int) -> list[NDArray[np.float64]]:
         """Return points in the cells, their exact distances and normals, and their distance to a sign discontinuity."""
-        ways, shares = rng.normal(size=(len(nodes), steps, 3)), rng.random((len(nodes), steps))
+        directions, shares = rng.normal(size=(len(nodes), steps, 3)), rng.random((len(nodes), steps))
         x = np.empty((len(nodes), 2 * steps, 3))
-        _kernels.draw(tree.linear, tree.child, tree.parent, nodes, tree.start[nodes], ways, shares, x)
+        _kernels.draw(tree.linear, tree.child, tree.parent, nodes, tree.start[nodes], directions, shares, x)
         guess = np.repeat(tree.face[nodes], x.shape[1])
         d, normal, lean, face = truth.query(low + side * x.reshape(-1, 3), guess)
         tree.face[nodes] = face[x.shape[1] - 1 :: x.shape[1]]

@@ -11,7 +11,7 @@ _BATCH = 50_000  # points per batch; interrupts are handled between batches
 
 
 class Truth:
-    """Exact queries on the surface of a mesh; `asked` counts them."""
+    """Exact queries on the surface of a mesh; `query_count` counts them."""
 
     def __init__(self, mesh: Mesh) -> None:
         if not mesh.n_faces:
@@ -21,7 +21,7 @@ class Truth:
         self.surface = self._enclosure.surface
         self.boundary_edges, self.boundary_vertices = welded.topology.boundary, welded.topology.boundary_vertices
         self.is_open = bool(self.boundary_edges.any())
-        self.asked = 0
+        self.query_count = 0
 
     def query(self, p: Floats, guess: NDArray[np.int32]) -> tuple[Floats, Floats, Floats, NDArray[np.int32]]:
         """Return signed distance (n,), unit contact normal (n,3), `lean` (n,), and the nearest face (n,).
@@ -33,9 +33,9 @@ class Truth:
         distance, normal, found = np.empty(n), np.empty((n, 3)), np.empty((n, 2), np.int64)
         for at in range(0, n, _BATCH):
             part = slice(at, min(n, at + _BATCH))
-            told, found[part] = self._enclosure.told(p[part], guess[part], behind=True)
-            distance[part], normal[part] = told.distance, told.normal
-        self.asked += n
+            signed, found[part] = self._enclosure.signed_distances(p[part], guess[part], behind=True)
+            distance[part], normal[part] = signed.distance, signed.normal
+        self.query_count += n
         return distance, normal, self._lean(found, distance, normal), found[:, 0].astype(np.int32)
 
     def _lean(self, found: NDArray[np.int64], distance: Floats, normal: Floats) -> Floats:

@@ -22,7 +22,7 @@ from ...kernels.fields.regions import TILE
 from ...kernels.mesh import adjacency as _adjacency
 from ...mesh import Mesh
 from .archive import read_field
-from .bake import Grid, bake_bricks, bricks_of, fan_of, tiles_near, with_jumps
+from .bake import Grid, adjacency_of, bake_bricks, bricks_of, tiles_near, with_jumps
 from .basis import Basis, is_plain_mesh
 from .sampled import Sampled
 
@@ -80,13 +80,13 @@ class DistanceField(Sampled):
         if like is None:
             grid = grid_for(mesh, resolution, spacing, band, margin)
         else:
-            grid, sign, storage = like._place, like.sign, like.storage
+            grid, sign, storage = like._grid, like.sign, like.storage
             if not _inside(mesh, grid):
                 raise ValueError(f"mesh {mesh.name!r} does not fit into the grid of `like`; bake it without `like`")
         dense, paper = storage == "dense", sign == "face"
         grid.budget(max_bytes, dense=dense)
         basis = Basis(mesh.welded, None) if paper else Basis.of(mesh.welded)
-        bricks, _, examined = bake_bricks(basis, fan_of(basis.mesh, grid), grid, paper, None, max_bytes, progress)
+        bricks, _, examined = bake_bricks(basis, adjacency_of(basis.mesh, grid), grid, paper, None, max_bytes, progress)
         if not paper or len(bricks.rim):
             bricks = with_jumps(bricks)
         made = cls(mesh, _read_only(bricks), grid.reach, sign, 0.0, int(examined.sum()))
@@ -104,18 +104,18 @@ class DistanceField(Sampled):
         bricks = self.grid
         if not isinstance(bricks, _bricks.Bricks):
             raise ValueError("rebake needs a field in sparse storage; bake it with storage='sparse'")
-        mesh, grid, paper = self.mesh.moved(vertices), self._place, self.sign == "face"
+        mesh, grid, paper = self.mesh.moved(vertices), self._grid, self.sign == "face"
         if not _inside(mesh, grid):
             return DistanceField.bake(mesh, spacing=grid.h, band=grid.reach, sign=self.sign, progress=progress)
         same = np.array_equal(mesh.weld_index, self.mesh.weld_index)
         if not same or not (paper or (is_plain_mesh(mesh.welded) and self._plain)):
             return DistanceField.bake(mesh, like=self, progress=progress)
-        old = self._fan
-        fan = fan_of(mesh.welded, grid, old)
-        moved = (fan.x != old.x).any(1)
-        faces = np.flatnonzero(moved[fan.faces].any(1)).astype(np.int32)
-        stale = tiles_near(old, faces, grid) | tiles_near(fan, faces, grid)
-        new, counts, examined = bake_bricks(Basis(mesh.welded, None), fan, grid, paper, stale, None, progress)
+        old = self._adjacency_data
+        adjacency = adjacency_of(mesh.welded, grid, old)
+        moved = (adjacency.x != old.x).any(1)
+        faces = np.flatnonzero(moved[adjacency.faces].any(1)).astype(np.int32)
+        stale = tiles_near(old, faces, grid) | tiles_near(adjacency, faces, grid)
+        new, counts, examined = bake_bricks(Basis(mesh.welded, None), adjacency, grid, paper, stale, None, progress)
         counts = np.where(stale, counts, self._counts)
         first = 1 + np.cumsum(counts) - counts
         values, index = np.empty((1 + int(counts.sum()), 64), np.float32), np.zeros_like(bricks.index)
@@ -126,7 +126,7 @@ class DistanceField(Sampled):
         joined = with_jumps(joined) if not paper or len(rim) else joined
         took, looked = time.perf_counter() - start, int(examined.sum())
         made = DistanceField(mesh, _read_only(joined), self.band, self.sign, took, looked)
-        made.__dict__["_fan"], made.__dict__["_counts"], made.__dict__["_plain"] = fan, counts, True
+        made.__dict__["_adjacency_data"], made.__dict__["_counts"], made.__dict__["_plain"] = adjacency, counts, True
         return made
 
     @property
@@ -180,12 +180,12 @@ class DistanceField(Sampled):
         return jump
 
     @property
-    def _place(self) -> Grid:
+    def _grid(self) -> Grid:
         return Grid(self.origin, self.spacing, self.shape, self.band)
 
     @functools.cached_property
-    def _fan(self) -> _adjacency.Fan:
-        return fan_of(self.mesh.welded, self._place)
+    def _adjacency_data(self) -> _adjacency.FaceAdjacency:
+        return adjacency_of(self.mesh.welded, self._grid)
 
     @functools.cached_property
     def _plain(self) -> bool:
@@ -195,7 +195,7 @@ class DistanceField(Sampled):
     def _counts(self) -> NDArray[np.int64]:
         """(tiles,) number of bricks in each tile."""
         assert isinstance(self.grid, _bricks.Bricks)
-        (a, b, c), side = self._place.tiles.tolist(), TILE // _bake.BRICK
+        (a, b, c), side = self._grid.tiles.tolist(), TILE // _bake.BRICK
         return (self.grid.index > 0).reshape(a, side, b, side, c, side).sum((1, 3, 5)).ravel()
 
     @property

@@ -141,9 +141,9 @@ class HeightGrid:
         """Return the kernel's view, for points up to `reach` metres outside; `whole`: the grid shows the whole body."""
         u, v = plane_axes(self.direction)
         o, s, h = self.origin, self.sign, self.spacing
-        place = np.array([o[u], o[v], s * o[self.axis], 1.0 / h[0], 1.0 / h[1]])
+        frame = np.array([o[u], o[v], s * o[self.axis], 1.0 / h[0], 1.0 / h[1]])
         roof = np.zeros((0, 0)) if math.isinf(reach) else self._roof(reach)
-        return _kernels.Columns(self.heights, self.velocity, roof, place, reach, self.axis, s, whole)
+        return _kernels.Columns(self.heights, self.velocity, roof, frame, reach, self.axis, s, whole)
 
     def _roof(self, reach: float) -> Floats:
         """Return the largest height (ni-1,nj-1) within `reach` metres plus one cell of each cell; -inf if none."""
@@ -229,7 +229,7 @@ def checked_heights(name: str, value: Any, shape: tuple[int | None, ...]) -> Flo
 
 def probed(grids: list[_kernels.Columns], points: Floats, bound: float) -> tuple[Floats, Floats]:
     """Return the largest distance (n,) over all grids, and its normal (n,3); nan where no grid has one."""
-    answers = asked(grids, points, blank(len(points)), bound)
+    answers = query_columns(grids, points, blank(len(points)), bound)
     answers.normal[np.isnan(answers.distance)] = np.nan
     return answers.distance, answers.normal
 
@@ -239,7 +239,9 @@ def blank(count: int) -> _kernels.Answers:
     return _kernels.Answers(np.empty(count), np.zeros((count, 3)), np.empty(count, np.int8), np.empty(count, np.uint8))
 
 
-def asked(grids: list[_kernels.Columns], points: Floats, room: _kernels.Answers, bound: float) -> _kernels.Answers:
+def query_columns(
+    grids: list[_kernels.Columns], points: Floats, room: _kernels.Answers, bound: float
+) -> _kernels.Answers:
     """Query all grids at `points` (n,3); the results are in the first n rows of `room`."""
     answers = _kernels.Answers(*(part[: len(points)] for part in room))
     for number, grid in enumerate(grids):

@@ -84,14 +84,14 @@ class AdaptiveField(Cube):
         start = time.perf_counter()
         low = 0.5 * (mesh.bounds[0] + mesh.bounds[1] - side)
         lattice = Lattice(truth, low, side, levels, max_bytes, progress)
-        nodes, corners, values = Cells.cut(lattice, tolerance, relative).packed()
+        nodes, corners, values = Cells.subdivide(lattice, tolerance, relative).packed()
         for array in (nodes, corners, values):
             array.flags.writeable = False
         if progress is not None:
             progress(1.0)
         origin = (float(low[0]), float(low[1]), float(low[2]))
         took = time.perf_counter() - start
-        return cls(mesh, nodes, corners, values, origin, side, levels, tolerance, relative, took, truth.asked)
+        return cls(mesh, nodes, corners, values, origin, side, levels, tolerance, relative, took, truth.query_count)
 
     @property
     def nbytes(self) -> int:

@@ -55,7 +55,7 @@ def _spread(at: Ints) -> Ints:
     return x.astype(np.int64)
 
 
-def place(code: Ints) -> Ints:
+def morton_coordinates(code: Ints) -> Ints:
     """Return the coordinates of Morton codes: the inverse of `morton`."""
     x = np.stack([code >> 2, code >> 1, code], -1).astype(np.uint64) & np.uint64(_SPREAD[-1][1])
     for (shift, _), mask in zip(_SPREAD[::-1], [m for _, m in _SPREAD[-2::-1]] + [0x1FFFFF]):
@@ -107,7 +107,7 @@ class Lattice:
         what = f"octree with {len(cells)} cells at level {level}"
         validate.budget(what, float(_BYTES * len(cells)), "raise the tolerance or max_bytes", self.max_bytes)
         step = 1 << self.levels - level
-        return morton_lattice(2 * step * place(cells), step, 3)
+        return morton_lattice(2 * step * morton_coordinates(cells), step, 3)
 
     def at(self, keys: Ints) -> tuple[Floats, Floats]:
         """Return distance and lean (see `Truth.query`) at lattice points `keys` of any shape."""
@@ -121,7 +121,7 @@ class Lattice:
             guess = np.full(len(new), -1, np.int32)
         if len(new):
             step = self.side / 2.0 ** (self.levels + 1)
-            d, _, lean, face = self.truth.query(self.low + place(new) * step, guess)
+            d, _, lean, face = self.truth.query(self.low + morton_coordinates(new) * step, guess)
             slot = np.searchsorted(self.keys, new)
             self.keys, self.face = np.insert(self.keys, slot, new), np.insert(self.face, slot, face)
             self.d, self.lean = np.insert(self.d, slot, d), np.insert(self.lean, slot, lean)
@@ -143,7 +143,7 @@ class Cells:
     blank: list[NDArray[np.bool_]] = dataclasses.field(default_factory=list)
 
     @classmethod
-    def cut(cls, lattice: Lattice, tolerance: float, relative: float) -> "Cells":
+    def subdivide(cls, lattice: Lattice, tolerance: float, relative: float) -> "Cells":
         """Split cells that exceed the tolerance, level by level; then balance and split again until all cells fit."""
         tree = cls(lattice, tolerance, relative, [np.zeros(0, np.int64) for _ in range(lattice.levels)])
         cells = np.zeros(1, np.int64)
@@ -173,7 +173,7 @@ class Cells:
     def _balance(self) -> None:
         """Split until touching cells differ by at most one level: the neighbours of a split cell must exist."""
         for level in range(len(self.split) - 1, 0, -1):
-            at = (place(self.split[level])[:, None] + AROUND).reshape(-1, 3)
+            at = (morton_coordinates(self.split[level])[:, None] + AROUND).reshape(-1, 3)
             inside = ((at >= 0) & (at < 1 << level)).all(1)
             parents = np.unique(morton(at[inside]) >> 3)
             self.split[level - 1] = np.union1d(self.split[level - 1], parents)
@@ -191,7 +191,7 @@ class Cells:
         lattice, levels = self.lattice, self.lattice.levels
         every = [self.leaves(level) for level in range(levels + 1)]
         at = [lattice.points(cells, level) for level, cells in enumerate(every[:-1])]
-        last = morton_lattice(2 * place(every[-1]), 2, 2)
+        last = morton_lattice(2 * morton_coordinates(every[-1]), 2, 2)
         self.keys = np.unique(np.concatenate([*(a[:, CORNERS].ravel() for a in at), last.ravel()]))
         self.values = lattice.at(self.keys)[0]
         unfit, self.blank = [], []
@@ -222,7 +222,7 @@ class Cells:
             nodes.append(node)
             first, leaf = first + 8 * int(inner.sum()), leaf + len(cells) - int(inner.sum())
             step = 1 << self.lattice.levels + 1 - level
-            at = morton_lattice(step * place(cells[~inner]), step, 2)
+            at = morton_lattice(step * morton_coordinates(cells[~inner]), step, 2)
             corner = np.searchsorted(self.keys, at)
             corner[self.blank[level]] = len(self.keys)
             corners.append(corner)

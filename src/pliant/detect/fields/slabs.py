@@ -24,7 +24,7 @@ from ...kernels.fields.bake import BRICK
 from ...kernels.fields.regions import TILE
 from ...mesh import Mesh
 from .archive import read_npz
-from .bake import Grid, bake_bricks, fan_of, with_jumps
+from .bake import Grid, adjacency_of, bake_bricks, with_jumps
 from .basis import Basis
 from .field import FORMAT, SIGNS, STORAGES, grid_for
 
@@ -49,11 +49,11 @@ class Layout:
 
     grid: Grid
     sign: str
-    cuts: tuple[int, ...]
+    bounds: tuple[int, ...]
 
     @property
     def slabs(self) -> int:
-        return len(self.cuts) - 1
+        return len(self.bounds) - 1
 
 
 def layout(
@@ -75,16 +75,16 @@ def layout(
     return Layout(grid, sign, tuple(layers * k // count for k in range(count + 1)))
 
 
-def bake_slab(mesh: Mesh, place: Layout, number: int, *, max_bytes: float | None = None) -> Slab:
+def bake_slab(mesh: Mesh, plan: Layout, number: int, *, max_bytes: float | None = None) -> Slab:
     """Bake slab `number` of the field of `mesh`, bitwise identical to that part of the whole field."""
-    grid, paper = place.grid, place.sign == "face"
-    first, last = place.cuts[number], place.cuts[number + 1]
+    grid, paper = plan.grid, plan.sign == "face"
+    first, last = plan.bounds[number], plan.bounds[number + 1]
     low, high = max(0, first - 1), min(int(grid.tiles[0]), last + 1)
     layer = int(grid.tiles[1] * grid.tiles[2])
     wanted = np.zeros(math.prod(grid.tiles.tolist()), np.bool_)
     wanted[low * layer : high * layer] = True
     basis = Basis(mesh.welded, None) if paper else Basis.of(mesh.welded)
-    made, counts, examined = bake_bricks(basis, fan_of(basis.mesh, grid), grid, paper, wanted, max_bytes)
+    made, counts, examined = bake_bricks(basis, adjacency_of(basis.mesh, grid), grid, paper, wanted, max_bytes)
     # one more, empty layer: cells of the last layer use the nodes beyond it
     made = made._replace(index=made.index[low * _SIDE : high * _SIDE + 1])
     if not paper or len(made.rim):
@@ -110,14 +110,14 @@ def load_slab(path: str | os.PathLike[str]) -> Slab:
 
 
 def join_slabs(
-    path: str | os.PathLike[str], mesh: Mesh, place: Layout, files: Sequence[str | os.PathLike[str]]
+    path: str | os.PathLike[str], mesh: Mesh, plan: Layout, files: Sequence[str | os.PathLike[str]]
 ) -> dict[str, Any]:
     """Join the slabs in `files`, in order, into one file as `DistanceField.save` writes it; return its figures.
 
     The duration of the bake is stored as 0, so that equal fields give identical files.
     """
-    if len(files) != place.slabs:
-        raise ValueError(f"{len(files)} slabs; expected {place.slabs}")
+    if len(files) != plan.slabs:
+        raise ValueError(f"{len(files)} slabs; expected {plan.slabs}")
     kept, examined, jumps, rims = [], 0, False, False
     for file in files:
         slab = load_slab(file)
@@ -125,7 +125,7 @@ def join_slabs(
         examined += slab.examined
         jumps |= bool(len(slab.jump))
         rims |= bool(len(slab.rim))
-    grid, total = place.grid, 1 + sum(kept)
+    grid, total = plan.grid, 1 + sum(kept)
     starts = np.cumsum([0, *kept]).tolist()
     shape = tuple((grid.tiles * _SIDE).tolist())
 
@@ -149,7 +149,7 @@ def join_slabs(
             "storage": np.array(STORAGES.index("sparse")),
             "figures": np.array([grid.h, grid.reach, 0.0]),
             "examined": np.array(examined),
-            "sign": np.array(SIGNS.index(place.sign)),
+            "sign": np.array(SIGNS.index(plan.sign)),
             "vertices": mesh.vertices,
             "faces": mesh.faces,
             "origin": np.array(grid.origin),

@@ -1,4 +1,4 @@
-"""Exact queries of a triangle surface: nearest point and signed distance. The referee of approximate methods."""
+"""Exact queries of a triangle surface: nearest point and signed distance, the ground truth of approximate methods."""
 
 import dataclasses
 import functools
@@ -70,7 +70,7 @@ class Enclosure:
         self.surface, self.solid = surface, Solid(topology)
         self.tree = _tree.tree_of(self.surface.x, self.surface.faces, **SHAPE)
         self.blocks = blocks_of(self.surface, self.tree)[0]
-        self._asked = 0
+        self._query_count = 0
 
     @functools.cached_property
     def _plain(self) -> bool:
@@ -89,24 +89,24 @@ class Enclosure:
 
     def found(self, p: Floats, guess: NDArray[Any] | None = None) -> tuple[NDArray[np.int64], Floats]:
         """Nearest face and feature (n,2) of points, and barycentrics (n,3); `guess` (n,): initial faces, or -1."""
-        found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
+        found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         if guess is not None:
             found[:, 0] = guess
-        _nearest.find_nearest(self.blocks, self.surface, p, found, place)
-        return found, place
+        _nearest.find_nearest(self.blocks, self.surface, p, found, barycentric)
+        return found, barycentric
 
-    def told(
+    def signed_distances(
         self, p: Floats, guess: NDArray[Any] | None = None, *, behind: bool = False
     ) -> tuple[SignedDistances, NDArray[np.int64]]:
         """Return the signed distances of validated points (n,3), and the nearest face and feature (n,2) of each."""
-        found, place = self.found(p, guess)
+        found, barycentric = self.found(p, guess)
         # the test for a plain surface costs about as much as WORTH queries per face: skip it for few queries
-        self._asked += len(p)
-        plain = self._asked > WORTH * len(self.surface.faces) and self._plain
-        told = self.solid.tell(
-            self.surface, p, found, place, lambda: self._outer, self.blocks, behind=behind, plain=plain
+        self._query_count += len(p)
+        plain = self._query_count > WORTH * len(self.surface.faces) and self._plain
+        result = self.solid.signed_distances(
+            self.surface, p, found, barycentric, lambda: self._outer, self.blocks, behind=behind, plain=plain
         )
-        return told, found
+        return result, found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -135,19 +135,19 @@ class ClosestPoints:
 
         `guess` (n,): initial faces, such as those of the last frame; speeds up the query, same results.
         """
-        told, _ = self._enclosure.told(*self._asked(points, guess), behind=self.behind)
-        return told.distance, told.nearest, told.face, told.normal
+        result, _ = self._enclosure.signed_distances(*self._checked(points, guess), behind=self.behind)
+        return result.distance, result.nearest, result.face, result.normal
 
     def before(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """As `query`, but the sign is negative behind the nearest of all faces, whatever the winding number is."""
-        p, guess = self._asked(points, guess)
-        found, place = self._enclosure.found(p, guess)
-        side, n = fronts(self._enclosure.surface, p, found, place), len(p)
+        p, guess = self._checked(points, guess)
+        found, barycentric = self._enclosure.found(p, guess)
+        side, n = fronts(self._enclosure.surface, p, found, barycentric), len(p)
         out = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
-        _nearest.signed_distances(self._enclosure.surface, p, found, place, side, out)
+        _nearest.signed_distances(self._enclosure.surface, p, found, barycentric, side, out)
         return out.distance, out.nearest, found[:, 0], out.normal
 
-    def _asked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
+    def _checked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
         p = validate.floats("points", points, (None, 3))
         if guess is not None:
             rows = np.asarray(guess).reshape(-1, 1)
@@ -159,7 +159,7 @@ class ClosestPoints:
     def sides(self, points: Any) -> Sides:
         """(n,) -1 inside, 1 outside, 0 unknown: near the boundary of an open mesh, where the winding number is within
         0.1 of 1/2. Points on the surface are outside."""
-        return self._enclosure.told(validate.floats("points", points, (None, 3)))[0].side
+        return self._enclosure.signed_distances(validate.floats("points", points, (None, 3)))[0].side
 
 
 @check_arguments

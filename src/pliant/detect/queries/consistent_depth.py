@@ -13,7 +13,7 @@ from ... import renamed, validate
 from ...contacts import Contacts, Pool
 from ...kernels.queries import consistent_depth as _kernels
 from ...kernels.queries.consistent_depth import NONE, DepthsAndDirections, Nodes, Solids
-from ...kernels.queries.slow_turn import Ways, turn_slowly
+from ...kernels.queries.rotation_limit import StoredDirections, limit_rotations
 from ...mesh import Mesh
 from ..base import Side
 from .penetration import Depths
@@ -51,8 +51,8 @@ class ConsistentDepth:
         self._side_of = np.zeros(count, np.int32)
         for k, side in enumerate(self.sides):
             self._side_of[side.rows] = k
-        told = [(side.first, side.body, first) for side, first in zip(self.sides, self._faces, strict=False)]
-        self._numbers = np.array(told, np.int32).reshape(-1, 3)
+        result = [(side.first, side.body, first) for side, first in zip(self.sides, self._faces, strict=False)]
+        self._numbers = np.array(result, np.int32).reshape(-1, 3)
         self._depths: dict[int, Depths] = {}
         self._pool = Pool()
         self.forget()
@@ -68,7 +68,7 @@ class ConsistentDepth:
         `nearest` uses the nearest point of the surface for all vertices and ignores earlier results.
         """
         solids, n = self.solids, len(x)
-        self._told = _ways(np.zeros(0, np.int64))
+        self._last = _allocate(np.zeros(0, np.int64))
         if not len(pairs):
             return self._pool.take(0)
         within = np.searchsorted(self._tets, pairs[:, 1], side="right") - 1
@@ -80,36 +80,36 @@ class ConsistentDepth:
         ends, room = np.empty(e, np.int32), np.empty((e, 4))
         tet = pairs[first, 1].astype(np.int32)
         nodes = Nodes(keys, vertex, tet, start, ends, ends.copy(), np.empty(e), room, np.full(k, np.inf))
-        _kernels.look_around(solids, nodes, x, np.zeros((n, 3)))
-        _kernels.shorten_ways(nodes)
-        order = np.argsort(nodes.way, kind="stable")
-        led = 0 if nearest else int(np.isfinite(nodes.way).sum())
-        told = DepthsAndDirections(np.zeros(k), np.zeros((k, 3)), np.full(k, NONE, np.int32), np.zeros((k, 3)))
-        _kernels.lead_out(solids, nodes, order[:led], x, told)
+        _kernels.build_links(solids, nodes, x, np.zeros((n, 3)))
+        _kernels.relax_path_lengths(nodes)
+        order = np.argsort(nodes.path_length, kind="stable")
+        led = 0 if nearest else int(np.isfinite(nodes.path_length).sum())
+        result = DepthsAndDirections(np.zeros(k), np.zeros((k, 3)), np.full(k, NONE, np.int32), np.zeros((k, 3)))
+        _kernels.propagate_inwards(solids, nodes, order[:led], x, result)
         parts = np.stack([self._side_of[vertex], within], 1)
-        self._by_nearest(nodes, np.sort(order[led:]), parts, x, told)
-        none = _ways(np.zeros(0, np.int64))
-        ways = _ways(keys)
-        turn_slowly(solids, nodes, told, x, none if nearest else self._before, ways)
-        self._told = none if nearest else ways
+        self._by_nearest(nodes, np.sort(order[led:]), parts, x, result)
+        none = _allocate(np.zeros(0, np.int64))
+        directions = _allocate(keys)
+        limit_rotations(solids, nodes, result, x, none if nearest else self._before, directions)
+        self._last = none if nearest else directions
         rows = np.lexsort((within, vertex))
-        rows = rows[told.face[rows] != NONE]
+        rows = rows[result.face[rows] != NONE]
         out = self._pool.take(len(rows))
-        _kernels.tell(solids, nodes, ways, rows, x, parts, self._numbers, out)
+        _kernels.write_contacts(solids, nodes, directions, rows, x, parts, self._numbers, out)
         return out
 
     def go_on(self) -> None:
         """Make the last result the reference for the next one; call after the bodies have moved."""
-        self._before = self._told
+        self._before = self._last
 
     def forget(self) -> None:
         """Discard earlier results."""
-        self._before = self._told = _ways(np.zeros(0, np.int64))
+        self._before = self._last = _allocate(np.zeros(0, np.int64))
 
     def state(self) -> Floats:
         """Return (k,10) the last result, on which the next one depends besides positions. Columns: key, face, weights
         (3), normal (3), depth, and whether the direction was still rotating."""
-        return np.column_stack([np.asarray(part, np.float64) for part in self._told])
+        return np.column_stack([np.asarray(part, np.float64) for part in self._last])
 
     def restore(self, state: Floats) -> None:
         """Set the last result to one returned by `state`."""
@@ -122,11 +122,11 @@ class ConsistentDepth:
             raise ValueError(f"state refers to faces beyond the {len(self.solids.faces)} of all sides")
         keys, face = given[:, 0].astype(np.int64), given[:, 1].astype(np.int32)
         weights, normal, depth = given[:, 2:5].copy(), given[:, 5:8].copy(), given[:, 8].copy()
-        self._told = self._before = Ways(keys, face, weights, normal, depth, given[:, 9] > 0.0)
+        self._last = self._before = StoredDirections(keys, face, weights, normal, depth, given[:, 9] > 0.0)
 
     memory = renamed.state("memory", "restore(state)")
 
-    def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, told: DepthsAndDirections) -> None:
+    def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, result: DepthsAndDirections) -> None:
         """Fill the rows that depth propagation did not reach from the nearest point of the surface."""
         for b in np.unique(parts[rows, 1]):
             own = parts[rows, 0] == parts[rows, 1]
@@ -141,7 +141,7 @@ class ConsistentDepth:
                     some, faces = some[faces != NONE], faces[faces != NONE]
                 else:
                     faces = (self._depth(b, x, nodes.vertex[some]) + self._faces[b]).astype(np.int32)
-                _kernels.take_nearest(self.solids, nodes, some, faces, x, told)
+                _kernels.take_nearest(self.solids, nodes, some, faces, x, result)
 
     def _depth(self, b: int, x: Floats, vertices: Ints) -> Rows:
         """Return the faces of side b that are nearest to the given vertices."""
@@ -164,10 +164,10 @@ def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
     return ConsistentDepth(sides).contacts(at, validate.indices("pairs", pairs, 2, max(count, tets), "rows"))
 
 
-def _ways(keys: Rows) -> Ways:
+def _allocate(keys: Rows) -> StoredDirections:
     """Allocate the results for nodes with these keys (k,)."""
     k = len(keys)
-    return Ways(
+    return StoredDirections(
         keys, np.full(k, NONE, np.int32), np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k, np.bool_)
     )
 

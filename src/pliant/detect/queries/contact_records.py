@@ -1,4 +1,4 @@
-"""Contact records from pairs of features: nearest points, signs, normals. All exact detectors share this last stage."""
+"""Contact records from pairs of features: nearest points, signs, normals. All exact detectors share this last step."""
 
 import functools
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
+NO_PAIRS = np.zeros((0, 2), np.int32)
 
 
 class Answers(Protocol):
@@ -72,8 +73,8 @@ class PosedSide:
         """Signed distance (n,) of points (n,3) from this closed side, nearest point, its face, separation direction."""
         if self._answers is not None:
             return self._answers.query(points)
-        told, _ = self._enclosure.told(points)
-        return told.distance, told.nearest, told.face, told.normal
+        signed, _ = self._enclosure.signed_distances(points)
+        return signed.distance, signed.nearest, signed.face, signed.normal
 
     def holds(self, points: Floats) -> NDArray[np.bool_]:
         """Return which of `points` (n,3) are inside; all False if the side is not solid."""
@@ -130,8 +131,8 @@ def _with_deep(a: PosedSide, b: PosedSide, pairs: Rows) -> tuple[Rows, Floats, D
     pairs, given = np.concatenate([pairs, more]), len(pairs)
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     rows = np.flatnonzero(order >= given)
-    told = deep[order[rows] - given]
-    return pairs[order], side, Deep(rows, distance[told], nearest[told], normal[told])
+    found = deep[order[rows] - given]
+    return pairs[order], side, Deep(rows, distance[found], nearest[found], normal[found])
 
 
 def _keys(pairs: Rows) -> NDArray[np.int64]:
@@ -163,11 +164,11 @@ def clear_faces(
     """Recompute robustly the normals and distances of vertex-face pairs that the kernel flagged `unclear` (k,)."""
     rows = np.flatnonzero(unclear)
     if len(rows):
-        from ...kernels.detectors import brute_force as _careful
+        from ...kernels.queries import pair_geometry as _geometry
 
         weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
         sides = side if len(side) else np.ones(len(a.x))
-        _careful.vertex_face_geometry(b.surface, a.x, pairs[rows], sides, weights, normal, distance)
+        _geometry.vertex_face_geometry(b.surface, a.x, pairs[rows], sides, weights, normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
 
 
@@ -183,11 +184,11 @@ def clear_edges(a: PosedSide, b: PosedSide, pairs: Rows, unclear: NDArray[np.boo
     e_a, e_b = a.part.side.mesh.topology.edges, b.part.side.mesh.topology.edges
     rows = np.flatnonzero(unclear)
     if len(rows):
-        from ...kernels.detectors import brute_force as _careful
+        from ...kernels.queries import pair_geometry as _geometry
 
         weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
         one, two = Segments(a.x, e_a), Segments(b.x, e_b)
-        _careful.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], weights, normal, distance)
+        _geometry.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], weights, normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
     if a is not b and len(pairs) and (a.part.solid or b.part.solid):
         ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]

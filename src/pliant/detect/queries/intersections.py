@@ -10,9 +10,9 @@ from ... import validate
 from ...arguments import check_arguments
 from ...kernels.bvh.tree import Tree
 from ...kernels.queries import intersections as _kernels
-from ...kernels.queries.intersections import Side
+from ...kernels.queries.intersections import BvhSide
 from ...mesh import Mesh
-from ..base import Side as _Side
+from ..base import Side
 from ..bvh.build import VOLUMES
 from ..bvh.tree import refit, tree_of
 from .welding import Seams
@@ -70,7 +70,7 @@ class _Follower:
         self.x = mesh.vertices.copy()  # writable, as later positions, so that one compiled kernel serves all
         self.faces = mesh.faces
         self.corners = mesh.weld_index[mesh.faces]
-        self._seams = Seams(_Side(mesh))
+        self._seams = Seams(Side(mesh))
         self.tree = tree_of(self.x, self.faces, **options)
         self.room = int(_kernels.stack_room(self.tree.nodes))
 
@@ -81,15 +81,15 @@ class _Follower:
         refit(self.tree, x, self.faces)
 
     @property
-    def side(self) -> Side:
-        return side_of(self.x, self.faces, self.tree, self.corners)
+    def side(self) -> BvhSide:
+        return bvh_side(self.x, self.faces, self.tree, self.corners)
 
 
-def side_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> Side:
+def bvh_side(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> BvhSide:
     """Return the arrays of a mesh that kernels use; `corners` (m,3) are its faces in weld indices."""
     x = np.require(x, np.float64, ["C", "W"])
     faces, corners = (_read_only(a) for a in (faces, faces if corners is None else corners))
-    return Side(x, faces, corners, tree.nodes, tree.order, tree.items, tree.parts)
+    return BvhSide(x, faces, corners, tree.nodes, tree.order, tree.items, tree.parts)
 
 
 def _read_only(a: Pairs) -> Pairs:
@@ -101,14 +101,14 @@ def _read_only(a: Pairs) -> Pairs:
 
 def crossings_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> Pairs:
     """Return the self-intersections of one mesh; `tree` is an AABB tree fitted to `x`. See `Intersections`."""
-    side = side_of(x, faces, tree, corners)
+    side = bvh_side(x, faces, tree, corners)
     return crossings_between(side, side, True)
 
 
 def crossings_between(
-    a: Side, b: Side, same: bool = False, *, room: int | None = None, max_bytes: float | None = None
+    a: BvhSide, b: BvhSide, same: bool = False, *, room: int | None = None, max_bytes: float | None = None
 ) -> Pairs:
-    """Return `Crossings.pairs` for sides with fitted BVHs; `same`: both are one mesh."""
+    """Return `Intersections.pairs` for sides with fitted BVHs; `same`: both are one mesh."""
     n = len(a.parts)
     if not len(a.nodes) or not len(b.nodes):
         return np.empty((0, 2), np.int32)

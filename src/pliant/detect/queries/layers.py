@@ -16,7 +16,7 @@ from ...kernels.queries import layer_order as _order
 from ...kernels.queries import layers as _kernels
 from ...kernels.queries import overlap as _columns
 from ...kernels.queries import strips as _strips
-from ...kernels.queries.layers import Covered, Drawn, Found, Place, Screen
+from ...kernels.queries.layers import Covered, Drawn, Found, Screen, VertexBuffer
 from ...mesh import Mesh
 from .winding import bounds_of, shortest
 
@@ -170,12 +170,12 @@ class DepthCamera:
         self._images += 1
         if self._images == 2 and not len(self.drawn.owner):
             self.string()
-        place, shared = place_of(x), len(self.faces)
-        worth(_kernels.project, shared, SOME)(place, screen, self.drawn.p, self.drawn.code)
-        worth(_kernels.search, shared, SOME)(place, screen, self.drawn, self._found)
-        return self.finish(place, screen, self._found, box, clip)
+        vertices, shared = vertex_buffer(x), len(self.faces)
+        worth(_kernels.project, shared, SOME)(vertices, screen, self.drawn.p, self.drawn.code)
+        worth(_kernels.search, shared, SOME)(vertices, screen, self.drawn, self._found)
+        return self.finish(vertices, screen, self._found, box, clip)
 
-    def finish(self, place: Place, screen: Screen, found: Found, box: Floats, clip: bool) -> Layers:
+    def finish(self, vertices: VertexBuffer, screen: Screen, found: Found, box: Floats, clip: bool) -> Layers:
         """Complete the image from `found`: rasterise the large faces and sort all layers."""
         large, small, _ = found.count.sum(0).tolist()
         total = large + small
@@ -186,7 +186,7 @@ class DepthCamera:
         covered = Covered(*(array[:large] for array in self._hits))
         if large:
             first = np.cumsum(found.count[:, 0]) - found.count[:, 0]
-            worth(_kernels.fill, len(self.faces), SOME)(place, screen, self.drawn, found, first, covered)
+            worth(_kernels.fill, len(self.faces), SOME)(vertices, screen, self.drawn, found, first, covered)
         start = np.zeros(screen.width * screen.height + 2, np.int64)
         depth_out, face_out = np.empty(total), np.empty(total, np.int32)
         low, high = ends_of_depth(screen, box, clip)
@@ -232,12 +232,12 @@ def ends_of_depth(screen: Screen, box: Floats, clip: bool) -> tuple[float, float
     return (float(box[0, screen.axis]), float(box[1, screen.axis])) if clip else (-np.inf, np.inf)
 
 
-def place_of(x: Floats) -> Place:
+def vertex_buffer(x: Floats) -> VertexBuffer:
     """Return the kernels' view of vertices x (n,3) in either memory order."""
     across = bool(x.flags.f_contiguous)
     flat = x.T.reshape(-1) if across else np.ascontiguousarray(x).reshape(-1)
     flat.setflags(write=False)  # as in a mesh, so that one compiled kernel serves both
-    return Place(flat, np.uint64(1 if across else 3), np.uint64(len(x) if across else 1))
+    return VertexBuffer(flat, np.uint64(1 if across else 3), np.uint64(len(x) if across else 1))
 
 
 def room(corners: int) -> Found:
@@ -262,12 +262,12 @@ def layered_depth_image(
     `x` (n,3): moved vertices. For many images of one mesh use a `DepthCamera`.
     """
     resolution = validate.whole("resolution", resolution, low=1, high=MOST)
-    place = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
-    around = bounds_of(place)
+    vertices = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
+    around = bounds_of(vertices)
     seen = around if box is None else checked_box(box)
     along = shortest(seen) if axis is None else validate.whole("axis", axis, low=0, high=2)
     screen = screen_of(seen, along, resolution, float(np.abs(around - seen.mean(0)).max()))
-    return DepthCamera(mesh).take(place, screen, seen)
+    return DepthCamera(mesh).take(vertices, screen, seen)
 
 
 def checked_box(box: Any) -> Floats:

@@ -72,12 +72,12 @@ class Overlap:
         field = gaussian_filter(field, smooth) if smooth else field
         # thin parts may have no half-full cell: lower the level to half of the largest value
         x, faces, _, _ = marching_cubes(field, min(0.5, 0.5 * float(field.max())))
-        place = np.empty((len(x), 3))
-        place[:, (s.axis + 2) % 3] = s.top + (x[:, 0] - edge + 0.5) / s.down
-        place[:, (s.axis + 1) % 3] = s.left + (x[:, 1] - edge + 0.5) / s.across
-        place[:, s.axis] = low + (x[:, 2] - edge + 0.5) / s.across
-        made = Mesh(place, faces, name="overlap")
-        return made if made.volume > 0.0 else Mesh(place, faces[:, ::-1], name="overlap")
+        positions = np.empty((len(x), 3))
+        positions[:, (s.axis + 2) % 3] = s.top + (x[:, 0] - edge + 0.5) / s.down
+        positions[:, (s.axis + 1) % 3] = s.left + (x[:, 1] - edge + 0.5) / s.across
+        positions[:, s.axis] = low + (x[:, 2] - edge + 0.5) / s.across
+        made = Mesh(positions, faces, name="overlap")
+        return made if made.volume > 0.0 else Mesh(positions, faces[:, ::-1], name="overlap")
 
     def _cells(self, edge: int) -> tuple[NDArray[np.float32], float]:
         """Return the fill fraction of pixel-sized cubic cells, padded by `edge` empty cells, and their first depth."""
@@ -111,7 +111,7 @@ class Overlaps:
             surface.vertices if given is None else validate.floats(name, given, surface.vertices.shape)
             for name, given, surface in zip(("x_a", "x_b"), (x_a, x_b), self.surfaces, strict=True)
         ]
-        boxes = [bounds_of(place) for place in x]
+        boxes = [bounds_of(positions) for positions in x]
         box = np.stack([np.maximum(boxes[0][0], boxes[1][0]), np.minimum(boxes[0][1], boxes[1][1])])
         if (box[1] <= box[0]).any():
             return self._nothing(np.stack([box[0], np.maximum(*box)]))
@@ -119,18 +119,18 @@ class Overlaps:
         farthest = max(float(np.abs(around - box.mean(0)).max()) for around in boxes)
         screen = screen_of(box, axis, self.resolution, farthest)
         seen = []
-        for camera, place in zip(self._cameras, x, strict=True):
-            layers = camera.take(place, screen, box, clip=False)
-            doubts, simple = camera.doubts(place, screen, box), not len(layers.self_overlap())
+        for camera, positions in zip(self._cameras, x, strict=True):
+            layers = camera.take(positions, screen, box, clip=False)
+            doubts, simple = camera.doubts(positions, screen, box), not len(layers.self_overlap())
             seen.append(Seen(layers.start, layers.depth, layers.face, *doubts, simple))
-        return _met(box, screen, *seen)
+        return _intersection(box, screen, *seen)
 
     def _nothing(self, box: Floats) -> Overlap:
         none = Screen(0, 0.0, 0.0, 1.0, 1.0, 1, 1)
         return Overlap(0.0, 0.0, 0.0, box, none, np.zeros(0, np.int64), np.zeros((0, 2)))
 
 
-def _met(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
+def _intersection(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
     """Intersect both images ray by ray."""
     pixels = screen.width * screen.height
     low, high = box[0, screen.axis], box[1, screen.axis]

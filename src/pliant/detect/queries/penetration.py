@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...kernels.bvh.tree import Tree
 from ...kernels.jit import worth
 from ...kernels.queries import closest_point as _nearest
@@ -44,10 +44,14 @@ class SkinQueries:
     def moved(self) -> None:
         self._outer = None
 
-    def tell(self, points: Floats, found: Rows, place: Floats, *, behind: bool = False) -> SignedDistances:
-        """Return signed distances as `Solid.tell` does."""
+    def signed_distances_of(
+        self, points: Floats, found: Rows, barycentric: Floats, *, behind: bool = False
+    ) -> SignedDistances:
+        """Return signed distances of points with known nearest features, as `Solid.signed_distances` does."""
         worth(_normals.freshen, len(points), FEW)(self.rings, self.surface, found)
-        return self.solid.tell(self.surface, points, found, place, self._boundary, self.blocks, behind=behind)
+        return self.solid.signed_distances(
+            self.surface, points, found, barycentric, self._boundary, self.blocks, behind=behind
+        )
 
     def sides(self, points: Floats) -> Sides:
         """Return sides as `Solid.sides` does."""
@@ -82,13 +86,17 @@ class Depths(SkinQueries):
         self._tree = super().fitted()
         self._blocks, self._number = blocks_of(self.surface, self._tree)
         self.blocks = self._blocks
+        self._refitted = False
 
     def update(self, x: Any) -> Self:
-        """Set the vertices (n,3) of the original, unwelded mesh and refit."""
+        """Set the vertices (n,3) of the original, unwelded mesh and refit, unless they are where they were."""
         x = validate.floats("x", x, self._shape)
         if self._seams.follow(x):
             self._sew(self._seams.sides[0].mesh)
-        self.x[:] = x[self.rows]
+        x = x[self.rows]
+        if self._refitted and np.array_equal(x.view(np.int64), self.x.view(np.int64)):
+            return self
+        self.x[:], self._refitted = x, True
         refit(self._tree, self.surface.x, self.surface.faces)
         _nearest.fill_blocks(self._tree.nodes, self._number, self._blocks.boxes, self._blocks.child)
         _nearest.fill_rows(self.surface, self._tree.order, self._blocks.rows)
@@ -100,15 +108,17 @@ class Depths(SkinQueries):
 
     def query(self, points: Any) -> tuple[Floats, Floats, Rows, Floats]:
         """Signed distance (n,), nearest point (n,3), its face (n,), and the unit separation direction (n,3)."""
-        told = self.told(points)
-        return told.distance, told.nearest, told.face, told.normal
+        result = self.signed_distances(points)
+        return result.distance, result.nearest, result.face, result.normal
 
-    def told(self, points: Any) -> SignedDistances:
+    def signed_distances(self, points: Any) -> SignedDistances:
         """Return the results of `query`, and the side of each point."""
         p = validate.floats("points", points, (None, 3))
-        found, place = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
-        _nearest.find_nearest(self._blocks, self.surface, p, found, place)
-        return self.tell(p, found, place)
+        found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
+        _nearest.find_nearest(self._blocks, self.surface, p, found, barycentric)
+        return self.signed_distances_of(p, found, barycentric)
+
+    told = renamed.attribute("told", "signed_distances")
 
     def inside(self, points: Any) -> Inside:
         """Return those of `points` (n,3) that are inside; only points in the AABB of the body are queried."""

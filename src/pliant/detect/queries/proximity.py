@@ -9,7 +9,7 @@ from ... import validate
 from ...kernels.queries import contact_records as _records
 from ...kernels.queries import drift as _drift
 from ...kernels.queries import proximity as _proximity
-from ...kernels.queries.proximity import Search, Side
+from ...kernels.queries.proximity import LeafSide, Search
 from ..bvh.leaf_mesh import LeafMesh
 from .contact_records import reach_of
 
@@ -42,7 +42,7 @@ class NearPairs:
         """Return sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a, edges.
 
         For self-contact the first array holds both directions. `drifting` returns a superset of the pairs that come
-        this near during the predicted displacements (`LeafMesh.send`), see kernels/queries/drift.py.
+        this near during the predicted displacements (`LeafMesh.predict`), see kernels/queries/drift.py.
         """
         return self.ordered(*self._walk(distance, distance, drifting))
 
@@ -57,11 +57,11 @@ class NearPairs:
         reach = reach_of(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
         begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
         counts = np.zeros(parts, np.int64)
-        one, two, search = Side(*a.leaves, *a.at), Side(*b.leaves, *b.at), Search(self.same, begin, reach)
+        one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), Search(self.same, begin, reach)
         while True:
             found = np.empty((parts, self._room, 3), np.int32)
             if drifting:
-                _drift.drifting_pairs(one, a.drift, two, b.drift, b.stands, search, found, counts)
+                _drift.drifting_pairs(one, a.drift, two, b.drift, b.is_static, search, found, counts)
             else:
                 _proximity.near_pairs(one, two, search, within, found, counts)
             if counts.max() < self._room:

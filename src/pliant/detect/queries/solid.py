@@ -26,7 +26,7 @@ Rows = NDArray[np.int64]
 HAIR = 2.0**-46  # times the largest coordinate: offset from a face at which sides are tested; ignores thinner gaps
 FLAT = 4.0  # times HAIR: faces closer than this to each other's plane count as coplanar
 _FEW = 1000  # points up to which the loop runs on one thread
-_PIECES = 30_000_000  # largest number of pieces that intersecting faces are cut into
+_PIECES = 30_000_000  # largest number of pieces that intersecting faces are split into
 
 
 class Outer(NamedTuple):
@@ -38,7 +38,7 @@ class Outer(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Faces, cut where others intersect or overlap them, so that each piece has one side in front and one behind."""
+    """Faces, split where others intersect or overlap them, so that each piece has one side in front and one behind."""
 
     triangles: Floats  # (k,3,3)
     normal: Floats  # (k,3) unit
@@ -77,48 +77,48 @@ class Solid:
         """Sides (n,) of points (n,3) for vertices at x; `blocks`: optional fitted BVH; `behind`: as in `Winding`."""
         return self.winding.sides(self.winding.numbers(x, points, blocks), behind=behind)
 
-    def tell(
+    def signed_distances(
         self,
         surface: Surface,
         points: Floats,
         found: Rows,
-        place: Floats,
+        barycentric: Floats,
         outer: Callable[[], Outer],
         blocks: Blocks | None = None,
         *,
         behind: bool = False,
         plain: bool = False,
     ) -> SignedDistances:
-        """Return signed distances of points with known nearest face and feature `found` (n,2) and barycentrics `place`
-        (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface. An open surface
-        has no provably buried faces; all are used.
+        """Return signed distances of points with known nearest face and feature `found` (n,2) and `barycentric`
+        coordinates (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface. An
+        open surface has no provably buried faces; all are used.
 
         `behind`: where the side is unknown, the distance is negative behind the nearest face, as for obstacles that
         keep objects in front of them. `plain`: the surface is plain (plain.py); same results, faster.
         """
         n, x = len(points), surface.x
-        side = fronts(surface, points, found, place) if plain else self.sides(x, points, blocks, behind=behind)
-        told = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
-        distance, nearest, normal = told
-        _nearest.signed_distances(surface, points, found, place, side, told)
+        side = fronts(surface, points, found, barycentric) if plain else self.sides(x, points, blocks, behind=behind)
+        result = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
+        distance, nearest, normal = result
+        _nearest.signed_distances(surface, points, found, barycentric, side, result)
         unsure = np.ones(n, np.bool_)
         if plain:
             # within rounding of the surface a normal gives no side
             unsure = (side == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
             if unsure.any():
                 side[unsure] = self.sides(x, points[unsure], blocks)
-                _nearest.signed_distances(surface, points, found, place, side, told)
+                _nearest.signed_distances(surface, points, found, barycentric, side, result)
         rows = np.flatnonzero((side == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
         if len(rows):
             # a point just beyond the true boundary is outside; where it is inside, the nearest face is buried
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
             rows = rows[self.sides(x, beyond, blocks) == INSIDE]
         if len(rows):
-            self._query_boundary(surface, points, rows, outer(), found, place, told)
+            self._query_boundary(surface, points, rows, outer(), found, barycentric, result)
         side[(side == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
         rows = np.flatnonzero(side == UNKNOWN) if behind else rows[:0]
         if len(rows):
-            rows = rows[fronts(surface, points[rows], found[rows], place[rows]) < 0]
+            rows = rows[fronts(surface, points[rows], found[rows], barycentric[rows]) < 0]
             distance[rows], normal[rows] = -distance[rows], -normal[rows]
         return SignedDistances(distance, nearest, found[:, 0], normal, side)
 
@@ -129,8 +129,8 @@ class Solid:
         rows: Rows,
         outer: Outer,
         found: Rows,
-        place: Floats,
-        told: _nearest.Signed,
+        barycentric: Floats,
+        result: _nearest.Signed,
     ) -> None:
         """Overwrite the results of the inside points `rows` with those for the boundary of the solid."""
         if not len(outer.face):
@@ -143,9 +143,9 @@ class Solid:
         within = np.full(n, INSIDE, np.int8)
         _nearest.signed_distances(outer.surface, p, at, where, within, out)
         face = outer.face[at[:, 0]]
-        told.distance[rows], told.nearest[rows], told.normal[rows] = out
+        result.distance[rows], result.nearest[rows], result.normal[rows] = out
         found[rows, 0], found[rows, 1] = face, 0
-        place[rows] = barycentrics(surface.x[surface.faces[face]], out.nearest)
+        barycentric[rows] = barycentrics(surface.x[surface.faces[face]], out.nearest)
 
     def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
         """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
@@ -163,7 +163,7 @@ class Solid:
         return Outer(surface, tree_of(surface), face)
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
-        """Cut the faces at x where they intersect or overlap, and classify both sides of every piece."""
+        """Split the faces at x where they intersect or overlap, and classify both sides of every piece."""
         from ...kernels.queries import pieces
         from .intersections import crossings_of
 
@@ -176,7 +176,7 @@ class Solid:
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
         centre = triangles.mean(1)
-        above, below = (self.sides(x, centre + way * normal, blocks) for way in (hair, -hair))
+        above, below = (self.sides(x, centre + offset * normal, blocks) for offset in (hair, -hair))
         return Parts(triangles, normal, face, above, below)
 
     def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
@@ -191,22 +191,22 @@ class Solid:
         which, first = np.unique(both[:, 0], return_index=True)
         start = np.append(first, len(both)).astype(np.int64)
         others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-        cut, of, count = pieces.cut_faces(x, self.faces, which, start, others, hair, most)
+        parts, of, count = pieces.split_faces(x, self.faces, which, start, others, hair, most)
         if count > most:
             what = f"{count} pieces of intersecting faces"
             validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
         whole = np.flatnonzero(~crossed)
-        triangles, face = np.concatenate([x[self.faces[whole]], cut]), np.concatenate([whole, of])
+        triangles, face = np.concatenate([x[self.faces[whole]], parts]), np.concatenate([whole, of])
         area = np.asarray(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]).any(1))
         order = np.argsort(face, kind="stable")
         order = order[area[order]]
         return triangles[order], face[order]
 
 
-def fronts(surface: Surface, points: Floats, found: Rows, place: Floats) -> Sides:
+def fronts(surface: Surface, points: Floats, found: Rows, barycentric: Floats) -> Sides:
     """(n,) 1 in front of the nearest feature, -1 behind it, 0 where its pseudonormal does not decide."""
     side = np.empty(len(points), np.int8)
-    worth(_nearest.sides_by_pseudonormal, len(points), _FEW)(surface, points, found, place, side)
+    worth(_nearest.sides_by_pseudonormal, len(points), _FEW)(surface, points, found, barycentric, side)
     return side
 
 

@@ -10,7 +10,7 @@ from ...kernels.queries import static_layers as _kernels
 from ...kernels.queries.layers import Screen
 from ...kernels.queries.static_layers import Groups
 from ...mesh import Mesh
-from .layers import SOME, DepthCamera, Floats, Layers, check_screen, ends_of_depth, place_of, room
+from .layers import SOME, DepthCamera, Floats, Layers, check_screen, ends_of_depth, room, vertex_buffer
 from .winding import bounds_of
 
 
@@ -27,10 +27,10 @@ class StaticDepthCamera:
     def __init__(self, mesh: Mesh, x: Any = None) -> None:
         self._camera = DepthCamera(mesh)
         self._camera.string()
-        place = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
+        positions = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
         # column-major, which is read faster
-        self.x = np.asfortranarray(place) if x is None else np.array(place, order="F")
-        self._place = place_of(self.x)
+        self.x = np.asfortranarray(positions) if x is None else np.array(positions, order="F")
+        self._place = vertex_buffer(self.x)
         low, high = bounds_of(self.x)
         step = np.maximum((high - low) / _kernels.STEPS, 1e-300)
         drawn = self._camera.drawn
@@ -44,9 +44,9 @@ class StaticDepthCamera:
         """Render the image on a screen; `clip` clamps layers outside the box to it."""
         check_screen(screen)
         low, high = ends_of_depth(screen, box, clip)
-        told = self.groups, screen, self._camera.drawn, self.many, low, high
+        arguments = self.groups, screen, self._camera.drawn, self.many, low, high
         # one kernel call is usually enough: each call costs some 50 us with cold caches
-        large, image = worth(_kernels.search, len(self._chosen), SOME // 6)(*told, self._chosen, self._found)
+        large, image = worth(_kernels.search, len(self._chosen), SOME // 6)(*arguments, self._chosen, self._found)
         if large < 0:
             return self._camera.take(self.x, screen, box, clip)
         return (

@@ -106,8 +106,8 @@ def table_of(x: Floats, h: float) -> Table:
 def _without_gaps(x: Floats, h: float) -> tuple[int, Rows]:
     """Return the number of fractional bits and integer coordinates (n,3) for extents beyond 20 bits: runs of empty
     cells are compacted to one cell. x (n,3) is non-negative."""
-    place = x / h
-    cell = np.floor(place)
+    scaled = x / h
+    cell = np.floor(scaled)
     whole, most = np.empty(x.shape, np.int64), 0
     for k in range(3):
         used, index = np.unique(cell[:, k], return_inverse=True)
@@ -117,7 +117,7 @@ def _without_gaps(x: Floats, h: float) -> tuple[int, Rows]:
     below = 20 - most.bit_length()
     if below < 0:
         return 0, whole >> -below
-    return below, (whole << below) + np.floor(np.ldexp(place - cell, below)).astype(np.int64)
+    return below, (whole << below) + np.floor(np.ldexp(scaled - cell, below)).astype(np.int64)
 
 
 def _sorted(vertices: Rows, bits: Rows, shape: Rows) -> Table:

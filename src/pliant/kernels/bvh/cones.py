@@ -224,7 +224,7 @@ def proved(node, begin, end, x, rows, slope, least, seen):
 
 
 @kernel(parallel=True)
-def pass_over(nodes, patches, x, least, beyond, fewest, begin):
+def skip_proved_patches(nodes, patches, x, least, beyond, fewest, begin):
     """Start the traversals of triangles in the largest proved patches behind these; return the number of patches.
 
     beyond (n,) is added to `least` at each node. begin (m,) contains the default start of each traversal. The nodes are

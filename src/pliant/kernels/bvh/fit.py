@@ -132,7 +132,7 @@ def refit_volumes(bounds, links, items, kind, parts, crown):
 
 
 @kernel
-def cut_half_way(links, top, whole):
+def nodes_to_half_depth(links, top, whole):
     """List nodes down to half the depth, children before parents, and mark the lowest; return their number."""
     n, at = len(links), links.shape[1] - 4
     depth, deepest = np.zeros(n, np.int32), 0

@@ -7,6 +7,8 @@ import numpy as np
 from ..jit import kernel, prange
 
 PARTS = 64  # chunks of triangles distributed over threads
+VERTEX_ROW, VERTEX_WELD = 0, 1  # columns of `LeafArrays.vertex`
+EDGE_INDEX, EDGE_ROW_0, EDGE_ROW_1, EDGE_WELD_0, EDGE_WELD_1 = 0, 1, 2, 3, 4  # columns of `LeafArrays.edge`
 
 
 class LeafArrays(NamedTuple):
@@ -24,7 +26,7 @@ class LeafArrays(NamedTuple):
     edge: np.ndarray  # (k,5) i4 edge index, rows of its ends, welded indices of its ends
 
 
-class Place(NamedTuple):
+class LeafGeometry(NamedTuple):
     """Positions and boxes of a leaf mesh, or of its motion in a step."""
 
     nodes: np.ndarray  # BVH of boxes with one triangle per leaf
@@ -53,10 +55,10 @@ def share_edges(face_edges, owner):
 
 
 @kernel(parallel=True)
-def settle(skin, x, place):
+def update_geometry(leaves, x, geometry):
     """Update corners, ends and boxes of a leaf mesh at positions x; the BVH is refitted afterwards."""
-    corners, edge, vertex = skin.corners, skin.edge, skin.vertex
-    boxes, faces, edges, vertices = place.boxes, place.faces, place.edges, place.vertices
+    corners, edge, vertex = leaves.corners, leaves.edge, leaves.vertex
+    boxes, faces, edges, vertices = geometry.boxes, geometry.faces, geometry.edges, geometry.vertices
     for c in prange(PARTS):
         for q in range(c * len(corners) // PARTS, (c + 1) * len(corners) // PARTS):
             i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
@@ -66,7 +68,7 @@ def settle(skin, x, place):
                 boxes[q, k], boxes[q, k + 3] = min(u, v, w), max(u, v, w)
         for e in range(c * len(edge) // PARTS, (c + 1) * len(edge) // PARTS):
             for k in range(3):
-                edges[e, k], edges[e, k + 3] = x[edge[e, 1], k], x[edge[e, 2], k]
+                edges[e, k], edges[e, k + 3] = x[edge[e, EDGE_ROW_0], k], x[edge[e, EDGE_ROW_1], k]
         for v in range(c * len(vertex) // PARTS, (c + 1) * len(vertex) // PARTS):
             for k in range(3):
-                vertices[v, k] = x[vertex[v, 0], k]
+                vertices[v, k] = x[vertex[v, VERTEX_ROW], k]

@@ -15,18 +15,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..bvh.leaf_mesh import PARTS, LeafArrays
+from ..bvh.leaf_mesh import (
+    EDGE_INDEX,
+    EDGE_ROW_0,
+    EDGE_ROW_1,
+    EDGE_WELD_0,
+    EDGE_WELD_1,
+    PARTS,
+    VERTEX_ROW,
+    VERTEX_WELD,
+    LeafArrays,
+)
 from ..geometry.edge import largest
 from ..geometry.impact import EDGES, FACE, first_touch
 from ..geometry.impact_cubic import cubic_impact
 from ..geometry.impact_motion import MARGIN, relative_motion
 from ..jit import kernel, prange
+from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from ..queries.proximity import STRIDE
 from ..vec import cross, dot, sub
 
 BATCH = 512  # pairs per batch
 LEAST, ALL, ALL_BY_CUBIC = 0, 1, 2  # kinds of queries
-THERE, ACROSS, BACK = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
 
 class Swath(NamedTuple):
@@ -65,14 +75,14 @@ class Batch(NamedTuple):
 class HitBuffer(NamedTuple):
     """Pairs that touch, with their times; a full buffer takes no more."""
 
-    pairs: np.ndarray  # (cap,3) i4 kind (THERE, ACROSS or BACK) and the two features
+    pairs: np.ndarray  # (cap,3) i4 kind (see kinds.py) and the two features
     times: np.ndarray  # (cap,)
 
 
 @kernel(parallel=True)
-def settle_motion(skin, x_0, x_1, swath):
+def update_motion(leaves, x_0, x_1, swath):
     """Update corners, ends and boxes of a leaf mesh that moves from x_0 to x_1; the BVH is refitted afterwards."""
-    corners, edge, vertex = skin.corners, skin.edge, skin.vertex
+    corners, edge, vertex = leaves.corners, leaves.edge, leaves.vertex
     boxes, faces, edges, vertices = swath.boxes, swath.faces, swath.edges, swath.vertices
     edge_boxes, vertex_boxes = swath.edge_boxes, swath.vertex_boxes
     for c in prange(PARTS):
@@ -85,12 +95,13 @@ def settle_motion(skin, x_0, x_1, swath):
                 boxes[q, k], boxes[q, k + 3] = min(r, s, t, u, v, w), max(r, s, t, u, v, w)
         for e in range(c * len(edge) // PARTS, (c + 1) * len(edge) // PARTS):
             for k in range(3):
-                r, s, u, v = x_0[edge[e, 1], k], x_0[edge[e, 2], k], x_1[edge[e, 1], k], x_1[edge[e, 2], k]
+                i, j = edge[e, EDGE_ROW_0], edge[e, EDGE_ROW_1]
+                r, s, u, v = x_0[i, k], x_0[j, k], x_1[i, k], x_1[j, k]
                 edges[e, k], edges[e, 3 + k], edges[e, 6 + k], edges[e, 9 + k] = r, s, u, v
                 edge_boxes[e, k], edge_boxes[e, 3 + k] = min(r, s, u, v), max(r, s, u, v)
         for v in range(c * len(vertex) // PARTS, (c + 1) * len(vertex) // PARTS):
             for k in range(3):
-                r, u = x_0[vertex[v, 0], k], x_1[vertex[v, 0], k]
+                r, u = x_0[vertex[v, VERTEX_ROW], k], x_1[vertex[v, VERTEX_ROW], k]
                 vertices[v, k], vertices[v, 3 + k] = r, u
                 vertex_boxes[v, k], vertex_boxes[v, 3 + k] = min(r, u), max(r, u)
 
@@ -131,7 +142,7 @@ def ask_faces(kind, points, faces, query, batch, hits, count, until):
         t = touch(start, end, FACE, query, until)
         if t <= 1.0:
             until = min(until, t)
-            count = keep(kind, names[v, 0], face_names[q], t, hits, count)
+            count = keep(kind, names[v, VERTEX_ROW], face_names[q], t, hits, count)
     return count, until
 
 
@@ -142,14 +153,14 @@ def ask_edges(one, two, query, batch, hits, count, until):
     for m in range(batch.size):
         e, f = pairs[m, 0], pairs[m, 1]
         # within one mesh the lower edge comes first, whichever was found first
-        if query.same and names_b[f, 0] < names_a[e, 0]:
+        if query.same and names_b[f, EDGE_INDEX] < names_a[e, EDGE_INDEX]:
             e, f = f, e
         start = point(edges_a, e, 0), point(edges_a, e, 3), point(edges_b, f, 0), point(edges_b, f, 3)
         end = point(edges_a, e, 6), point(edges_a, e, 9), point(edges_b, f, 6), point(edges_b, f, 9)
         t = touch(start, end, EDGES, query, until)
         if t <= 1.0:
             until = min(until, t)
-            count = keep(ACROSS, names_a[e, 0], names_b[f, 0], t, hits, count)
+            count = keep(EDGE_TO_EDGE, names_a[e, EDGE_INDEX], names_b[f, EDGE_INDEX], t, hits, count)
     return count, until
 
 
@@ -159,9 +170,9 @@ def ask_all(one, two, query, batches, sizes, hits, count, until):
     (a, at_a), (b, at_b) = one, two
     there, across, back = Batch(batches[0], sizes[0]), Batch(batches[1], sizes[1]), Batch(batches[2], sizes[2])
     points, faces = (a.vertex, at_a.vertices), (b.face, at_b.faces)
-    count, until = ask_faces(THERE, points, faces, query, there, hits, count, until)
+    count, until = ask_faces(VERTEX_TO_FACE, points, faces, query, there, hits, count, until)
     points, faces = (b.vertex, at_b.vertices), (a.face, at_a.faces)
-    count, until = ask_faces(BACK, points, faces, query, back, hits, count, until)
+    count, until = ask_faces(FACE_TO_VERTEX, points, faces, query, back, hits, count, until)
     return ask_edges((a.edge, at_a.edges), (b.edge, at_b.edges), query, across, hits, count, until)
 
 
@@ -220,7 +231,7 @@ def sweep_range(one, two, query, begin, first, last, hits):
     (a, at_a), (b, at_b), slack = one, two, query.slack
     nodes, total, count, until = at_b.nodes, len(at_b.nodes), 0, math.inf
     batches, n_t, n_e, n_b = np.empty((3, BATCH, 2), np.int32), 0, 0, 0
-    there, edges, back = batches[THERE], batches[ACROSS], batches[BACK]
+    there, edges, back = batches[VERTEX_TO_FACE], batches[EDGE_TO_EDGE], batches[FACE_TO_VERTEX]
     # more than the distance at which impact.py reports a contact, so that both agree on all features
     sure = 2.0 * query.tolerance + 16.0 * MARGIN
     for p in range(first, last):
@@ -244,17 +255,19 @@ def sweep_range(one, two, query, begin, first, last, hits):
                 continue
             j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
             for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
-                i, there[n_t, 0], there[n_t, 1] = a.vertex[v, 1], v, q
+                i, there[n_t, 0], there[n_t, 1] = a.vertex[v, VERTEX_WELD], v, q
                 near = meet(box(at_a.vertex_boxes, v), other) & (b.face[q] >= 0)
                 n_t += near & (i != j_0) & (i != j_1) & (i != j_2)
             for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
-                j, back[n_b, 0], back[n_b, 1] = b.vertex[v, 1], v, p
+                j, back[n_b, 0], back[n_b, 1] = b.vertex[v, VERTEX_WELD], v, p
                 near = meet(box(at_b.vertex_boxes, v), own) & (a.face[p] >= 0)
                 n_b += near & (j != i_0) & (j != i_1) & (j != i_2)
             for e in range(a.edge_start[p], a.edge_start[p + 1]):
-                i, j, edge_box = a.edge[e, 3], a.edge[e, 4], grown(box(at_a.edge_boxes, e), slack)
+                i, j = a.edge[e, EDGE_WELD_0], a.edge[e, EDGE_WELD_1]
+                edge_box = grown(box(at_a.edge_boxes, e), slack)
                 for f in range(b.edge_start[q], b.edge_start[q + 1]):
-                    k, h, edges[n_e, 0], edges[n_e, 1] = b.edge[f, 3], b.edge[f, 4], e, f
+                    k, h = b.edge[f, EDGE_WELD_0], b.edge[f, EDGE_WELD_1]
+                    edges[n_e, 0], edges[n_e, 1] = e, f
                     n_e += meet(box(at_b.edge_boxes, f), edge_box) & (i != k) & (i != h) & (j != k) & (j != h)
             if max(n_t, n_e, n_b) > BATCH - 9:
                 count, until = ask_all(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)

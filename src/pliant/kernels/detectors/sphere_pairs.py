@@ -11,9 +11,9 @@ import numpy as np
 from .. import vec
 from ..bvh.leaf_mesh import PARTS
 from ..jit import kernel, prange
-from ..kinds import EDGE_EDGE, VERTEX_FACE
+from ..kinds import EDGE_EDGE, EDGE_TO_EDGE, VERTEX_FACE
 from ..queries.contact_records import apart, link, write
-from ..queries.proximity import EDGES, STRIDE
+from ..queries.proximity import STRIDE
 from .sphere_surface import BATCH, halve_lot, middle, spheres_of, take_faces
 
 
@@ -51,9 +51,9 @@ def corner(x, i, k):
 
 
 @kernel(parallel=True)
-def settle_spheres(place, exact, points, face_balls, faces, edge_balls, edges):
+def update_spheres(geometry, exact, points, face_balls, faces, edge_balls, edges):
     """Fill the rows of one leaf mesh at its position. `exact` gives edges a radius of zero: only midpoints count."""
-    at_faces, at_edges, at_points = place.faces, place.edges, place.vertices
+    at_faces, at_edges, at_points = geometry.faces, geometry.edges, geometry.vertices
     for part in prange(PARTS):
         for v in range(part * len(points) // PARTS, (part + 1) * len(points) // PARTS):
             for k in range(3):
@@ -141,7 +141,7 @@ def narrow_range(spheres, same, deepest, within, rows, count):
     middles = deepest[1] == 0  # the bounding spheres of edges were already exact
     for c in range(count):
         kind, i, j = rows[c, 0], rows[c, 1], rows[c, 2]
-        if kind == EDGES:
+        if kind == EDGE_TO_EDGE:
             if middles:
                 rows[kept, 0], rows[kept, 1], rows[kept, 2] = kind, i, j
                 kept += 1
@@ -162,7 +162,7 @@ def narrow_range(spheres, same, deepest, within, rows, count):
     for c in range(kept):
         i, j = names[rows[c, 1]], names[rows[c, 2]]
         # within one mesh the lower edge comes first, whichever was found first
-        swap = same and rows[c, 0] == EDGES and j < i
+        swap = same and rows[c, 0] == EDGE_TO_EDGE and j < i
         rows[c, 1], rows[c, 2] = j if swap else i, i if swap else j
     return kept
 
@@ -197,8 +197,8 @@ def fill_faces(x_a, triangles, pairs, levels_b, side, owners, out, unclear):
             s = max(at[3, m] + t, 0.0)
             r = 1.0 - s - t
             q = vec.madd(vec.madd(vec.scale(vec.load(x_b, i), r), vec.load(x_b, j), s), vec.load(x_b, k), t)
-            way, distance, unclear[begin + m] = apart(vec.load(x_a, v), q, side[v] if len(side) > 0 else 1.0)
-            write(out[begin + m], VERTEX_FACE, v, f, bodies, way, distance)
+            normal, distance, unclear[begin + m] = apart(vec.load(x_a, v), q, side[v] if len(side) > 0 else 1.0)
+            write(out[begin + m], VERTEX_FACE, v, f, bodies, normal, distance)
             link(out[begin + m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -r, -s, -t))
 
 
@@ -223,6 +223,6 @@ def fill_edges(one, two, pairs, edge_levels, owners, out, unclear):
             i, j, k, h = edges_a[e, 0], edges_a[e, 1], edges_b[f, 0], edges_b[f, 1]
             s, t = 0.5 + at[0, m], 0.5 + at[1, m]
             a, b = vec.mix(vec.load(x_a, i), vec.load(x_a, j), s), vec.mix(vec.load(x_b, k), vec.load(x_b, h), t)
-            way, distance, unclear[begin + m] = apart(a, b, 1.0)
-            write(out[begin + m], EDGE_EDGE, e, f, bodies, way, distance)
+            normal, distance, unclear[begin + m] = apart(a, b, 1.0)
+            write(out[begin + m], EDGE_EDGE, e, f, bodies, normal, distance)
             link(out[begin + m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))

@@ -48,7 +48,7 @@ class Packed(NamedTuple):
     values: np.ndarray  # (slots,64,64) f4, metres; nan beyond the band
     rim: np.ndarray  # (slots,64) u8: bit q set where node q of the brick is nearest to a boundary edge
     doubt: np.ndarray  # (slots,64) u8: bit q set where the pseudonormal does not determine the sign at node q
-    places: np.ndarray  # (slots,64) u1: index of the brick in its tile
+    numbers: np.ndarray  # (slots,64) u1: index of the brick in its tile
     counts: np.ndarray  # (slots,) i8: bricks in use
     examined: np.ndarray  # (slots,) i8
 
@@ -60,9 +60,9 @@ def tiles_of(low, high, tiles):
 
 
 @kernel
-def face_boxes(fan, items, reach, prism, tiles, first, last, boxes):
+def face_boxes(adjacency, items, reach, prism, tiles, first, last, boxes):
     """Bound the tiles of the prism above and below each face (`prism`), or of everything within reach of it."""
-    x, faces, normals = fan.x, fan.faces, fan.normals
+    x, faces, normals = adjacency.x, adjacency.faces, adjacency.normals
     for at in range(first, last):
         f = items[at]
         a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
@@ -73,8 +73,8 @@ def face_boxes(fan, items, reach, prism, tiles, first, last, boxes):
 
 
 @kernel
-def edge_boxes(fan, items, reach, tiles, first, last, boxes):
-    x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
+def edge_boxes(adjacency, items, reach, tiles, first, last, boxes):
+    x, faces, normals, across = adjacency.x, adjacency.faces, adjacency.normals, adjacency.across
     for at in range(first, last):
         f, c = items[at] // 3, items[at] % 3
         other = across[f, c]
@@ -86,32 +86,32 @@ def edge_boxes(fan, items, reach, tiles, first, last, boxes):
 
 
 @kernel
-def vertex_boxes(fan, items, reach, tiles, first, last, boxes):
-    x = fan.x
+def vertex_boxes(adjacency, items, reach, tiles, first, last, boxes):
+    x = adjacency.x
     for at in range(first, last):
         for k in range(3):
             boxes[at, k], boxes[at, k + 3] = tiles_of(x[items[at], k] - reach, x[items[at], k] + reach, tiles[k])
 
 
 @kernel(parallel=True)
-def fill_boxes(fan, kind, items, reach, prism, tiles, boxes):
+def fill_boxes(adjacency, kind, items, reach, prism, tiles, boxes):
     """Fill boxes (k,6) i2: the first and last tile along each axis that the regions of `items` may overlap."""
     for c in prange(-(-len(boxes) // CHUNK)):
         first, last = c * CHUNK, min(len(boxes), (c + 1) * CHUNK)
         if kind == FACES:
-            face_boxes(fan, items, reach, prism, tiles, first, last, boxes)
+            face_boxes(adjacency, items, reach, prism, tiles, first, last, boxes)
         elif kind == EDGES:
-            edge_boxes(fan, items, reach, tiles, first, last, boxes)
+            edge_boxes(adjacency, items, reach, tiles, first, last, boxes)
         else:
-            vertex_boxes(fan, items, reach, tiles, first, last, boxes)
+            vertex_boxes(adjacency, items, reach, tiles, first, last, boxes)
 
 
 @kernel
-def is_far(fan, kind, item, i, j, k, reach):
+def is_far(adjacency, kind, item, i, j, k, reach):
     """Return whether a whole tile is out of reach of the face `item`, or of the face whose edge `item` is."""
     if kind == VERTICES:
         return False
-    x, faces = fan.x, fan.faces
+    x, faces = adjacency.x, adjacency.faces
     f = item // 3 if kind == EDGES else item
     middle = ((i + 0.5) * TILE - 0.5, (j + 0.5) * TILE - 0.5, (k + 0.5) * TILE - 0.5)
     d2, _, _, _, _ = nearest2(middle, load(x, faces[f, 0]), load(x, faces[f, 1]), load(x, faces[f, 2]))
@@ -119,7 +119,7 @@ def is_far(fan, kind, item, i, j, k, reach):
 
 
 @kernel
-def count_range(fan, boxed, tiling, wanted, first, last, count):
+def count_range(adjacency, boxed, tiling, wanted, first, last, count):
     """Add to `count` (tiles,) the number of items first..last-1 that fall into each of the `wanted` tiles."""
     kind, items, boxes, tiles, reach = boxed.kind, boxed.items, boxed.boxes, tiling.tiles, tiling.reach
     for b in range(first, last):
@@ -129,12 +129,12 @@ def count_range(fan, boxed, tiling, wanted, first, last, count):
             for j in range(j_0, j_1 + 1):
                 for k in range(k_0, k_1 + 1):
                     t = (i * tiles[1] + j) * tiles[2] + k
-                    if wanted[t] and not (many and is_far(fan, kind, items[b], i, j, k, reach)):
+                    if wanted[t] and not (many and is_far(adjacency, kind, items[b], i, j, k, reach)):
                         count[t] += 1
 
 
 @kernel
-def fill_range(fan, boxed, tiling, wanted, first, last, cursor, out):
+def fill_range(adjacency, boxed, tiling, wanted, first, last, cursor, out):
     """Write items first..last-1 of each of the `wanted` tiles to `out` from cursor (tiles,) on, which advances."""
     kind, items, boxes, tiles, reach = boxed.kind, boxed.items, boxed.boxes, tiling.tiles, tiling.reach
     for b in range(first, last):
@@ -144,33 +144,33 @@ def fill_range(fan, boxed, tiling, wanted, first, last, cursor, out):
             for j in range(j_0, j_1 + 1):
                 for k in range(k_0, k_1 + 1):
                     t = (i * tiles[1] + j) * tiles[2] + k
-                    if wanted[t] and not (many and is_far(fan, kind, items[b], i, j, k, reach)):
+                    if wanted[t] and not (many and is_far(adjacency, kind, items[b], i, j, k, reach)):
                         out[cursor[t]] = items[b]
                         cursor[t] += 1
 
 
 @kernel(parallel=True)
-def count_tiles(fan, boxed, tiling, wanted, count):
+def count_tiles(adjacency, boxed, tiling, wanted, count):
     """Add to `count` (parts,tiles) the number of items of each part that fall into each of the `wanted` tiles."""
     parts, n = len(count), len(boxed.boxes)
     for p in prange(parts):
         first, last = p * n // parts, (p + 1) * n // parts
-        count_range(fan, boxed, tiling, wanted, first, last, count[p])
+        count_range(adjacency, boxed, tiling, wanted, first, last, count[p])
 
 
 @kernel(parallel=True)
-def fill_tiles(fan, boxed, tiling, wanted, cursor, out):
+def fill_tiles(adjacency, boxed, tiling, wanted, cursor, out):
     """Write the items of each tile in order; those of part p start at cursor[p, tile]."""
     parts, n = len(cursor), len(boxed.boxes)
     for p in prange(parts):
         first, last = p * n // parts, (p + 1) * n // parts
-        fill_range(fan, boxed, tiling, wanted, first, last, cursor[p], out)
+        fill_range(adjacency, boxed, tiling, wanted, first, last, cursor[p], out)
 
 
 @kernel(parallel=True)
-def touch_tiles(fan, reach, tiles, wanted, near):
+def touch_tiles(adjacency, reach, tiles, wanted, near):
     """Set near[f] where anything within reach of face f may lie in a wanted tile."""
-    x, faces = fan.x, fan.faces
+    x, faces = adjacency.x, adjacency.faces
     for chunk in prange(-(-len(faces) // CHUNK)):
         for f in range(chunk * CHUNK, min(len(faces), (chunk + 1) * CHUNK)):
             a, b, c = load(x, faces[f, 0]), load(x, faces[f, 1]), load(x, faces[f, 2])
@@ -186,7 +186,7 @@ def touch_tiles(fan, reach, tiles, wanted, near):
 
 
 @kernel(parallel=True)
-def bake_tiles(fan, tiling, paper, order, faces, edges, vertices, out):
+def bake_tiles(adjacency, tiling, paper, order, faces, edges, vertices, out):
     """Bake tile order[s] into slot s of `out`."""
     # not in one assignment with scalars: Numba would then drop the writes to these arrays as dead code
     counts, examined = out.counts, out.examined
@@ -196,11 +196,13 @@ def bake_tiles(fan, tiling, paper, order, faces, edges, vertices, out):
         corner = (t // (tiles[1] * tiles[2]) * TILE, t // tiles[2] % tiles[1] * TILE, t % tiles[2] * TILE)
         best, mark = np.full(TILE**3, np.inf), np.zeros(TILE**3, np.uint8)
         if paper:
-            n = boxes_range(fan, faces.items, faces.start[t], faces.start[t + 1], reach, corner, best)
+            n = boxes_range(adjacency, faces.items, faces.start[t], faces.start[t + 1], reach, corner, best)
         else:
-            n = prisms_range(fan, faces.items, faces.start[t], faces.start[t + 1], reach, corner, best, mark)
-            n += wedges_range(fan, edges.items, edges.start[t], edges.start[t + 1], reach, corner, best, mark)
-            n += cones_range(fan, vertices.items, vertices.start[t], vertices.start[t + 1], reach, corner, best, mark)
+            n = prisms_range(adjacency, faces.items, faces.start[t], faces.start[t + 1], reach, corner, best, mark)
+            n += wedges_range(adjacency, edges.items, edges.start[t], edges.start[t + 1], reach, corner, best, mark)
+            n += cones_range(
+                adjacency, vertices.items, vertices.start[t], vertices.start[t + 1], reach, corner, best, mark
+            )
         examined[s] = n
         counts[s] = pack(best, mark, h, s, out)
 
@@ -216,8 +218,8 @@ def pack(best, mark, h, s, out):
     """Write the bricks of a tile that contain a distance into slot `s`; return their number."""
     values = out.values
     count, side = 0, TILE // BRICK
-    for place in range(PER_TILE):
-        o = (place // (side * side) * TILE * TILE + place // side % side * TILE + place % side) * BRICK
+    for number in range(PER_TILE):
+        o = (number // (side * side) * TILE * TILE + number // side % side * TILE + number % side) * BRICK
         held, marks = False, 0
         for q in range(BRICK**3):
             held |= best[o + node_of(q)] < np.inf
@@ -228,7 +230,7 @@ def pack(best, mark, h, s, out):
                 values[s, count, q] = d * h if d < np.inf else np.nan
             out.rim[s, count] = bits(mark, o, NEAR_BORDER) if marks & NEAR_BORDER else np.uint64(0)
             out.doubt[s, count] = bits(mark, o, DOUBTFUL) if marks & DOUBTFUL else np.uint64(0)
-            out.places[s, count] = place
+            out.numbers[s, count] = number
             count += 1
     return count
 

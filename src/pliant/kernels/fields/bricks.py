@@ -53,19 +53,19 @@ class Located(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """Bricks that are kept unpacked, and those that were met once."""
+    """Bricks that are kept unpacked, and those that were encountered once."""
 
-    met: np.ndarray  # (KEPT,) u8 bricks
+    encountered: np.ndarray  # (KEPT,) u8 bricks
     kept: np.ndarray  # (KEPT,) u8 bricks
     room: np.ndarray  # (128*KEPT,) u8 pairs of nodes
 
 
 @kernel
-def brick_at(t, place, tiles):
-    """Return the grid position i, j, k of brick `place` of tile `t`."""
+def brick_at(t, number, tiles):
+    """Return the grid position i, j, k of brick `number` of tile `t`."""
     side = TILE // BRICK
-    i = t // (tiles[1] * tiles[2]) * side + place // (side * side)
-    return i, t // tiles[2] % tiles[1] * side + place // side % side, t % tiles[2] * side + place % side
+    i = t // (tiles[1] * tiles[2]) * side + number // (side * side)
+    return i, t // tiles[2] % tiles[1] * side + number // side % side, t % tiles[2] * side + number % side
 
 
 @kernel(parallel=True)
@@ -77,18 +77,18 @@ def gather(order, start, packed, tiles, values, rim, doubt, index):
             for q in range(BRICK**3):
                 values[to, q] = packed.values[s, b, q]
             rim[to], doubt[to] = packed.rim[s, b], packed.doubt[s, b]
-            i, j, k = brick_at(order[s], packed.places[s, b], tiles)
+            i, j, k = brick_at(order[s], packed.numbers[s, b], tiles)
             index[i, j, k] = to
 
 
 @kernel(parallel=True)
 def splice(old, new, replaced, start, tiles, values, rim, index):
     """Merge bricks: `replaced` tiles from `new`, the others from `old`; those of tile t start at start[t]."""
-    places = (TILE // BRICK) ** 3
+    numbers = (TILE // BRICK) ** 3
     for t in prange(len(replaced)):
         to = start[t]
-        for place in range(places):
-            i, j, k = brick_at(t, place, tiles)
+        for number in range(numbers):
+            i, j, k = brick_at(t, number, tiles)
             b = new.index[i, j, k] if replaced[t] else old.index[i, j, k]
             if b == 0:
                 continue
@@ -265,10 +265,10 @@ def unpack(flat, brick, q, room):
 
 
 @kernel
-def look_up(flat, brick, place):
-    """Return the four pairs of the cell above node `place` of a brick, read one by one."""
+def look_up(flat, brick, node):
+    """Return the four pairs of the cell above a node of a brick, read one by one."""
     nodes, index, shape = flat.nodes, flat.index, flat.shape
-    a, b, c = place >> 4, (place >> 2) & 3, place & 3
+    a, b, c = node >> 4, (node >> 2) & 3, node & 3
     x_0, y_0, z_0 = np.uint64(a << 4), np.uint64(b << 2), np.uint64(c)
     # the next node along an axis is in this brick or is the first node of the next brick
     x_1, y_1, z_1 = np.uint64(((a + 1) & 3) << 4), np.uint64(((b + 1) & 3) << 2), np.uint64((c + 1) & 3)
@@ -295,23 +295,23 @@ def fetch(flat, located, count, cache, eager, corners):
     the next call). Unsigned indices avoid the check for negative ones.
     """
     index, jump, brick, at = flat.index, flat.jump, located.brick, located.at
-    met, kept, room = cache
+    encountered, kept, room = cache
     missed = 0
     for s in range(count):
         b, q = brick[s], np.uint64(at[s])
         slot = q >> SEVEN
         hit = kept[slot] == b
         if not hit or len(jump) > 0:
-            place = np.int64(q & LOW)
-            place = (place // 20) << 4 | place % 20
+            node = np.int64(q & LOW)
+            node = (node // 20) << 4 | node % 20
             n = np.uint64(index[b]) if b < np.uint64(index.size) else np.uint64(0)
-            if n == 0 or (len(jump) > 0 and (jump[n] >> np.uint64(place)) & ONE != 0):
+            if n == 0 or (len(jump) > 0 and (jump[n] >> np.uint64(node)) & ONE != 0):
                 corners[s] = corners[BLOCK + s] = corners[2 * BLOCK + s] = corners[3 * BLOCK + s] = NANS
                 continue
             missed += not hit
-            if not hit and not eager and met[slot] != b:
-                met[slot] = b
-                four = look_up(flat, b, place)
+            if not hit and not eager and encountered[slot] != b:
+                encountered[slot] = b
+                four = look_up(flat, b, node)
                 corners[s], corners[BLOCK + s] = four[0], four[1]
                 corners[2 * BLOCK + s], corners[3 * BLOCK + s] = four[2], four[3]
                 continue

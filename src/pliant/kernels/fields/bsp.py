@@ -43,20 +43,20 @@ class Fits(NamedTuple):
 
 
 @kernel
-def go(linear, child, parent, node, p, way):
-    """Cast a ray from `p` along `way` to the hull of the node's cell: the distance, and the normal of the wall hit."""
+def cast(linear, child, parent, node, p, direction):
+    """Cast a ray from `p` to the hull of the node's cell: the distance, and the normal of the wall that it hits."""
     far, wall = np.inf, (0.0, 0.0, 0.0)
-    tiny = 1e-12 * vec.norm(way)
+    tiny = 1e-12 * vec.norm(direction)
     for k in range(3):
         # walls parallel to the ray are not hit
-        if abs(way[k]) > tiny:
-            t = ((1.0 if way[k] > 0.0 else 0.0) - p[k]) / way[k]
+        if abs(direction[k]) > tiny:
+            t = ((1.0 if direction[k] > 0.0 else 0.0) - p[k]) / direction[k]
             if t < far:
                 far, wall = t, (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
     while node != 0:
         up = parent[node]
         n = (np.float64(linear[up, 0]), np.float64(linear[up, 1]), np.float64(linear[up, 2]))
-        rate = vec.dot(n, way)
+        rate = vec.dot(n, direction)
         if (rate > tiny) if node == child[up] else (rate < -tiny):
             t = -(vec.dot(n, p) + linear[up, 3]) / rate
             if t < far:
@@ -66,16 +66,16 @@ def go(linear, child, parent, node, p, way):
 
 
 @kernel
-def to_edge(linear, child, parent, node, q, way, wall):
-    """From `q` on a wall, follow the direction closest to `way` within the wall to the next wall."""
-    along = vec.sub(way, vec.scale(wall, vec.dot(way, wall) / max(vec.norm2(wall), 1e-300)))
-    far, second = go(linear, child, parent, node, q, along)
+def to_edge(linear, child, parent, node, q, direction, wall):
+    """From `q` on a wall, follow the direction closest to `direction` within the wall to the next wall."""
+    along = vec.sub(direction, vec.scale(wall, vec.dot(direction, wall) / max(vec.norm2(wall), 1e-300)))
+    far, second = cast(linear, child, parent, node, q, along)
     return vec.madd(q, along, far), second
 
 
 @kernel
-def to_corner(linear, child, parent, node, q, way, a, b):
-    """From `q`, where walls a and b meet, follow edges in direction `way` to an extreme corner.
+def to_corner(linear, child, parent, node, q, direction, a, b):
+    """From `q`, where walls a and b meet, follow edges in direction `direction` to an extreme corner.
 
     Sharp corners are extreme in many directions, and the fit is worst there.
     """
@@ -83,13 +83,13 @@ def to_corner(linear, child, parent, node, q, way, a, b):
     for turn in range(PIVOTS):
         first, second = (a, b) if turn == 0 else (b, c)
         edge = vec.cross(first, second)
-        edge = edge if vec.dot(edge, way) > 0.0 else vec.scale(edge, -1.0)
-        far, wall = go(linear, child, parent, node, q, edge)
+        edge = edge if vec.dot(edge, direction) > 0.0 else vec.scale(edge, -1.0)
+        far, wall = cast(linear, child, parent, node, q, edge)
         if turn > 0 and far * vec.norm(edge) < 1e-9:
             first, second = a, c
             edge = vec.cross(first, second)
-            edge = edge if vec.dot(edge, way) > 0.0 else vec.scale(edge, -1.0)
-            far, wall = go(linear, child, parent, node, q, edge)
+            edge = edge if vec.dot(edge, direction) > 0.0 else vec.scale(edge, -1.0)
+            far, wall = cast(linear, child, parent, node, q, edge)
             if far * vec.norm(edge) < 1e-9:
                 break
         q = vec.madd(q, edge, far)
@@ -98,21 +98,21 @@ def to_corner(linear, child, parent, node, q, way, a, b):
 
 
 @kernel(parallel=True)
-def draw(linear, child, parent, nodes, start, ways, shares, out):
+def draw(linear, child, parent, nodes, start, directions, shares, out):
     """Hit-and-run sampling: `out` (n,2 m,3) in the cells of `nodes`, m inside and m on the hull, from `start` (n,3)."""
     for cell in prange(len(nodes)):
         node, p = nodes[cell], vec.load(start, cell)
-        for m in range(ways.shape[1]):
-            way = (ways[cell, m, 0], ways[cell, m, 1], ways[cell, m, 2])
-            back, _ = go(linear, child, parent, node, p, vec.scale(way, -1.0))
-            forth, wall = go(linear, child, parent, node, p, way)
-            q = vec.madd(p, way, forth)
+        for m in range(directions.shape[1]):
+            direction = (directions[cell, m, 0], directions[cell, m, 1], directions[cell, m, 2])
+            back, _ = cast(linear, child, parent, node, p, vec.scale(direction, -1.0))
+            forth, wall = cast(linear, child, parent, node, p, direction)
+            q = vec.madd(p, direction, forth)
             if m % 4 > 0:
-                q, second = to_edge(linear, child, parent, node, q, way, wall)
+                q, second = to_edge(linear, child, parent, node, q, direction, wall)
                 if m % 4 > 1:
-                    q = to_corner(linear, child, parent, node, q, way, wall, second)
+                    q = to_corner(linear, child, parent, node, q, direction, wall, second)
             vec.store(out[cell], 2 * m, q)
-            p = vec.madd(p, way, (back + forth) * shares[cell, m] - back)
+            p = vec.madd(p, direction, (back + forth) * shares[cell, m] - back)
             vec.store(out[cell], 2 * m + 1, p)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import vec
 from ..jit import kernel, prange
+from ..kinds import FIRST
 from .grid import corners8, trilinear
 
 VANISHED = 1e-3  # a shorter gradient has no reliable direction
@@ -83,7 +84,7 @@ def fill_contacts(out, rows, probes, elements, ends, first, kind):
             n = vec.scale(g, 1.0 / length)
         record = out[c]
         record["kind"] = kind
-        record["elements"][0] = e
+        record["elements"][FIRST] = e
         for k in range(ends.shape[1]):
             record["vertices"][k] = ends[e, k] + first
             record["weights"][k] = weight

@@ -16,7 +16,7 @@ class Columns(NamedTuple):
     heights: np.ndarray  # (ni,nj) f8 metres along the direction, from the origin; nan: empty column
     velocity: np.ndarray  # (ni,nj,3) f8 m/s of the surface, in world axes; (0,0,3) if static
     roof: np.ndarray  # (ni-1,nj-1) f8 the highest node within `reach` of each cell, or -inf; (0,0): unlimited reach
-    place: np.ndarray  # (5,) f8: origin along u, v and the direction, metres; cells per metre along u, v
+    frame: np.ndarray  # (5,) f8: origin along u, v and the direction, metres; cells per metre along u, v
     reach: float  # metres; queries ignore surfaces farther away than this
     axis: int  # 0..2, of the direction; u and v are the next two axes in cyclic order
     sign: float  # +1 or -1: the direction along that axis
@@ -50,11 +50,11 @@ def probe_range(grid, number, points, first, last, answers):
     The distance is the gap along the direction times the cosine of the slope. Points above all columns within reach are
     out of reach regardless of the cosine, which does not account for the end of a cliff. Cells are half-open.
     """
-    heights, roof, place, sign, w = grid.heights, grid.roof, grid.place, grid.sign, grid.axis
+    heights, roof, frame, sign, w = grid.heights, grid.roof, grid.frame, grid.sign, grid.axis
     distance, normal, which, blind = answers.distance, answers.normal, answers.which, answers.blind
     u, v = (w + 1) % 3, (w + 2) % 3
     ni, nj = heights.shape
-    o_u, o_v, o_w, per_u, per_v = place[0], place[1], place[2], place[3], place[4]
+    o_u, o_v, o_w, per_u, per_v = frame[0], frame[1], frame[2], frame[3], frame[4]
     whole, reach, roofed = grid.whole, grid.reach, roof.size > 0
     for at in range(first, last):
         if number == 0:
@@ -101,12 +101,12 @@ def middles(edges, x, out):
 @kernel
 def add_velocity(grid, number, which, rows, points, contacts):
     """Set the velocity of the surface on the contacts that come from grid `number` (entry rows[c] of `points`)."""
-    velocity, place, u, v = grid.velocity, grid.place, (grid.axis + 1) % 3, (grid.axis + 2) % 3
+    velocity, frame, u, v = grid.velocity, grid.frame, (grid.axis + 1) % 3, (grid.axis + 2) % 3
     for c in range(len(contacts)):
         at = rows[c]
         if which[at] != number:
             continue
-        x, y = (points[at, u] - place[0]) * place[3], (points[at, v] - place[1]) * place[4]
+        x, y = (points[at, u] - frame[0]) * frame[3], (points[at, v] - frame[1]) * frame[4]
         i, j = int(x), int(y)
         for k in range(3):
             b, e = velocity[i, j + 1, k], velocity[i + 1, j + 1, k]

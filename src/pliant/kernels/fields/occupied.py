@@ -11,7 +11,7 @@ import numpy as np
 
 from ..jit import kernel, prange
 from ..vec import cross, dot, load, norm2, sub
-from .regions import CONE, SLACK, cone_edges, cut, inverse, length1, turned, wedge
+from .regions import CONE, SLACK, clip, cone_edges, inverse, length1, turned, wedge
 
 LONG = 8.0  # cells: a longer edge almost certainly has nodes in its wedge, or is rare
 WIDE = 2.0 * SLACK  # for slopes that differ by more, the other half of a needle is empty beyond a distance of one
@@ -43,22 +43,22 @@ def wedge_holds_node(a, u, m, m_g, low, high):
     s_u, s_m, s_g = slack - dot(u, a), slack + dot(m, a), slack + dot(m_g, a)
     for i in range(math.ceil(min(a[0], b[0]) + low[0] - SLACK), math.floor(max(a[0], b[0]) + high[0] + SLACK) + 1):
         for j in range(math.ceil(min(a[1], b[1]) + low[1] - SLACK), math.floor(max(a[1], b[1]) + high[1] + SLACK) + 1):
-            t_0, t_1 = cut(s_m - m[0] * i - m[1] * j, z_m, k_0, k_1)
-            t_0, t_1 = cut(s_g - m_g[0] * i - m_g[1] * j, z_g, t_0, t_1)
+            t_0, t_1 = clip(s_m - m[0] * i - m[1] * j, z_m, k_0, k_1)
+            t_0, t_1 = clip(s_g - m_g[0] * i - m_g[1] * j, z_g, t_0, t_1)
             if math.ceil(t_0) > t_1:
                 continue
             along = s_u + u[0] * i + u[1] * j
-            t_0, t_1 = cut(along, z_u, t_0, t_1)
-            t_0, t_1 = cut(u_2 + 2.0 * slack - along, -z_u, t_0, t_1)
+            t_0, t_1 = clip(along, z_u, t_0, t_1)
+            t_0, t_1 = clip(u_2 + 2.0 * slack - along, -z_u, t_0, t_1)
             if math.ceil(t_0) <= t_1:
                 return True
     return False
 
 
 @kernel
-def find_wedges(fan, reach, chosen, first, last, occupied):
+def find_wedges(adjacency, reach, chosen, first, last, occupied):
     """Set live[f, j] for edges of the `chosen` among faces first..last-1 whose wedge contains a grid node."""
-    x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
+    x, faces, normals, across = adjacency.x, adjacency.faces, adjacency.normals, adjacency.across
     for f in range(first, last):
         if not chosen[f]:
             continue
@@ -93,14 +93,14 @@ def needle_holds_node(p, reach, low, high):
 
 
 @kernel
-def find_needles(fan, reach, chosen, first, last, occupied):
+def find_needles(adjacency, reach, chosen, first, last, occupied):
     """Set live[v] for the `chosen` among vertices first..last-1 whose cone may contain a grid node.
 
     Projected along an axis, each direction lies in one of the faces around the vertex, and the slope of this face
     bounds the cone in that direction: a face with normal n implies y_x <= n_x / n_z y_z. Four such bounds give a needle
     that is hardly thicker than the cone.
     """
-    x, faces, normals, start, ring = fan.x, fan.faces, fan.normals, fan.start, fan.ring
+    x, faces, normals, start, ring = adjacency.x, adjacency.faces, adjacency.normals, adjacency.start, adjacency.ring
     for v in range(first, last):
         if not chosen[v] or start[v] == start[v + 1]:
             continue
@@ -131,16 +131,16 @@ def find_needles(fan, reach, chosen, first, last, occupied):
 
 
 @kernel
-def find_cones(fan, reach, first, last, occupied):
+def find_cones(adjacency, reach, first, last, occupied):
     """Clear live[v] for vertices first..last-1 whose cone contains no grid node."""
-    x = fan.x
+    x = adjacency.x
     edges = np.empty((CONE, 4))
     for v in range(first, last):
         if not occupied[v]:
             continue
         occupied[v] = False
         p = load(x, v)
-        count, low, high = cone_edges(fan, v, p, edges)
+        count, low, high = cone_edges(adjacency, v, p, edges)
         # no direction has all three components this small: the cone is empty
         far = max(low[0], high[0]) ** 2 + max(low[1], high[1]) ** 2 + max(low[2], high[2]) ** 2
         if far < 1.0 - 1e-9:
@@ -150,7 +150,7 @@ def find_cones(fan, reach, first, last, occupied):
             for j in range(math.ceil(p[1] - reach * low[1] - SLACK), math.floor(p[1] + reach * high[1] + SLACK) + 1):
                 t_0, t_1 = k_0, k_1
                 for q in range(count):
-                    t_0, t_1 = cut(edges[q, 2] - edges[q, 0] * i - edges[q, 1] * j, edges[q, 3], t_0, t_1)
+                    t_0, t_1 = clip(edges[q, 2] - edges[q, 0] * i - edges[q, 1] * j, edges[q, 3], t_0, t_1)
                     if t_0 > t_1:
                         break
                 if math.ceil(t_0) <= t_1:
@@ -161,10 +161,10 @@ def find_cones(fan, reach, first, last, occupied):
 
 
 @kernel(parallel=True)
-def find_occupied(fan, reach, chosen, first, last, chunks, occupied):
+def find_occupied(adjacency, reach, chosen, first, last, chunks, occupied):
     """For parts first..last-1 of `chunks`: mark the edges of chosen faces, and the chosen vertices, that have nodes."""
-    m, n = len(fan.faces), len(fan.x)
+    m, n = len(adjacency.faces), len(adjacency.x)
     for c in prange(first, last):
-        find_wedges(fan, reach, chosen.faces, c * m // chunks, (c + 1) * m // chunks, occupied.wedges)
-        find_needles(fan, reach, chosen.vertices, c * n // chunks, (c + 1) * n // chunks, occupied.cones)
-        find_cones(fan, reach, c * n // chunks, (c + 1) * n // chunks, occupied.cones)
+        find_wedges(adjacency, reach, chosen.faces, c * m // chunks, (c + 1) * m // chunks, occupied.wedges)
+        find_needles(adjacency, reach, chosen.vertices, c * n // chunks, (c + 1) * n // chunks, occupied.cones)
+        find_cones(adjacency, reach, c * n // chunks, (c + 1) * n // chunks, occupied.cones)

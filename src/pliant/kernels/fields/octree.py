@@ -54,10 +54,10 @@ def fit(lattice, corner, tolerance, relative, worst, nearest):
 
 
 @kernel
-def mark_jumps(lattice, lean, side, place, reach, jump):
+def mark_jumps(lattice, lean, side, offsets, reach, jump):
     """Mark cells of size `side` where the sign jumps without a surface, so that interpolation would create a false one.
 
-    `place` (m,3): positions of the m points of a row in the unit cell, none of whose points is farther than `reach`
+    `offsets` (m,3): positions of the m points of a row in the unit cell, none of whose points is farther than `reach`
     from all of them. A cell is marked if it has both signs and a boundary edge is nearest to one of its points; if a
     point is so near to the plane beyond a boundary edge that the cell may cross it; or if opposite signs are farther
     from the surface than from each other.
@@ -69,17 +69,17 @@ def mark_jumps(lattice, lean, side, place, reach, jump):
             below |= lattice[c, a] < 0.0
             least = min(least, lean[c, a])
         both = above and below
-        jump[c] = least < reach * side or (both and (least < np.inf or too_steep(lattice, c, side, place)))
+        jump[c] = least < reach * side or (both and (least < np.inf or too_steep(lattice, c, side, offsets)))
 
 
 @kernel
-def too_steep(lattice, c, side, place):
+def too_steep(lattice, c, side, offsets):
     """Whether two points of opposite sign have |d| + |d| greater than their distance, which contradicts a surface."""
     for a in range(lattice.shape[1]):
         for b in range(a):
             reach = abs(lattice[c, a]) + abs(lattice[c, b])
             if lattice[c, a] * lattice[c, b] < 0.0:
-                apart = vec.norm(vec.sub(vec.load(place, a), vec.load(place, b))) * side
+                apart = vec.norm(vec.sub(vec.load(offsets, a), vec.load(offsets, b))) * side
                 if reach > apart * 1.000001:
                     return True
     return False

@@ -26,7 +26,7 @@ NEAR_BORDER, DOUBTFUL = 1, 2  # bits of `mark`
 
 
 @kernel
-def cut(s, inverse, low, high):
+def clip(s, inverse, low, high):
     """Clip low..high to s + t / inverse >= 0."""
     t = -s * inverse
     return (max(low, t), high) if inverse > 0.0 else (low, min(high, t))
@@ -60,13 +60,13 @@ def turned(v, axis):
 
 
 @kernel
-def prisms_range(fan, items, first, last, reach, corner, best, mark):
+def prisms_range(adjacency, items, first, last, reach, corner, best, mark):
     """Update the tile at node `corner` with the distances to the faces items[first..last-1], each within its prism.
 
     Rows of nodes run along the dominant axis of the normal, which gives the fewest. At each i the prism is clipped to
     the range between two heights over the face, which bounds j.
     """
-    x, faces, normals = fan.x, fan.faces, fan.normals
+    x, faces, normals = adjacency.x, adjacency.faces, adjacency.normals
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
     examined = 0
     for at in range(first, last):
@@ -96,11 +96,11 @@ def prisms_range(fan, items, first, last, reach, corner, best, mark):
             t_0, t_1 = max(min(t_0, t_1), -reach) * n[1], min(max(t_0, t_1), reach) * n[1]
             for j in range(first_node(low[1] + min(t_0, t_1)), last_node(high[1] + max(t_0, t_1), TILE) + 1):
                 height = s_n + n[0] * i + n[1] * j
-                t_0, t_1 = cut(s_0 + m_0[0] * i + m_0[1] * j, z_0, k_0, k_1)
-                t_0, t_1 = cut(s_1 + m_1[0] * i + m_1[1] * j, z_1, t_0, t_1)
-                t_0, t_1 = cut(s_2 + m_2[0] * i + m_2[1] * j, z_2, t_0, t_1)
-                t_0, t_1 = cut(reach + height, z_n, t_0, t_1)
-                t_0, t_1 = cut(reach - height, -z_n, t_0, t_1)
+                t_0, t_1 = clip(s_0 + m_0[0] * i + m_0[1] * j, z_0, k_0, k_1)
+                t_0, t_1 = clip(s_1 + m_1[0] * i + m_1[1] * j, z_1, t_0, t_1)
+                t_0, t_1 = clip(s_2 + m_2[0] * i + m_2[1] * j, z_2, t_0, t_1)
+                t_0, t_1 = clip(reach + height, z_n, t_0, t_1)
+                t_0, t_1 = clip(reach - height, -z_n, t_0, t_1)
                 k, k_end = math.ceil(t_0), math.floor(t_1)
                 node = i * stride[0] + j * stride[1] + k * stride[2]
                 examined += max(0, k_end - k + 1)
@@ -141,9 +141,9 @@ def wedge(n, n_g, other, u, reach):
 
 
 @kernel
-def wedges_range(fan, items, first, last, reach, corner, best, mark):
+def wedges_range(adjacency, items, first, last, reach, corner, best, mark):
     """The same for the edges items[first..last-1] (3 f + j is edge j of face f), each within the wedge of its faces."""
-    x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
+    x, faces, normals, across = adjacency.x, adjacency.faces, adjacency.normals, adjacency.across
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
     examined = 0
     for at in range(first, last):
@@ -163,13 +163,13 @@ def wedges_range(fan, items, first, last, reach, corner, best, mark):
         s_u, s_m, s_g = slack - dot(u, a), slack + dot(m, a), slack + dot(m_g, a)
         for i in range(i_0, i_1 + 1):
             for j in range(j_0, j_1 + 1):
-                t_0, t_1 = cut(s_m - m[0] * i - m[1] * j, z_m, float(k_0), float(k_1))
-                t_0, t_1 = cut(s_g - m_g[0] * i - m_g[1] * j, z_g, t_0, t_1)
+                t_0, t_1 = clip(s_m - m[0] * i - m[1] * j, z_m, float(k_0), float(k_1))
+                t_0, t_1 = clip(s_g - m_g[0] * i - m_g[1] * j, z_g, t_0, t_1)
                 if math.ceil(t_0) > t_1:
                     continue
                 along = s_u + u[0] * i + u[1] * j
-                t_0, t_1 = cut(along, z_u, t_0, t_1)
-                t_0, t_1 = cut(u_2 + 2.0 * slack - along, -z_u, t_0, t_1)
+                t_0, t_1 = clip(along, z_u, t_0, t_1)
+                t_0, t_1 = clip(u_2 + 2.0 * slack - along, -z_u, t_0, t_1)
                 for k in range(math.ceil(t_0), math.floor(t_1) + 1):
                     y = (i - a[0], j - a[1], k - a[2])
                     t = dot(y, u) / u_2
@@ -202,13 +202,20 @@ def signed(d, y, pseudonormal):
 
 
 @kernel
-def cone_edges(fan, v, p, edges):
-    """Directions of the edges at vertex `v` (relative to the tile, at `p`) as rows of `edges`, for `cut`.
+def cone_edges(adjacency, v, p, edges):
+    """Directions of the edges at vertex `v` (relative to the tile, at `p`) as rows of `edges`, for `clip`.
 
     Return their number and the extent of the cone in the six directions, as shares of the band: where an axis points
     into a face, the slope of the face limits the cone.
     """
-    x, faces, normals, across, start, ring = fan.x, fan.faces, fan.normals, fan.across, fan.start, fan.ring
+    x, faces, normals, across, start, ring = (
+        adjacency.x,
+        adjacency.faces,
+        adjacency.normals,
+        adjacency.across,
+        adjacency.start,
+        adjacency.ring,
+    )
     l_x = l_y = l_z = h_x = h_y = h_z = 1.0
     count = 0
     o = load(x, v)
@@ -242,24 +249,24 @@ def add_edge(edges, row, e, p):
 
 
 @kernel
-def cones_range(fan, items, first, last, reach, corner, best, mark):
+def cones_range(adjacency, items, first, last, reach, corner, best, mark):
     """The same for the vertices items[first..last-1], each within the cone that none of its edges points into."""
-    x = fan.x
+    x = adjacency.x
     edges = np.empty((CONE, 4))
     examined = 0
     for at in range(first, last):
         v = items[at]
         p = (x[v, 0] - corner[0], x[v, 1] - corner[1], x[v, 2] - corner[2])
-        count, low, high = cone_edges(fan, v, p, edges)
+        count, low, high = cone_edges(adjacency, v, p, edges)
         i_0, i_1 = first_node(p[0] - reach * low[0]), last_node(p[0] + reach * high[0], TILE)
         j_0, j_1 = first_node(p[1] - reach * low[1]), last_node(p[1] + reach * high[1], TILE)
         k_0, k_1 = first_node(p[2] - reach * low[2]), last_node(p[2] + reach * high[2], TILE)
-        total, flag = vertex_normal(fan, v)
+        total, flag = vertex_normal(adjacency, v)
         for i in range(i_0, i_1 + 1):
             for j in range(j_0, j_1 + 1):
                 t_0, t_1 = float(k_0), float(k_1)
                 for q in range(count):
-                    t_0, t_1 = cut(edges[q, 2] - edges[q, 0] * i - edges[q, 1] * j, edges[q, 3], t_0, t_1)
+                    t_0, t_1 = clip(edges[q, 2] - edges[q, 0] * i - edges[q, 1] * j, edges[q, 3], t_0, t_1)
                     if t_0 > t_1:
                         break
                 for k in range(math.ceil(t_0), math.floor(t_1) + 1):
@@ -274,12 +281,12 @@ def cones_range(fan, items, first, last, reach, corner, best, mark):
 
 
 @kernel
-def vertex_normal(fan, v):
+def vertex_normal(adjacency, v):
     """Angle-weighted pseudonormal (Baerentzen and Aanaes 2005), and the mark of nodes nearest to `v`."""
-    x, faces, normals, across = fan.x, fan.faces, fan.normals, fan.across
+    x, faces, normals, across = adjacency.x, adjacency.faces, adjacency.normals, adjacency.across
     total, flag = (0.0, 0.0, 0.0), 0
-    for r in range(fan.start[v], fan.start[v + 1]):
-        g = fan.ring[r]
+    for r in range(adjacency.start[v], adjacency.start[v + 1]):
+        g = adjacency.ring[r]
         n = load(normals, g)
         at = 0 if faces[g, 0] == v else 1 if faces[g, 1] == v else 2
         e, d = sub(load(x, faces[g, (at + 1) % 3]), load(x, v)), sub(load(x, faces[g, (at + 2) % 3]), load(x, v))
@@ -291,9 +298,9 @@ def vertex_normal(fan, v):
 
 
 @kernel
-def boxes_range(fan, items, first, last, reach, corner, best):
+def boxes_range(adjacency, items, first, last, reach, corner, best):
     """The paper's method, for comparison: all nodes in the box of each face's prism, signed by the face normal."""
-    x, faces, normals = fan.x, fan.faces, fan.normals
+    x, faces, normals = adjacency.x, adjacency.faces, adjacency.normals
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
     examined = 0
     for at in range(first, last):

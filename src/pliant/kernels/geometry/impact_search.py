@@ -87,22 +87,22 @@ def first_contact(motion, face, t, tolerance, margin):
     """
     stack = np.empty((DEPTH, 6))
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4], stack[0, 5] = t, 1.0, 0.0, 1.0, 0.0, 1.0
-    top, left, cut = 1, BUDGET, math.inf
+    top, left, latest = 1, BUDGET, math.inf
     while top > 0 and left > 0:
         top, left = top - 1, left - 1
         r = stack[top]
-        box = (r[0], min(r[1], cut), r[2], r[3], r[4], r[5])
-        if box[0] >= cut or (face and box[2] + box[4] > 1.0) or untouched(motion, box, margin):
+        box = (r[0], min(r[1], latest), r[2], r[3], r[4], r[5])
+        if box[0] >= latest or (face and box[2] + box[4] > 1.0) or untouched(motion, box, margin):
             continue
         w = widths(motion, box)
         axis = 0 if w[0] >= max(w[1], w[2]) else (1 if w[1] >= w[2] else 2)
         if w[axis] <= tolerance or top + 2 > len(stack):
-            cut = min(cut, max(t, 0.9 * box[0]))
+            latest = min(latest, max(t, 0.9 * box[0]))
             continue
         start, stop = box[2 * axis], box[2 * axis + 1]
         middle = 0.5 * (start + stop)
         top = push(stack, top, box, axis, middle, stop)
         top = push(stack, top, box, axis, start, middle)
     for k in range(top):
-        cut = min(cut, stack[k, 0])
-    return cut
+        latest = min(latest, stack[k, 0])
+    return latest

@@ -15,7 +15,9 @@ RING = 64  # faces around a vertex compared pairwise; with more, the ring is sca
 THINNEST = 1e-9  # in units of length: a face narrower than this is treated as degenerate
 
 
-class Fan(NamedTuple):
+class FaceAdjacency(NamedTuple):
+    """A triangle mesh with its face normals, the face across each edge and the faces around each vertex."""
+
     x: np.ndarray  # (n,3) vertices, in cells from the grid's origin
     faces: np.ndarray  # (m,3) i4
     normals: np.ndarray  # (m,3) unit; zero for degenerate faces
@@ -66,8 +68,8 @@ def to_cells(vertices, origin, h, x):
 
 
 @kernel(parallel=True)
-def fill_normals(fan):
-    x, faces, normals = fan.x, fan.faces, fan.normals
+def fill_normals(adjacency):
+    x, faces, normals = adjacency.x, adjacency.faces, adjacency.normals
     for c in prange(-(-len(faces) // CHUNK)):
         for f in range(c * CHUNK, min(len(faces), (c + 1) * CHUNK)):
             store(normals, f, face_normal(load(x, faces[f, 0]), load(x, faces[f, 1]), load(x, faces[f, 2])))
@@ -75,7 +77,7 @@ def fill_normals(fan):
 
 @kernel
 def across_one(faces, start, ring, f, v, w):
-    """Return the only face other than f that contains v and w, encoded as in `Fan.across`."""
+    """Return the only face other than f that contains v and w, encoded as in `FaceAdjacency.across`."""
     found = BORDER
     for at in range(start[v], start[v + 1]):
         g = ring[at]
@@ -124,10 +126,12 @@ def across_range(faces, start, ring, first, last, across):
 
 
 @kernel(parallel=True)
-def fill_across(fan):
-    n = len(fan.x)
+def fill_across(adjacency):
+    n = len(adjacency.x)
     for c in prange(-(-n // CHUNK)):
-        across_range(fan.faces, fan.start, fan.ring, c * CHUNK, min(n, (c + 1) * CHUNK), fan.across)
+        across_range(
+            adjacency.faces, adjacency.start, adjacency.ring, c * CHUNK, min(n, (c + 1) * CHUNK), adjacency.across
+        )
 
 
 @kernel

@@ -115,7 +115,7 @@ def local(translation, turn, scale):
 
 
 @kernel
-def place(poses, parents, matrices, given, out):
+def world_matrices(poses, parents, matrices, given, out):
     """Compute the world matrices `out` (t,n,3,4) of the nodes in poses (t,p); matrices[k] replaces the local matrix of
     node k where given[k]. Parents precede their children.
     """

@@ -132,7 +132,7 @@ def along_curve(points):
 
 
 @kernel
-def nearest_range(tree, surface, points, which, found, place):
+def nearest_range(tree, surface, points, which, found, barycentric):
     """Find the triangles nearest to the points `which`: found (n,2) face and feature, place (n,3) barycentrics.
 
     A face >= 0 in `found` is an initial guess; it saves time without changing the result, since ties go to the lower
@@ -192,11 +192,11 @@ def nearest_range(tree, surface, points, which, found, place):
             if d2 < best or (d2 == best and f < b_face):
                 best, b_face, b_feature, b_u, b_v, b_w = d2, f, np.int64(feature), u, v, w_c
         found[i, 0], found[i, 1] = b_face, b_feature
-        place[i, 0], place[i, 1], place[i, 2] = b_u, b_v, b_w
+        barycentric[i, 0], barycentric[i, 1], barycentric[i, 2] = b_u, b_v, b_w
 
 
 @kernel
-def sign_range(surface, points, first, last, found, place, side, out):
+def sign_range(surface, points, first, last, found, barycentric, side, out):
     """Fill `out` (Signed) of points first..last-1 for the results of `nearest_range`; a distance is negative where
     `side` (n,) is. A touching point has an unsigned distance and the outward direction of the feature.
     """
@@ -204,7 +204,9 @@ def sign_range(surface, points, first, last, found, place, side, out):
     for i in range(first, last):
         p, f = vec.load(points, i), found[i, 0]
         a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
-        q = vec.add(vec.scale(a, place[i, 0]), vec.add(vec.scale(b, place[i, 1]), vec.scale(c, place[i, 2])))
+        q = vec.add(
+            vec.scale(a, barycentric[i, 0]), vec.add(vec.scale(b, barycentric[i, 1]), vec.scale(c, barycentric[i, 2]))
+        )
         vec.store(nearest, i, q)
         away = vec.sub(p, q)
         length = vec.norm(away)
@@ -218,18 +220,18 @@ def sign_range(surface, points, first, last, found, place, side, out):
 
 
 @kernel(parallel=True)
-def find_nearest(tree, surface, points, found, place):
+def find_nearest(tree, surface, points, found, barycentric):
     """Apply `nearest_range` to all `points`."""
     order = along_curve(points)
     n = -(-len(points) // CHUNK)
     stride = spread(n)
     for c in prange(n):
         k = (c * stride) % n  # neighbouring chunks cost alike: distribute each region over all threads
-        nearest_range(tree, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], found, place)
+        nearest_range(tree, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], found, barycentric)
 
 
 @kernel(parallel=True)
-def sides_by_pseudonormal(surface, points, found, place, side):
+def sides_by_pseudonormal(surface, points, found, barycentric, side):
     """Set side (n,) to 1 in front of and -1 behind the nearest feature, by its angle-weighted pseudonormal (Baerentzen
     and Aanaes 2005), 0 if that is inconclusive.
     """
@@ -237,7 +239,9 @@ def sides_by_pseudonormal(surface, points, found, place, side):
     for i in prange(len(points)):
         p, f = vec.load(points, i), found[i, 0]
         a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
-        q = vec.add(vec.scale(a, place[i, 0]), vec.add(vec.scale(b, place[i, 1]), vec.scale(c, place[i, 2])))
+        q = vec.add(
+            vec.scale(a, barycentric[i, 0]), vec.add(vec.scale(b, barycentric[i, 1]), vec.scale(c, barycentric[i, 2]))
+        )
         away = vec.sub(p, q)
         height = vec.dot(away, pseudonormal(surface, f, found[i, 1]))
         clear = abs(height) > 1e-7 * vec.norm(away) and not touching(away, p, q)
@@ -245,11 +249,11 @@ def sides_by_pseudonormal(surface, points, found, place, side):
 
 
 @kernel(parallel=True)
-def signed_distances(surface, points, found, place, side, out):
+def signed_distances(surface, points, found, barycentric, side, out):
     """Apply `sign_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
         last = min(len(points), (c + 1) * CHUNK)
-        sign_range(surface, points, c * CHUNK, last, found, place, side, out)
+        sign_range(surface, points, c * CHUNK, last, found, barycentric, side, out)
 
 
 @kernel

@@ -45,7 +45,7 @@ class Nodes(NamedTuple):
     face: np.ndarray  # (e,) i4 face through which a link leaves the body, or NONE
     length: np.ndarray  # (e,) m, to the other end or to that face
     out: np.ndarray  # (e,4) the normal there, and the height of the surface there above the node along it, m
-    way: np.ndarray  # (k,) m along links to the surface, inf if unreachable
+    path_length: np.ndarray  # (k,) m along links to the surface, inf if unreachable
 
 
 class DepthsAndDirections(NamedTuple):
@@ -56,7 +56,7 @@ class DepthsAndDirections(NamedTuple):
 
 
 @kernel
-def place(keys, key):
+def index_of(keys, key):
     """Index of `key` in the ascending keys, or NONE."""
     low, high = 0, len(keys)
     while low < high:
@@ -123,17 +123,17 @@ def normal_at(solids, x, f, q, normals):
 
 
 @kernel
-def look_around(solids, nodes, x, normals):
+def build_links(solids, nodes, x, normals):
     """Fill in the links of all nodes; the shortest that leaves the body initialises the path length."""
     tets, beside, links, by_vertex = solids.tets, solids.beside, solids.links, solids.by_vertex
     keys, vertex, start, to, face, length = nodes.keys, nodes.vertex, nodes.start, nodes.to, nodes.face, nodes.length
-    tet, out, way = nodes.tet, nodes.out, nodes.way
+    tet, out, path_length = nodes.tet, nodes.out, nodes.path_length
     for i in range(len(keys)):
         v = vertex[i]
         p = vec.load(x, v)
         for e in range(start[i], start[i + 1]):
             u = links[by_vertex[v] + e - start[i]]
-            o, j = vec.load(x, u), place(keys, keys[i] - v + u)
+            o, j = vec.load(x, u), index_of(keys, keys[i] - v + u)
             distance = vec.norm(vec.sub(o, p))
             to[e], face[e], length[e] = j, NONE, max(distance, 1e-150)
             if j != NONE:
@@ -145,43 +145,50 @@ def look_around(solids, nodes, x, normals):
                 n = normal_at(solids, x, f, q, normals)
                 vec.store(out, e, n)
                 out[e, 3], length[e] = vec.dot(vec.sub(q, p), n), max(max(gone, TINY) * distance, 1e-150)
-                way[i] = min(way[i], length[e])
+                path_length[i] = min(path_length[i], length[e])
 
 
 @kernel
-def shorten_ways(nodes):
+def relax_path_lengths(nodes):
     """Propagate the lengths of the shortest paths along links from the surface inwards (alternating sweeps)."""
-    start, to, length, way = nodes.start, nodes.to, nodes.length, nodes.way
-    n, changed = len(way), True
+    start, to, length, path_length = nodes.start, nodes.to, nodes.length, nodes.path_length
+    n, changed = len(path_length), True
     while changed:
         changed = False
         for m in range(2 * n):
             i = m if m < n else 2 * n - 1 - m
             for e in range(start[i], start[i + 1]):
-                if to[e] != NONE and way[to[e]] + length[e] < way[i]:
-                    way[i], changed = way[to[e]] + length[e], True
+                if to[e] != NONE and path_length[to[e]] + length[e] < path_length[i]:
+                    path_length[i], changed = path_length[to[e]] + length[e], True
 
 
 @kernel
-def mean_of_links(nodes, told, x, i):
+def mean_of_links(nodes, result, x, i):
     """Depth and separation direction of node i, weighted means over its links towards the surface, and a nearby face.
 
     The paper's weights 1 / length^2 are multiplied by (rise / length)^2, where the rise is how much nearer the other
     end is to the surface: the result is then continuous when nodes appear or are overtaken.
     """
-    start, to, length, face, out, way = nodes.start, nodes.to, nodes.length, nodes.face, nodes.out, nodes.way
+    start, to, length, face, out, path_length = (
+        nodes.start,
+        nodes.to,
+        nodes.length,
+        nodes.face,
+        nodes.out,
+        nodes.path_length,
+    )
     p, total, deep, mean, best, near = vec.load(x, nodes.vertex[i]), 0.0, 0.0, (0.0, 0.0, 0.0), -1.0, NONE
     for e in range(start[i], start[i + 1]):
         j = to[e]
-        ahead = way[j] if j != NONE else 0.0
-        if ahead >= way[i] or (j == NONE and face[e] == NONE):
+        ahead = path_length[j] if j != NONE else 0.0
+        if ahead >= path_length[i] or (j == NONE and face[e] == NONE):
             continue
-        weight = ((way[i] - ahead) / (length[e] * length[e])) ** 2
+        weight = ((path_length[i] - ahead) / (length[e] * length[e])) ** 2
         if j == NONE:
             n, f, high = vec.load(out, e), face[e], out[e, 3]
         else:
-            n, f = vec.load(told.normal, j), told.face[j]
-            high = vec.dot(vec.sub(vec.load(x, nodes.vertex[j]), p), n) + told.depth[j]
+            n, f = vec.load(result.normal, j), result.face[j]
+            high = vec.dot(vec.sub(vec.load(x, nodes.vertex[j]), p), n) + result.depth[j]
         total, deep, mean = total + weight, deep + weight * high, vec.madd(mean, n, weight)
         if weight > best:
             best, near = weight, f
@@ -220,7 +227,7 @@ def size_of(solids, x, f):
 
 
 @kernel
-def settle(solids, x, p, deep, n, f):
+def surface_point(solids, x, p, deep, n, f):
     """Find the surface point `deep` metres from p along n: face, distance, u, v, w. The search starts at face f.
 
     Where two sides are almost equally near, n points at the edge between them and the point is farther than either; it
@@ -245,15 +252,15 @@ def settle(solids, x, p, deep, n, f):
 
 
 @kernel
-def lead_out(solids, nodes, order, x, told):
+def propagate_inwards(solids, nodes, order, x, result):
     """Compute depth, separation direction and surface point of the nodes in `order`, by ascending path length."""
     for k in range(len(order)):
         i = order[k]
-        deep, n, f = mean_of_links(nodes, told, x, i)
-        f, d, u, v, w = settle(solids, x, vec.load(x, nodes.vertex[i]), deep, n, f)
-        told.depth[i], told.face[i] = d, f
-        vec.store(told.normal, i, n)
-        vec.store(told.weights, i, (u, v, w))
+        deep, n, f = mean_of_links(nodes, result, x, i)
+        f, d, u, v, w = surface_point(solids, x, vec.load(x, nodes.vertex[i]), deep, n, f)
+        result.depth[i], result.face[i] = d, f
+        vec.store(result.normal, i, n)
+        vec.store(result.weights, i, (u, v, w))
 
 
 @kernel
@@ -275,18 +282,18 @@ def find_elsewhere(solids, nodes, rows, x, first, last, faces):
 
 
 @kernel
-def take_nearest(solids, nodes, rows, faces, x, told):
+def take_nearest(solids, nodes, rows, faces, x, result):
     """Set the nodes `rows` against the nearest points of `faces` (k,)."""
     for m in range(len(rows)):
         i, f = rows[m], faces[m]
         a, b, c = vec.load(x, solids.faces[f, 0]), vec.load(x, solids.faces[f, 1]), vec.load(x, solids.faces[f, 2])
         _, _, u, v, w = nearest2(vec.load(x, nodes.vertex[i]), a, b, c)
-        told.face[i] = f
-        vec.store(told.weights, i, (u, v, w))
+        result.face[i] = f
+        vec.store(result.weights, i, (u, v, w))
 
 
 @kernel
-def way_to(p, a, b, c, u, v, w, mean):
+def direction_to(p, a, b, c, u, v, w, mean):
     """Unit direction and distance from p to a point on the face a, b, c; `mean` is the expected direction, or zero."""
     gap = vec.sub(vec.madd(vec.madd(vec.scale(a, u), b, v), c, w), p)
     d = vec.norm(gap)
@@ -299,12 +306,12 @@ def way_to(p, a, b, c, u, v, w, mean):
 
 
 @kernel
-def tell(solids, nodes, ways, rows, x, parts, sides, out):
-    """Write contact records of the nodes `rows`, whose results are in `ways`. parts (k,2): sides of vertex and surface
-    of each node; sides (s,3): the first row, the body index and the first face of each side.
+def write_contacts(solids, nodes, directions, rows, x, parts, sides, out):
+    """Write contact records of the nodes `rows`, whose results are in `directions`. parts (k,2): sides of vertex and
+    surface of each node; sides (s,3): the first row, the body index and the first face of each side.
     """
-    faces, vertex, face, weights = solids.faces, nodes.vertex, ways.face, ways.weights
-    normal, depth = ways.normal, ways.depth
+    faces, vertex, face, weights = solids.faces, nodes.vertex, directions.face, directions.weights
+    normal, depth = directions.normal, directions.depth
     for m in range(len(rows)):
         i = rows[m]
         v, f = vertex[i], face[i]

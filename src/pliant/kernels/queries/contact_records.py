@@ -8,7 +8,7 @@ from .. import vec
 from ..geometry.edge import closest_on_edges, largest
 from ..geometry.triangle import closest_on_triangle
 from ..jit import kernel, prange
-from ..kinds import EDGE_EDGE, VERTEX_FACE
+from ..kinds import EDGE_EDGE, FIRST, SECOND, VERTEX_FACE
 from .surface import ROUNDING
 
 ROWS = 512  # rows per task of a thread
@@ -106,8 +106,8 @@ def write(record, kind, i, j, bodies, n, distance):
     record["kind"] = kind
     for k in range(7):
         record["spare"][k] = 0
-    record["elements"][0], record["elements"][1] = i, j
-    record["bodies"][0], record["bodies"][1] = bodies[0], bodies[1]
+    record["elements"][FIRST], record["elements"][SECOND] = i, j
+    record["bodies"][FIRST], record["bodies"][SECOND] = bodies[FIRST], bodies[SECOND]
     for k in range(3):
         record["anchor"][k], record["anchor_velocity"][k] = 0.0, 0.0
     record["normal"][0], record["normal"][1], record["normal"][2] = n[0], n[1], n[2]

@@ -14,13 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..bvh.leaf_mesh import PARTS
+from ..bvh.leaf_mesh import EDGE_WELD_0, EDGE_WELD_1, PARTS, VERTEX_WELD
 from ..jit import kernel, prange
+from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from .proximity import (
-    BACKWARD,
     BATCH,
-    EDGES,
-    FORWARD,
     STRIDE,
     Batch,
     flush_edges,
@@ -43,9 +41,9 @@ class Drift(NamedTuple):
 
 
 @kernel
-def settle_drift(skin, nodes, drift):
+def update_drift(leaves, nodes, drift):
     """Compute the bounds of the drifts x."""
-    corners, x, boxes, around, spread = skin.corners, drift.x, drift.boxes, drift.nodes, drift.spread
+    corners, x, boxes, around, spread = leaves.corners, drift.x, drift.boxes, drift.nodes, drift.spread
     for q in range(len(corners)):
         i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
         for k in range(3):
@@ -90,23 +88,24 @@ def flush_meets(a, b, same, batches, n, within, out, count):
     meets, filled = batches.meets, batches.filled
     faces, edges = batches.faces.pairs, batches.edges.pairs
     n_f, n_e = filled[0], filled[1]
+    # the same expansion as in `proximity.near_range`, written out because it is the innermost loop of both
     for m in range(n):
         p, q = meets[m, 0], meets[m, 1]
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
         j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
         for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
-            i = a.vertex[v, 1]
-            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, FORWARD
+            i = a.vertex[v, VERTEX_WELD]
+            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, VERTEX_TO_FACE
             n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
         for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
-            j = b.vertex[v, 1]
-            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, BACKWARD
+            j = b.vertex[v, VERTEX_WELD]
+            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, FACE_TO_VERTEX
             n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
         for e in range(a.edge_start[p], a.edge_start[p + 1]):
-            i, j = a.edge[e, 3], a.edge[e, 4]
+            i, j = a.edge[e, EDGE_WELD_0], a.edge[e, EDGE_WELD_1]
             for f in range(b.edge_start[q], b.edge_start[q + 1]):
-                k, h = b.edge[f, 3], b.edge[f, 4]
-                edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
+                k, h = b.edge[f, EDGE_WELD_0], b.edge[f, EDGE_WELD_1]
+                edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGE_TO_EDGE
                 n_e += (i != k) & (i != h) & (j != k) & (j != h)
         if n_f > BATCH - 6:
             count = flush_faces(a, b, batches.faces, n_f, within, out, count)
@@ -151,8 +150,8 @@ def still_range(a, drift_a, b, search, first, last, out):
         y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
         z_0, z_1 = boxes[p, 2] + min(u_a[p, 2], 0.0) - reach, boxes[p, 5] + max(u_a[p, 5], 0.0) + reach
         n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
-        ways = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
-        low, high = along((n_0, n_1, n_2), ways[0], ways[1], ways[2])
+        moves = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
+        low, high = along((n_0, n_1, n_2), moves[0], moves[1], moves[2])
         high, low = top + max(high, 0.0) + reach, bottom + min(low, 0.0) - reach
         length = vec.norm2((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
         at = np.int64(begin[p])
@@ -194,8 +193,8 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
         n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
         normal = (n_0, n_1, n_2)
-        ways = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
-        low, high = along(normal, ways[0], ways[1], ways[2])
+        moves = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
+        low, high = along(normal, moves[0], moves[1], moves[2])
         at = np.int64(begin[p])
         while at < total:
             w = nodes[at]["bounds"]
@@ -216,8 +215,8 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
             h_0 = vec.dot(normal, load(corners, q, 0))
             h_1 = vec.dot(normal, load(corners, q, 3))
             h_2 = vec.dot(normal, load(corners, q, 6))
-            ways = vec.load(x_b, i_b[q, 0]), vec.load(x_b, i_b[q, 1]), vec.load(x_b, i_b[q, 2])
-            least, most = along(normal, ways[0], ways[1], ways[2])
+            moves = vec.load(x_b, i_b[q, 0]), vec.load(x_b, i_b[q, 1]), vec.load(x_b, i_b[q, 2])
+            least, most = along(normal, moves[0], moves[1], moves[2])
             above = min(h_0, h_1, h_2) - top + min(least - high, 0.0) > reach
             if above or max(h_0, h_1, h_2) - bottom + max(most - low, 0.0) < -reach:
                 continue

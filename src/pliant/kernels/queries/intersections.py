@@ -17,7 +17,7 @@ from .closest_point import spread
 WAITING = 2048  # pairs of overlapping boxes tested together
 
 
-class Side(NamedTuple):
+class BvhSide(NamedTuple):
     x: np.ndarray  # (n,3) vertices, metres
     faces: np.ndarray  # (m,3) rows of x
     corners: np.ndarray  # (m,3) the same with welded vertex indices, which determine neighbours
@@ -68,7 +68,7 @@ def walk(a, b, same, stack, top, out, count, last):
                     beside |= (items_a[p, 2] > items_b[q, 5]) | (items_b[q, 2] > items_a[p, 5])
                     if not beside:
                         if n == WAITING:
-                            count = judge(a, b, same, waiting, n, out, count, last)
+                            count = resolve_waiting(a, b, same, waiting, n, out, count, last)
                             n = 0
                         waiting[n, 0], waiting[n, 1] = order_a[p], order_b[q]
                         n += 1
@@ -98,11 +98,11 @@ def walk(a, b, same, stack, top, out, count, last):
                     stack[top, 0], stack[top, 1] = i, k
                     top += 1
                 k = nodes_b[k].skip
-    return judge(a, b, same, waiting, n, out, count, last)
+    return resolve_waiting(a, b, same, waiting, n, out, count, last)
 
 
 @kernel
-def judge(a, b, same, waiting, n, out, count, last):
+def resolve_waiting(a, b, same, waiting, n, out, count, last):
     """Write those of `waiting` (n,2) that cross, the lower face first within one mesh; return the new count."""
     x_a, x_b, faces_a, faces_b, corners = a.x, b.x, a.faces, b.faces, a.corners
     for w in range(n):

@@ -42,7 +42,7 @@ class Screen(NamedTuple):
     height: int  # rows, below 2^15
 
 
-class Place(NamedTuple):
+class VertexBuffer(NamedTuple):
     """Vertex positions: coordinate k of vertex i is x[i * row + k * column]."""
 
     x: np.ndarray  # (3n,) metres
@@ -87,8 +87,8 @@ def snapped(a):
 
 
 @kernel
-def _project(place, screen, first, last, p, code):
-    x, row, column = place.x, place.row, place.column
+def _project(vertices, screen, first, last, p, code):
+    x, row, column = vertices.x, vertices.row, vertices.column
     u, v = np.uint64((screen.axis + 1) % 3) * column, np.uint64((screen.axis + 2) % 3) * column
     rows, a, b = np.empty(3 * ROWS), np.empty(ROWS), np.empty(ROWS)
     for start in range(np.uint64(first), np.uint64(last), np.uint64(ROWS)):
@@ -109,10 +109,10 @@ def _project(place, screen, first, last, p, code):
 
 
 @kernel(parallel=True)
-def project(place, screen, p, code):
+def project(vertices, screen, p, code):
     """Fill p (n,) with the snapped positions of vertices, and code (n,) with the columns and rows they passed."""
     for c in prange(-(-len(p) // VERTICES)):
-        _project(place, screen, c * VERTICES, min(len(p), (c + 1) * VERTICES), p, code)
+        _project(vertices, screen, c * VERTICES, min(len(p), (c + 1) * VERTICES), p, code)
 
 
 @kernel
@@ -199,10 +199,10 @@ def _layer(a, b, c, z, f):
 
 
 @kernel
-def _fetch(place, axis, drawn, kept, first, last, face, hits):
+def _fetch(vertices, axis, drawn, kept, first, last, face, hits):
     """Fetch for hits face[first:last] the words of their faces, and the corner depths in strip order."""
     strip, owner, in_strips, word, z = drawn.strip, drawn.owner, len(drawn.owner) > 0, hits.word, hits.z
-    x, scale, axis = place.x, place.row, np.uint64(axis) * place.column
+    x, scale, axis = vertices.x, vertices.row, np.uint64(axis) * vertices.column
     for n in range(last - first):
         k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
         word[n] = np.uint64(owner[k]) if in_strips else k // THREE << FOUR | FOUR
@@ -212,23 +212,23 @@ def _fetch(place, axis, drawn, kept, first, last, face, hits):
 
 
 @kernel
-def _search(place, screen, drawn, first, last, found):
+def _search(vertices, screen, drawn, first, last, found):
     """Write the hits of small faces that end at first..last-1 of the strip to `found` from `first` on, and other faces
     to its `large` from `first` on. Return both numbers.
     """
     strip, owner, p, code = drawn.strip, drawn.owner, drawn.p, drawn.code
     face, large = found.face, found.large
-    asked, hits = small_faces.room()
+    face_block, hits = small_faces.room()
     n = big = np.uint64(first)
     for start in range(max(first, 2), last, BLOCK):
-        before, count = n, _between(strip, code, start, min(last, start + BLOCK), asked.kept)
-        count = _faces(owner, asked.kept, count)
-        small_faces.fetch(strip, p, asked.kept, count, asked.corner)
-        small_faces.ask(asked.corner, count, screen, asked.pixel, asked.turn, asked.state)
+        before, count = n, _between(strip, code, start, min(last, start + BLOCK), face_block.kept)
+        count = _faces(owner, face_block.kept, count)
+        small_faces.fetch(strip, p, face_block.kept, count, face_block.corner)
+        small_faces.find_centres(face_block.corner, count, screen, face_block.pixel, face_block.turn, face_block.state)
         enough = n + np.uint64(SMALL * BLOCK) <= np.uint64(first + CORNERS)
-        n, big = small_faces.take(asked.kept, asked.state, count, enough, n, face, large, big)
-        _fetch(place, screen.axis, drawn, asked.kept, before, n, face, hits)
-        small_faces.fill(asked, hits, screen.width, before, n, found.pixel, found.depth, face)
+        n, big = small_faces.take(face_block.kept, face_block.state, count, enough, n, face, large, big)
+        _fetch(vertices, screen.axis, drawn, face_block.kept, before, n, face, hits)
+        small_faces.fill(face_block, hits, screen.width, before, n, found.pixel, found.depth, face)
     return np.int64(n) - first, np.int64(big) - first
 
 
@@ -262,22 +262,22 @@ def count_large(drawn, width, large, first, last):
 
 
 @kernel(parallel=True)
-def search(place, screen, drawn, found):
+def search(vertices, screen, drawn, found):
     """Find covered pixels, piece by piece of the strip: hits of small faces, and the number of hits of large ones."""
     counts = found.count
     for c in prange(len(counts)):
         first, last = c * CORNERS, min(len(drawn.strip), (c + 1) * CORNERS)
-        small, big = _search(place, screen, drawn, first, last, found)
+        small, big = _search(vertices, screen, drawn, first, last, found)
         hits, big = count_large(drawn, screen.width, found.large, first, first + big)
         counts[c, 0], counts[c, 1], counts[c, 2] = hits, small, big
 
 
 @kernel
-def _fill(place, screen, drawn, large, to, covered):
+def _fill(vertices, screen, drawn, large, to, covered):
     """Write the hits of the faces `large` (k,) from `to` on."""
     faces, p, code, width = drawn.faces, drawn.p, drawn.code, screen.width
     pixel, depth, face = covered.pixel, covered.depth, covered.face
-    x, scale, axis = place.x, place.row, np.uint64(screen.axis) * place.column
+    x, scale, axis = vertices.x, vertices.row, np.uint64(screen.axis) * vertices.column
     for m in range(len(large)):
         f = large[m]
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
@@ -295,9 +295,9 @@ def _fill(place, screen, drawn, large, to, covered):
 
 
 @kernel(parallel=True)
-def fill(place, screen, drawn, found, start, covered):
+def fill(vertices, screen, drawn, found, start, covered):
     """Write the hits of large faces, piece by piece from start (pieces,) on."""
     counts, large = found.count, found.large
     for c in prange(len(start)):
         first = c * CORNERS
-        _fill(place, screen, drawn, large[first : first + counts[c, 2]], start[c], covered)
+        _fill(vertices, screen, drawn, large[first : first + counts[c, 2]], start[c], covered)

@@ -83,12 +83,12 @@ def _doubt(a, b, c, row, column, margin):
 
 
 @kernel
-def _cut(p, n, out, axis, at, way):
+def _clip(p, n, out, axis, at, sign):
     """Clip the polygon p[:n] to way * (coordinate - at) >= 0 along an axis, into out; return its number of corners."""
     m = 0
     for i in range(n):
         j = i + 1 if i + 1 < n else 0
-        d, e = way * (p[i, axis] - at), way * (p[j, axis] - at)
+        d, e = sign * (p[i, axis] - at), sign * (p[j, axis] - at)
         if d >= 0.0:
             for k in range(3):
                 out[m, k] = p[i, k]
@@ -109,9 +109,9 @@ def _share(a, b, c, row, column, low, p, q):
         p[0, k], p[1, k], p[2, k] = a[k], b[k], c[k]
     n = 3
     if min(a[0], b[0], c[0]) < column or max(a[0], b[0], c[0]) > column + 1:
-        n = _cut(q, _cut(p, n, q, 0, column, 1.0), p, 0, column + 1, -1.0)
+        n = _clip(q, _clip(p, n, q, 0, column, 1.0), p, 0, column + 1, -1.0)
     if min(a[1], b[1], c[1]) < row or max(a[1], b[1], c[1]) > row + 1:
-        n = _cut(q, _cut(p, n, q, 1, row, 1.0), p, 1, row + 1, -1.0)
+        n = _clip(q, _clip(p, n, q, 1, row, 1.0), p, 1, row + 1, -1.0)
     area, moment = 0.0, 0.0
     for k in range(2, n):
         ux, uy, vx, vy = p[k - 1, 0] - p[0, 0], p[k - 1, 1] - p[0, 1], p[k, 0] - p[0, 0], p[k, 1] - p[0, 1]

@@ -1,7 +1,7 @@
-"""Cut intersected faces into triangles that nothing crosses.
+"""Split intersected faces into triangles that nothing crosses.
 
 A face g meets the plane of a face f in a segment (or in its three edges, if both are coplanar). Each triangle of f that
-a segment crosses is cut along the whole line: more pieces than necessary, but none is partly inside and partly outside.
+a segment crosses is split along the whole line: more pieces than necessary, but none is partly inside, partly outside.
 """
 
 import numpy as np
@@ -70,8 +70,8 @@ def lie_together(x, faces, pairs, hair, found):
 
 
 @kernel
-def cut_triangle(triangles, t, count, s, d, m, length, near):
-    """Cut triangle t along the line through s in direction d (unit), with in-plane normal m, if the segment of this
+def split_triangle(triangles, t, count, s, d, m, length, near):
+    """Split triangle t along the line through s in direction d (unit), with in-plane normal m, if the segment of this
     length crosses it; new pieces are appended to the list of `count`. Return the new count.
     """
     a, b, c = vec.load(triangles[t], 0), vec.load(triangles[t], 1), vec.load(triangles[t], 2)
@@ -116,8 +116,8 @@ def put(triangles, t, a, b, c):
 
 
 @kernel
-def cut_faces(x, faces, which, start, others, hair, most):
-    """Return (triangles (k,3,3), their faces (k,)): each of the faces `which` cut by others[start[i]:start[i + 1]].
+def split_faces(x, faces, which, start, others, hair, most):
+    """Return (triangles (k,3,3), their faces (k,)): each of the faces `which` split by others[start[i]:start[i + 1]].
 
     Degenerate faces are skipped. At most `most` pieces are made: if k exceeds it, the list is incomplete.
     """
@@ -145,7 +145,7 @@ def cut_faces(x, faces, which, start, others, hair, most):
                 m = vec.cross(n, d)
                 triangles, origin = with_room(triangles, origin, count)
                 for t in range(begin, count):
-                    count = cut_triangle(triangles, t, count, s, d, m, length, near)
+                    count = split_triangle(triangles, t, count, s, d, m, length, near)
             if count > most:
                 return triangles[:1], origin[:1], count
         origin[begin:count] = f

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..bvh.leaf_mesh import PARTS
+from ..bvh.leaf_mesh import EDGE_INDEX, EDGE_WELD_0, EDGE_WELD_1, PARTS, VERTEX_ROW, VERTEX_WELD
 from ..geometry.edge import edge_edge_distance
 from ..geometry.triangle import point_triangle_distance
 from ..jit import kernel, prange
+from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from ..vec import cross, dot, sub, unit
 
 STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self-traversal have the most work
@@ -23,11 +24,10 @@ TINY = 1e-200  # replaces a zero denominator; such small values are never reliab
 # two numbers is at least the root of their product). The normal of a face that is not flat is accurate to 4e-13.
 DOUBT = 1e-17
 BATCH = 256  # pairs per batch
-FORWARD, EDGES, BACKWARD = 0, 1, 2  # vertex of a and face of b; two edges; vertex of b and face of a
 
 
-class Side(NamedTuple):
-    """One side of a query: the fields of `LeafArrays` and of `Place`, because parallel loops take no nested tuples."""
+class LeafSide(NamedTuple):
+    """One side of a query: the fields of `LeafArrays` and `LeafGeometry`: parallel loops take no nested tuples."""
 
     corners: np.ndarray
     welded: np.ndarray
@@ -144,7 +144,9 @@ def keep_near(batch, n, within, kind, out, count):
         near = d_2[m] <= within * within
         if not sure[m]:
             a, b, c, d = point(p, 0, m), point(p, 3, m), point(p, 6, m), point(p, 9, m)
-            near = (edge_edge_distance(a, b, c, d) if kind == EDGES else point_triangle_distance(a, b, c, d)) <= within
+            near = (
+                edge_edge_distance(a, b, c, d) if kind == EDGE_TO_EDGE else point_triangle_distance(a, b, c, d)
+            ) <= within
         # always written, kept by incrementing: a branch would be mispredicted half of the time
         k = min(count, room - 1)
         out[k, 0], out[k, 1], out[k, 2] = pairs[m, 2], pairs[m, 0], pairs[m, 1]
@@ -176,20 +178,20 @@ def flush_faces(a, b, batch, n, within, out, count):
         return keep_all(pairs, n, out, count)
     for m in range(n):
         v, q = pairs[m, 0], pairs[m, 1]
-        if pairs[m, 2] == FORWARD:
+        if pairs[m, 2] == VERTEX_TO_FACE:
             for k in range(3):
                 p[k, m] = a.vertices[v, k]
             for k in range(9):
                 p[3 + k, m] = b.faces[q, k]
-            pairs[m, 0], pairs[m, 1] = a.vertex[v, 0], b.face[q]
+            pairs[m, 0], pairs[m, 1] = a.vertex[v, VERTEX_ROW], b.face[q]
         else:
             for k in range(3):
                 p[k, m] = b.vertices[v, k]
             for k in range(9):
                 p[3 + k, m] = a.faces[q, k]
-            pairs[m, 0], pairs[m, 1] = b.vertex[v, 0], a.face[q]
+            pairs[m, 0], pairs[m, 1] = b.vertex[v, VERTEX_ROW], a.face[q]
     face_distances(p, n, within, batch.d_2, batch.sure)
-    return keep_near(batch, n, within, FORWARD, out, count)
+    return keep_near(batch, n, within, VERTEX_TO_FACE, out, count)
 
 
 @kernel
@@ -202,11 +204,11 @@ def flush_edges(a, b, same, batch, n, within, out, count):
         e, f = pairs[m, 0], pairs[m, 1]
         for k in range(6):
             p[k, m], p[6 + k, m] = a.edges[e, k], b.edges[f, k]
-        e, f = a.edge[e, 0], b.edge[f, 0]
+        e, f = a.edge[e, EDGE_INDEX], b.edge[f, EDGE_INDEX]
         # within one mesh the lower edge comes first, whichever was found first
         pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
     edge_distances(p, n, within, batch.d_2, batch.sure)
-    return keep_near(batch, n, within, EDGES, out, count)
+    return keep_near(batch, n, within, EDGE_TO_EDGE, out, count)
 
 
 @kernel
@@ -269,18 +271,18 @@ def near_range(a, b, search, within, first, last, out):
                 continue
             j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
             for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
-                i = a.vertex[v, 1]
-                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, FORWARD
+                i = a.vertex[v, VERTEX_WELD]
+                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, VERTEX_TO_FACE
                 n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
             for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
-                j = b.vertex[v, 1]
-                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, BACKWARD
+                j = b.vertex[v, VERTEX_WELD]
+                faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, FACE_TO_VERTEX
                 n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
             for e in range(a.edge_start[p], a.edge_start[p + 1]):
-                i, j = a.edge[e, 3], a.edge[e, 4]
+                i, j = a.edge[e, EDGE_WELD_0], a.edge[e, EDGE_WELD_1]
                 for f in range(b.edge_start[q], b.edge_start[q + 1]):
-                    k, h = b.edge[f, 3], b.edge[f, 4]
-                    edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGES
+                    k, h = b.edge[f, EDGE_WELD_0], b.edge[f, EDGE_WELD_1]
+                    edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGE_TO_EDGE
                     n_e += (i != k) & (i != h) & (j != k) & (j != h)
             if n_f > BATCH - 6:
                 count = flush_faces(a, b, face_batch, n_f, within, out, count)

@@ -27,7 +27,7 @@ class Rings(NamedTuple):
 @kernel
 def freshen_range(rings, surface, found, first, last):
     """Recompute the pseudonormals of `found` (n,2) face and feature, for points first..last-1; as
-    `detect.surface.surface_of`.
+    `detect.queries.closest_point.surface_of`.
 
     In a mesh without boundary edges, zero means unknown (a degenerate face hides one side of its edges, and the mean of
     four faces is inconclusive): the winding number decides there.

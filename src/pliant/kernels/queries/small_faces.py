@@ -27,7 +27,7 @@ WORD = np.int32 if COMPILED else np.int64  # plain Python warns about unused sum
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
-class Asked(NamedTuple):
+class FaceBlock(NamedTuple):
     """Data of a block of faces."""
 
     kept: np.ndarray  # (BLOCK,) unsigned; where they end in a strip
@@ -48,8 +48,8 @@ class Hits(NamedTuple):
 def room():
     """Workspace for a block of faces, and for its hits."""
     kept, corner, state = np.empty(BLOCK, np.uint32), np.empty((6, BLOCK + APART), WORD), np.empty(BLOCK, WORD)
-    asked = Asked(kept, corner, np.empty(SMALL * BLOCK, WORD), np.empty(3 * ROW, WORD), state)
-    return asked, Hits(np.empty(SMALL * BLOCK, np.int32), np.empty(3 * ROW))
+    face_block = FaceBlock(kept, corner, np.empty(SMALL * BLOCK, WORD), np.empty(3 * ROW, WORD), state)
+    return face_block, Hits(np.empty(SMALL * BLOCK, np.int32), np.empty(3 * ROW))
 
 
 @kernel
@@ -95,7 +95,7 @@ def _side(u, v, w):
 
 
 @kernel
-def ask(corner, count, screen, pixel, turn, state):
+def find_centres(corner, count, screen, pixel, turn, state):
     """Find what faces 0..count-1 cover; each has a column and a row of centres between its corners."""
     width, height = WORD(screen.width), WORD(screen.height)
     for m in range(np.uint64(count)):
@@ -136,9 +136,9 @@ def take(kept, state, count, enough, n, face, large, big):
 
 
 @kernel
-def fill(asked, hits, width, first, last, pixel, depth, face):
+def fill(face_block, hits, width, first, last, pixel, depth, face):
     """Convert hits, as written by `take` to face[first:last], to pixels, depths and faces (~face for exits)."""
-    centre, turn, word, z = asked.pixel, asked.turn, hits.word, hits.z
+    centre, turn, word, z = face_block.pixel, face_block.turn, hits.word, hits.z
     for n in range(last - first):
         both, w = np.uint64(face[first + n]), np.uint64(word[n])
         i, j = (w & THREE) * ROW, (w >> TWO & THREE) * ROW

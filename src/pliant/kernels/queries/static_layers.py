@@ -54,7 +54,7 @@ class Space(NamedTuple):
     p: np.ndarray  # (BLOCK,) snapped coordinates, as in `Drawn`
     code: np.ndarray  # (BLOCK,) unsigned; columns and rows passed
     own: np.ndarray  # (BLOCK,) unsigned; 0, 1, 2, ...: the corners of a block are their own strip
-    asked: small_faces.Asked
+    face_block: small_faces.FaceBlock
     hits: small_faces.Hits
 
 
@@ -181,7 +181,7 @@ def _between(code, ends, groups, first, last, kept):
 @kernel
 def _fetch(corner, owner, axis, chosen, first, last, face, space):
     """As `layers._fetch`, for faces that end in the groups `chosen`."""
-    in_strips, along, kept = len(owner) > 0, np.uint64(axis * GROUP), space.asked.kept
+    in_strips, along, kept = len(owner) > 0, np.uint64(axis * GROUP), space.face_block.kept
     word, z = space.hits
     for n in range(last - first):
         k = np.uint64(kept[np.uint64(face[first + n]) & np.uint64(BLOCK - 1)])
@@ -208,27 +208,27 @@ def _keep_large(drawn, chosen, space, large, first, last):
 @kernel
 def _room():
     a, b, p, code = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint32)
-    asked, hits = small_faces.room()
-    return Space(a, b, p, code, np.arange(BLOCK).astype(np.uint32), asked, hits)
+    face_block, hits = small_faces.room()
+    return Space(a, b, p, code, np.arange(BLOCK).astype(np.uint32), face_block, hits)
 
 
 @kernel
 def _search(groups, screen, drawn, chosen, to, found, space):
     """As `layers._search`, for the groups `chosen`; written from `to` on."""
-    asked, hits, face, large = space.asked, space.hits, found.face, found.large
-    kept, corner = asked.kept, groups.corner
+    face_block, hits, face, large = space.face_block, space.hits, found.face, found.large
+    kept, corner = face_block.kept, groups.corner
     n = big = np.uint64(to)
     for start in range(0, len(chosen), AT_ONCE):
         stop, before, others = min(len(chosen), start + AT_ONCE), n, big
         block = chosen[start:stop]
         _project(corner, screen, chosen, start, stop, space)
         count = _between(space.code, groups.ends, chosen, start, stop, kept)
-        small_faces.fetch(space.own, space.p, kept, count, asked.corner)
-        small_faces.ask(asked.corner, count, screen, asked.pixel, asked.turn, asked.state)
+        small_faces.fetch(space.own, space.p, kept, count, face_block.corner)
+        small_faces.find_centres(face_block.corner, count, screen, face_block.pixel, face_block.turn, face_block.state)
         enough = n + np.uint64(SMALL * BLOCK) <= np.uint64(to + CORNERS)
-        n, big = small_faces.take(kept, asked.state, count, enough, n, face, large, big)
+        n, big = small_faces.take(kept, face_block.state, count, enough, n, face, large, big)
         _fetch(corner, drawn.owner, screen.axis, block, before, n, face, space)
-        small_faces.fill(asked, hits, screen.width, before, n, found.pixel, found.depth, face)
+        small_faces.fill(face_block, hits, screen.width, before, n, found.pixel, found.depth, face)
         _keep_large(drawn, block, space, large, np.int64(others), np.int64(big))
     return np.int64(n) - to, np.int64(big) - to
 
@@ -254,12 +254,12 @@ def share(groups, screen, chosen):
     across = _farthest(groups, u, screen.left, screen.across)
     if not max(across, _farthest(groups, v, screen.top, screen.down)) < FAR:
         return np.inf
-    asked = found = 0
+    tested = found = 0
     for first in range(0, box.shape[1], SAMPLE * LOOK):
         last = min(box.shape[1], first + LOOK)
         found += _select(groups, screen, first, last, chosen)
-        asked += last - first
-    return found / asked
+        tested += last - first
+    return found / tested
 
 
 @kernel(parallel=True)

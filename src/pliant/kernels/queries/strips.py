@@ -41,13 +41,13 @@ def _beyond(rings, mark, trial, v, w):
 
 
 @kernel
-def _walk(rings, mark, trial, f, way, most, strips, at):
+def _walk(rings, mark, trial, f, orientation, most, strips, at):
     """Follow a strip from face f for at most `most` faces, marked as `trial`, and write its corners from `at` on.
     Return the number of faces and the sum of index differences along the sides of the strip.
     """
     faces, strip, owner = rings.faces, strips.corners, strips.owner
-    a, b, c = faces[f, way % 3], faces[f, (way + 1) % 3], faces[f, (way + 2) % 3]
-    a, b = (b, a) if way >= 3 else (a, b)
+    a, b, c = faces[f, orientation % 3], faces[f, (orientation + 1) % 3], faces[f, (orientation + 2) % 3]
+    a, b = (b, a) if orientation >= 3 else (a, b)
     strip[at], strip[at + 1], owner[at], owner[at + 1] = a, b, -1, -1
     n, index_gap = 0, 0
     while f >= 0 and n < most:
@@ -77,11 +77,11 @@ def string(faces, start, ring, strip, owner):
         if mark[f] == DONE:
             continue
         best, longest, least = 0, 0, 0
-        for way in range(6):
+        for orientation in range(6):
             trial += 1
-            n, index_gap = _walk(rings, mark, trial, f, way, AHEAD, strips, at)
+            n, index_gap = _walk(rings, mark, trial, f, orientation, AHEAD, strips, at)
             # of equal ones, the one with better memory locality
             if n > longest or (n == longest and index_gap < least):
-                best, longest, least = way, n, index_gap
+                best, longest, least = orientation, n, index_gap
         at += 2 + _walk(rings, mark, DONE, f, best, len(faces), strips, at)[0]
     return at

@@ -232,7 +232,7 @@ def find_inside(table, x, tets, most, out, counts):
 
 @kernel(parallel=True)
 def every_pair(x, tets, held):
-    """Fill held (m,n): whether tet t contains vertex v, not as a corner, by exhaustive tests. The referee."""
+    """Fill held (m,n): whether tet t contains vertex v, not as a corner, by exhaustive tests: the ground truth."""
     for t in prange(len(tets)):
         i, j, k, m = tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3]
         a, b, c, d = load(x, i), load(x, j), load(x, k), load(x, m)

@@ -65,7 +65,7 @@ def wind_range(tree, axis, points, first, last, winding):
 
 @kernel(parallel=True)
 def wind_points(tree, axis, points, winding):
-    """Fill winding (n,) with the ray counts of points (n,3) along the axis, for `nearest.Blocks` of the faces."""
+    """Fill winding (n,) with the ray counts of points (n,3) along the axis, for `closest_point.Blocks` of the faces."""
     for c in prange(-(-len(points) // CHUNK)):
         wind_range(tree, axis, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), winding)
 

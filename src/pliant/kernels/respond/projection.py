@@ -119,7 +119,7 @@ def project(contacts, substep, eps, friction, recovery, pushed, rubbed):
 
 
 @kernel
-def settle(contacts, v, v_before, w, restitution, slow, pushed):
+def limit_restitution(contacts, v, v_before, w, restitution, slow, pushed):
     """Limit the separating velocity to the restitution times the approach velocity: projection must not eject vertices.
 
     Below the speed `slow`, which gravity adds in a step, there is no restitution, so that bodies come to rest.

@@ -30,7 +30,7 @@ class RotatingPlane(NamedTuple):
 
 class Carried(NamedTuple):
     marked: np.ndarray  # (n,) whether a vertex is carried
-    way: np.ndarray  # (n,3) its whole displacement
+    displacement: np.ndarray  # (n,3) its whole displacement
 
 
 @kernel
@@ -52,14 +52,14 @@ def shares(pairs, kept, x, u, most):
                 if not gap + change * t >= 0.0:
                     t = KEPT * max(gap, 0.0) / -change if change < 0.0 else 0.0
         if t < 1.0:
-            t = max(t, turning_share(vertices, c, split, n, x, u, kept[c], t))
+            t = max(t, rotating_share(vertices, c, split, n, x, u, kept[c], t))
         most[c] = t
         least = min(least, t)
     return least
 
 
 @kernel
-def turning_share(vertices, c, split, n, x, u, kept, enough):
+def rotating_share(vertices, c, split, n, x, u, kept, enough):
     """Return the greatest of the shares 1, 1/2, 1/4, ... of u at which a plane that rotates with pair c separates it; 0
     if none of them exceeds `enough`.
 
@@ -83,7 +83,7 @@ def turning_share(vertices, c, split, n, x, u, kept, enough):
         m, apart = normal_at(vertices, c, split, x, u, share)
         if apart > kept:
             plane = rotating_plane(n, m, along, vec.madd(along, relative, share))
-            if turns(vertices, c, split, plane, x, u, share, kept):
+            if stays_separated(vertices, c, split, plane, x, u, share, kept):
                 return share
         share *= 0.5
     return 0.0
@@ -92,13 +92,13 @@ def turning_share(vertices, c, split, n, x, u, kept, enough):
 @kernel
 def rotating_plane(n, m, along, later):
     """The plane whose normal rotates from n to m, while the direction `along` in it becomes `later`."""
-    e, f = across(along, n), across(later, m)
+    e, f = perpendicular(along, n), perpendicular(later, m)
     middle = vec.scale(vec.add(vec.cross(e, vec.cross(m, f)), vec.cross(f, vec.cross(n, e))), 0.5)
     return RotatingPlane(n, middle, m)
 
 
 @kernel
-def turns(vertices, c, split, plane, x, u, share, kept):
+def stays_separated(vertices, c, split, plane, x, u, share, kept):
     """Return whether pair c stays `kept` apart up to x + share u along a rotating plane."""
     n, middle, m = plane
     kept *= max(1.0, vec.norm(middle))
@@ -118,7 +118,7 @@ def turns(vertices, c, split, plane, x, u, share, kept):
 
 
 @kernel
-def across(d, n):
+def perpendicular(d, n):
     """Unit vector of the component of d perpendicular to the unit vector n; zero if there is none."""
     d = vec.madd(d, n, -vec.dot(d, n))
     length = vec.norm(d)
@@ -145,14 +145,14 @@ def normal_at(vertices, c, split, x, u, share):
 
 
 @kernel
-def join(vertices, most, horizon, share, more, u, free, carried):
+def carry_blocked(vertices, most, horizon, share, more, u, free, carried):
     """Let the free vertices of all pairs that stop before the share `horizon` of u move with the vertex of their four
     that moves farthest, so that their gap stays constant.
 
     u is the `share` of the displacements of the vertices already carried; only a displacement `more` times as large,
     squared, replaces one of them. Return the number of new ones.
     """
-    marked, way = carried
+    marked, displacement = carried
     new = 0
     for c in range(len(most)):
         if not most[c] < horizon:
@@ -167,22 +167,22 @@ def join(vertices, most, horizon, share, more, u, free, carried):
         push = vec.scale(vec.load(u, by), 1.0 / share)
         for k in range(4):
             i = vertices[c, k]
-            if free[i] and (not marked[i] or vec.norm2(push) > more * vec.norm2(vec.load(way, i))):
+            if free[i] and (not marked[i] or vec.norm2(push) > more * vec.norm2(vec.load(displacement, i))):
                 new += not marked[i]
                 marked[i] = True
-                vec.store(way, i, push)
+                vec.store(displacement, i, push)
     return new
 
 
 @kernel
-def make_way(pairs, wanted, x, radius, free, sweeps, u):
+def separate_displacements(pairs, wanted, x, radius, free, sweeps, u):
     """Change u of free vertices until each pair ends at least `wanted` (k,) apart, for at most `sweeps` sweeps.
 
     Successive projections onto half-spaces, which converge to a point of their intersection if there is one. No u
     leaves the ball of `radius` (n,) around its initial value. Return the number of sweeps.
     """
     vertices, kinds, normals = pairs
-    way = u.copy()
+    initial = u.copy()
     for sweep in range(sweeps):
         again = False
         for c in range(len(wanted)):
@@ -201,16 +201,20 @@ def make_way(pairs, wanted, x, radius, free, sweeps, u):
                     push = (wanted[c] - gap) / sides
                     again = True
                     if free[i]:
-                        vec.store(u, i, within(vec.madd(vec.load(u, i), n, push), vec.load(way, i), radius[i]))
+                        vec.store(
+                            u, i, project_to_ball(vec.madd(vec.load(u, i), n, push), vec.load(initial, i), radius[i])
+                        )
                     if free[j]:
-                        vec.store(u, j, within(vec.madd(vec.load(u, j), n, -push), vec.load(way, j), radius[j]))
+                        vec.store(
+                            u, j, project_to_ball(vec.madd(vec.load(u, j), n, -push), vec.load(initial, j), radius[j])
+                        )
         if not again:
             return sweep
     return sweeps
 
 
 @kernel
-def within(a, middle, radius):
+def project_to_ball(a, middle, radius):
     """Return a, projected onto the ball around `middle`."""
     d = vec.sub(a, middle)
     length = vec.norm(d)
@@ -218,7 +222,7 @@ def within(a, middle, radius):
 
 
 @kernel
-def broken(pairs, x, u, out):
+def mark_overlapping(pairs, x, u, out):
     """Mark in out (k,) the pairs whose sides overlap along their normal after the full u; return their number."""
     vertices, kinds, normals = pairs
     count = 0

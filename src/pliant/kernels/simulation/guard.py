@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..accessors import first_side, normal_of
+from ..accessors import first_side, normal_of, vertices_of
 from ..geometry.edge import closest_on_edges
 from ..geometry.triangle import closest_on_triangle, unit_normal
 from ..jit import kernel
@@ -103,9 +103,9 @@ def touching_normals(pairs, x, gaps, rounding):
             between = vec.scale(vec.sub(vec.add(p, a), vec.add(b, d)), 0.5)
         n = vec.load(normals, c)
         best, most = gaps[c], vec.dot(n, between)
-        for way in (up, one, two, three, four):
+        for direction in (up, one, two, three, four):
             for sign in (1.0, -1.0):
-                gap, unit = gap_along(vertices, c, split, vec.scale(way, sign), x)
+                gap, unit = gap_along(vertices, c, split, vec.scale(direction, sign), x)
                 apart = vec.dot(unit, between)
                 if (gap >= -rounding and (apart > most or best < -rounding)) or (best < -rounding and gap > best):
                     best, most, n = gap, apart, unit
@@ -113,8 +113,8 @@ def touching_normals(pairs, x, gaps, rounding):
 
 
 @kernel
-def limit(pairs, room, kept, seen, target, part, held):
-    """Lower part (n,), the share of its path from `seen` to `target` of each vertex, until all pairs are safe.
+def limit(pairs, room, kept, start, target, fraction, held):
+    """Lower `fraction` (n,), the share of its path from `start` to `target` of each vertex, until all pairs are safe.
 
     held (k,) is initially False; a pair whose end positions are not `kept` apart becomes held. Return the number of
     held pairs. Every pass but the last holds one more pair, so there are at most k + 1.
@@ -126,13 +126,13 @@ def limit(pairs, room, kept, seen, target, part, held):
         for c in range(len(room)):
             if held[c]:
                 continue
-            n, o = vec.load(normals, c), vec.load(seen, vertices[c, 0])
+            n, o = vec.load(normals, c), vec.load(start, vertices[c, 0])
             split = first_side(kinds[c])
             low, high = math.inf, -math.inf
             for k in range(4):
                 i = vertices[c, k]
-                a = vec.load(seen, i)
-                h = vec.dot(n, vec.sub(a, o)) + part[i] * vec.dot(n, vec.sub(vec.load(target, i), a))
+                a = vec.load(start, i)
+                h = vec.dot(n, vec.sub(a, o)) + fraction[i] * vec.dot(n, vec.sub(vec.load(target, i), a))
                 if k < split:
                     low = min(low, h)
                 else:
@@ -144,10 +144,10 @@ def limit(pairs, room, kept, seen, target, part, held):
             count += 1
             for k in range(4):
                 i = vertices[c, k]
-                along = vec.dot(n, vec.sub(vec.load(target, i), vec.load(seen, i)))
+                along = vec.dot(n, vec.sub(vec.load(target, i), vec.load(start, i)))
                 along = -along if k < split else along
-                if along * part[i] > room[c]:
-                    part[i] = KEPT * room[c] / along
+                if along * fraction[i] > room[c]:
+                    fraction[i] = KEPT * room[c] / along
     return count
 
 
@@ -156,8 +156,7 @@ def refresh(contacts, x):
     """Update nearest points, normal and distance at positions x; a pair that changed sides has a negative distance."""
     for c in range(len(contacts)):
         contact = contacts[c]
-        i, j = contact["vertices"][0], contact["vertices"][1]
-        k, h = contact["vertices"][2], contact["vertices"][3]
+        i, j, k, h = vertices_of(contact)
         a, b, d, e = vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, h)
         w = contact["weights"]
         if contact["kind"] == VERTEX_FACE:
@@ -177,7 +176,7 @@ def refresh(contacts, x):
 
 
 @kernel
-def far_from(corners, boxes, around, drifts, drift, reach, share, radius):
+def bound_by_distance(corners, boxes, around, drifts, drift, reach, share, radius):
     """Lower radius (n,) of the corners of all triangles to `share` of their boxes' distance from a body, or of `reach`.
 
     around (6,) is the box of the body; pairs of its features and triangles within reach are among the contacts. drifts
@@ -202,23 +201,23 @@ def far_from(corners, boxes, around, drifts, drift, reach, share, radius):
 
 
 @kernel
-def within_ball(rows, radius, seen, target, part):
-    """Share (n,) of its path that each of `rows` may move without leaving the ball around its start `seen`."""
+def within_ball(rows, radius, start, target, fraction):
+    """Share (n,) of its path that each of `rows` may move without leaving the ball around its `start`."""
     for r in range(len(rows)):
         i = rows[r]
-        length = math.sqrt(vec.norm2(vec.sub(vec.load(target, i), vec.load(seen, i))))
-        part[i] = KEPT * radius[i] / length if length > KEPT * radius[i] else 1.0
+        length = math.sqrt(vec.norm2(vec.sub(vec.load(target, i), vec.load(start, i))))
+        fraction[i] = KEPT * radius[i] / length if length > KEPT * radius[i] else 1.0
 
 
 @kernel
-def go(rows, part, seen, target, x):
+def advance(rows, fraction, start, target, x):
     """Move x towards `target` by the share of each vertex; return how many of `rows` have not arrived."""
     left = 0
     for r in range(len(rows)):
         i = rows[r]
-        left += part[i] < 1.0
+        left += fraction[i] < 1.0
         to = vec.load(target, i)
-        vec.store(x, i, to if part[i] >= 1.0 else vec.mix(vec.load(seen, i), to, part[i]))
+        vec.store(x, i, to if fraction[i] >= 1.0 else vec.mix(vec.load(start, i), to, fraction[i]))
     return left
 
 
@@ -232,9 +231,9 @@ def farthest(rows, x, y):
 
 
 @kernel
-def come_near(contacts, way, reach, near):
-    """Mark the pairs that are nearer than `reach` or may become so along `way` (n,3): the gap along the normal is at
-    least the lesser of its values at the start and at the end.
+def may_approach(contacts, displacement, reach, near):
+    """Mark the pairs that are nearer than `reach` or may become so along `displacement` (n,3): the gap along the normal
+    is at least the lesser of its values at the start and at the end.
     """
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -242,7 +241,7 @@ def come_near(contacts, way, reach, near):
         split = first_side(contact["kind"])
         low, high = math.inf, -math.inf
         for k in range(4):
-            h = vec.dot(n, vec.load(way, contact["vertices"][k]))
+            h = vec.dot(n, vec.load(displacement, contact["vertices"][k]))
             if k < split:
                 low = min(low, h)
             else:
@@ -251,37 +250,39 @@ def come_near(contacts, way, reach, near):
 
 
 @kernel
-def progress(rows, seen, way, x):
-    """Sums of `way` times the displacement of rows from `seen` to x and of `way` squared: the ratio is the progress."""
-    gone, whole = 0.0, 0.0
+def progress(rows, start, displacement, x):
+    """Sums of the predicted `displacement` times that of `rows` from `start` to x, and of its square: their ratio is
+    the progress.
+    """
+    covered, whole = 0.0, 0.0
     for r in range(len(rows)):
-        d = vec.load(way, rows[r])
-        gone += vec.dot(d, vec.sub(vec.load(x, rows[r]), vec.load(seen, rows[r])))
+        d = vec.load(displacement, rows[r])
+        covered += vec.dot(d, vec.sub(vec.load(x, rows[r]), vec.load(start, rows[r])))
         whole += vec.norm2(d)
-    return gone, whole
+    return covered, whole
 
 
 @kernel
-def strays(rows, radius, seen, way, x, t):
+def leaves_bounds(rows, radius, start, displacement, x, t):
     """Return whether any of `rows` is outside its ball around the predicted position after the share t of its path."""
     for r in range(len(rows)):
         i = rows[r]
-        middle = vec.madd(vec.load(seen, i), vec.load(way, i), t)
+        middle = vec.madd(vec.load(start, i), vec.load(displacement, i), t)
         if not vec.norm2(vec.sub(vec.load(x, i), middle)) <= (KEPT * radius[i]) ** 2:
             return True
     return False
 
 
 @kernel
-def fastest(rows, others, x, way, box, reach):
+def fastest(rows, others, x, displacement, box, reach):
     """Greatest displacement relative to `others` among those of `rows` that can come within reach of a box (6,)."""
     most, mean = 0.0, (0.0, 0.0, 0.0)
     for r in range(len(others)):
-        mean = vec.madd(mean, vec.load(way, others[r]), 1.0 / len(others))
+        mean = vec.madd(mean, vec.load(displacement, others[r]), 1.0 / len(others))
     for r in range(len(rows)):
         i = rows[r]
         p = vec.load(x, i)
-        d = vec.sub(vec.load(way, i), mean)
+        d = vec.sub(vec.load(displacement, i), mean)
         inside = True
         for k in range(3):
             inside &= (max(p[k], p[k] + d[k]) > box[k] - reach) & (min(p[k], p[k] + d[k]) < box[k + 3] + reach)

@@ -27,71 +27,74 @@ STUCK = 0.1  # fraction of a round's displacement; above it the next round conti
 LITTLE = 1e-3  # fraction of the remaining displacement below which there is no progress
 
 
-class GuardView(Protocol):
+class CarryGuard(Protocol):
     """The interface of the guard that `Carry` uses."""
 
     thickness: float
 
-    def along(self, x: Floats, way: Floats) -> tuple[float, GuardedPairs, Floats]:
-        """Return the fraction of the displacements `way` (n,3) from x for which the candidates are complete, the pairs
-        that may meet during it, and how far (n,) each vertex may deviate from it."""
+    def pairs_along(self, x: Floats, motion: Floats) -> tuple[float, GuardedPairs, Floats]:
+        """Return the fraction of the displacements `motion` (n,3) from x for which the candidates are complete, the
+        pairs that may collide during it, and how far (n,) each vertex may deviate from it."""
 
     def give_up(self, pairs: GuardedPairs, which: Flags) -> None:
         """Stop guarding the pairs selected by `which` (k,)."""
 
 
 class Carry:
-    """Carries cloth with `edges` (m,2) of rest length `long` (m,), metres. `free` (n,) marks the vertices that can
+    """Carries cloth with `edges` (m,2) of `rest_length` (m,), metres. `free` (n,) marks the vertices that can
     move; `driven` are the rows of bodies and grips."""
 
-    def __init__(self, edges: Rows, long: Floats, free: Flags, driven: Rows, unit: float) -> None:
+    def __init__(self, edges: Rows, rest_length: Floats, free: Flags, driven: Rows, unit: float) -> None:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
         n = len(free)
-        both, far = np.concatenate([edges, edges[:, ::-1]]), np.maximum(np.concatenate([long, long]), 1e-300)
+        both, far = (
+            np.concatenate([edges, edges[:, ::-1]]),
+            np.maximum(np.concatenate([rest_length, rest_length]), 1e-300),
+        )
         self._links = coo_array((far, both.T), shape=(n, n)).tocsr()
         self._cloth = np.zeros(n, np.bool_)
         self._cloth[edges] = True
         self._pieces = connected_components(self._links, directed=False)[1]
         self._free, self._driven, self._unit = free, driven, unit
-        self.gone = np.zeros((n, 3))  # displacement by which each vertex was carried
+        self.carried_by = np.zeros((n, 3))  # displacement by which each vertex was carried
         self.rounds = 0
 
-    def bring(self, walls: GuardView, target: Floats, x: Floats, rounds: int) -> bool:
+    def move_driven(self, guard: CarryGuard, target: Floats, x: Floats, rounds: int) -> bool:
         """Move the driven rows of x to `target`, and carry the cloth they push, in at most `rounds` rounds. Return
         whether they arrived. Pairs that leave no room are given up in batches; all others stay separated."""
         free, driven = self._free, self._driven
         carried, e = np.zeros(len(x), np.bool_), np.zeros_like(x)
-        self.gone[:], self.rounds = 0.0, 0
+        self.carried_by[:], self.rounds = 0.0, 0
         spread, idle = SPREAD * _longest(target[driven] - x[driven]) + 2.0 * self._unit, 0
         patience, together = IDLE, False
         while self.rounds < rounds:
             self.rounds += 1
             e[driven] = target[driven] - x[driven]
-            way = self._field(e, carried, spread)
-            share, pairs, radius = walls.along(x, way)
-            u = share * way
-            least, most = _apart(pairs, x, u)
+            displacement = self._displacement_field(e, carried, spread)
+            share, pairs, radius = guard.pairs_along(x, displacement)
+            u = share * displacement
+            least, most = _allowed_shares(pairs, x, u)
             new, horizon = 0, least + self._unit / max(_longest(u[driven]), 1e-300)
             if least < 1.0:
                 more = MORE if idle == 0 else np.inf
-                new = _kernels.join(pairs.vertices, most, horizon, share, more, u, free, Carried(carried, e))
+                new = _kernels.carry_blocked(pairs.vertices, most, horizon, share, more, u, free, Carried(carried, e))
             if least < 1.0 and not new and not together:
                 # shear has brought features of the cloth into contact: carry connected pieces as a whole
-                together, new = True, self._join_pieces(e, carried)
+                together, new = True, self._carry_pieces(e, carried)
             if least < STUCK and not new:
                 # all vertices are carried and some pairs still block: project the displacements for the next round
-                wanted = np.maximum(pairs.kept, 0.5 * (pairs.kept + np.minimum(pairs.gaps, walls.thickness)))
+                wanted = np.maximum(pairs.kept, 0.5 * (pairs.kept + np.minimum(pairs.gaps, guard.thickness)))
                 other = u.copy()
-                _kernels.make_way(pairs.features, wanted, x, np.full(len(x), np.inf), free, SWEEPS, other)
+                _kernels.separate_displacements(pairs.features, wanted, x, np.full(len(x), np.inf), free, SWEEPS, other)
                 change = (other != u).any(1)
                 e[change], carried[change] = other[change] / share, True
                 if least * share <= LITTLE:
-                    self._ease(pairs, most < horizon, radius, walls.thickness, x)
+                    self._make_room(pairs, most < horizon, radius, guard.thickness, x)
                     least = 0.0  # the displacement was computed for the positions before easing
             x[free] += least * u[free]
-            self.gone[free] += least * u[free]
+            self.carried_by[free] += least * u[free]
             if least * share >= 1.0:
                 x[driven] = target[driven]
                 return True
@@ -99,11 +102,11 @@ class Carry:
             e *= 1.0 - least * share
             idle = 0 if new or least * share > LITTLE else idle + 1
             if idle >= patience:
-                walls.give_up(pairs, most * share <= LITTLE)
+                guard.give_up(pairs, most * share <= LITTLE)
                 idle, patience = 0, SOON
         return False
 
-    def _join_pieces(self, e: Floats, carried: Flags) -> int:
+    def _carry_pieces(self, e: Floats, carried: Flags) -> int:
         """Give connected pieces of cloth without static vertices the largest displacement of their grips, or else of
         their carried vertices. Return the number of vertices of these pieces."""
         held = self._cloth & ~self._free
@@ -115,28 +118,28 @@ class Carry:
         e[goes], carried[goes] = e[first][self._pieces[goes]], True
         return int(goes.sum())
 
-    def _ease(self, pairs: GuardedPairs, tight: Flags, radius: Floats, thickness: float, x: Floats) -> None:
+    def _make_room(self, pairs: GuardedPairs, tight: Flags, radius: Floats, thickness: float, x: Floats) -> None:
         """Move cloth away from blocking pairs while bodies and grips wait: an edge pinned at one end must rotate before
         anything can pass it."""
         u = np.zeros_like(x)
         wanted = np.where(tight, np.maximum(pairs.kept, thickness), pairs.kept)
-        _kernels.make_way(pairs.features, wanted, x, radius, self._free, SWEEPS, u)
-        u *= _apart(pairs, x, u)[0]
+        _kernels.separate_displacements(pairs.features, wanted, x, radius, self._free, SWEEPS, u)
+        u *= _allowed_shares(pairs, x, u)[0]
         x[self._free] += u[self._free]
-        self.gone[self._free] += u[self._free]
+        self.carried_by[self._free] += u[self._free]
 
-    def _field(self, e: Floats, carried: Flags, spread: float) -> Floats:
+    def _displacement_field(self, e: Floats, carried: Flags, spread: float) -> Floats:
         """Return the displacement field (n,3): carried and driven vertices get their row of e, cloth near them that of
         the nearest, weighted by the distance along the cloth and towards static vertices."""
         from scipy.sparse.csgraph import dijkstra
 
-        way = np.zeros_like(e)
-        way[self._driven] = e[self._driven]
+        displacement = np.zeros_like(e)
+        displacement[self._driven] = e[self._driven]
         held = self._cloth & ~self._free
-        moves = (way != 0.0).any(1)
+        moves = (displacement != 0.0).any(1)
         sources = np.flatnonzero(carried | (held & moves))
         if not len(sources):
-            return way
+            return displacement
         far, _, nearest = dijkstra(self._links, indices=sources, min_only=True, return_predecessors=True, limit=spread)
         rows = np.flatnonzero(self._free & (far < spread))
         weight = 1.0 - far[rows] / spread
@@ -144,12 +147,12 @@ class Carry:
         if len(stays):
             rest = dijkstra(self._links, indices=stays, min_only=True)[rows]
             weight *= np.divide(rest, rest + far[rows], out=np.ones(len(rows)), where=np.isfinite(rest))
-        way[rows] = weight[:, None] * e[nearest[rows]]
-        way[carried] = e[carried]
-        return way
+        displacement[rows] = weight[:, None] * e[nearest[rows]]
+        displacement[carried] = e[carried]
+        return displacement
 
 
-def _apart(pairs: GuardedPairs, x: Floats, u: Floats) -> tuple[float, Floats]:
+def _allowed_shares(pairs: GuardedPairs, x: Floats, u: Floats) -> tuple[float, Floats]:
     """Return the fraction of u that all vertices may move, and the fraction that each pair (k,) allows."""
     most = np.empty(len(pairs.kept))
     return float(_kernels.shares(pairs.features, pairs.kept, x, u, most)), most

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detect.bvh.tree import refit, tree_of
-from ...detect.queries.intersections import crossings_between, side_of
-from ...kernels.queries.intersections import Side
+from ...detect.queries.intersections import bvh_side, crossings_between
+from ...kernels.queries.intersections import BvhSide
 from ...scene import Scene
 
 Floats = NDArray[np.float64]
@@ -75,5 +75,5 @@ class _Part:
         self.low, self.high = self.x.min(0), self.x.max(0)
 
     @property
-    def side(self) -> Side:
-        return side_of(self.x, self.faces, self.tree)
+    def side(self) -> BvhSide:
+        return bvh_side(self.x, self.faces, self.tree)

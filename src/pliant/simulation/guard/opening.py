@@ -22,40 +22,40 @@ WANTED = 2.0  # times that gap: a pair is opened to it
 SMALLEST = 1.0 / 16  # smallest fraction of a round's displacement that is tried
 
 
-class GuardView(Protocol):
+class OpeningGuard(Protocol):
     """The interface of the guard that opening uses."""
 
-    def near(self, x: Floats) -> tuple[GuardedPairs, Floats, float, float]:
+    def near_pairs(self, x: Floats) -> tuple[GuardedPairs, Floats, float, float]:
         """Return the near pairs at x, how far (n,) each vertex may move without meeting other pairs, the gap that is
         always kept, and the rounding error of distances."""
 
-    def meeting(self, x: Floats) -> Rows:
+    def intersecting_corners(self, x: Floats) -> Rows:
         """Return the corners (k,6) of all intersecting pairs of triangles at x, by the exact test."""
 
 
-def is_tight(walls: GuardedPairs, least: float) -> bool:
+def is_tight(pairs: GuardedPairs, least: float) -> bool:
     """Whether any pair needs opening."""
-    return bool(walls.gaps.min(initial=np.inf) < TIGHT * least)
+    return bool(pairs.gaps.min(initial=np.inf) < TIGHT * least)
 
 
-def open_up(guard: GuardView, free: NDArray[np.bool_], x: Floats) -> bool:
+def open_up(guard: OpeningGuard, free: NDArray[np.bool_], x: Floats) -> bool:
     """Move the free vertices of x until no pair is tight, as far as there is room. Return whether anything moved.
 
     No new intersections are created; pairs that only touch are usually separated.
     """
-    moved, met = False, guard.meeting(x)
+    moved, intersecting = False, guard.intersecting_corners(x)
     for _ in range(ROUNDS):
-        walls, radius, least, rounding = guard.near(x)
-        if not is_tight(walls, least):
+        pairs, radius, least, rounding = guard.near_pairs(x)
+        if not is_tight(pairs, least):
             break
-        u, touching = np.zeros_like(x), walls.gaps <= 2.0 * rounding
-        wanted = np.where(walls.gaps < WANTED * least, WANTED * least, walls.kept)
+        u, touching = np.zeros_like(x), pairs.gaps <= 2.0 * rounding
+        wanted = np.where(pairs.gaps < WANTED * least, WANTED * least, pairs.kept)
         # a pair without a separation direction gets one once its neighbours have moved
-        wanted[touching & (walls.separations(x) <= 2.0 * rounding)] = -np.inf
-        _kernels.make_way(walls.features, wanted, x, radius, free, SWEEPS, u)
-        u *= _kernels.shares(walls.features, np.where(touching, -np.inf, walls.kept), x, u, np.empty(len(wanted)))
+        wanted[touching & (pairs.separations(x) <= 2.0 * rounding)] = -np.inf
+        _kernels.separate_displacements(pairs.features, wanted, x, radius, free, SWEEPS, u)
+        u *= _kernels.shares(pairs.features, np.where(touching, -np.inf, pairs.kept), x, u, np.empty(len(wanted)))
         share = 1.0
-        while share >= SMALLEST and not among(guard.meeting(x + share * u), met).all():
+        while share >= SMALLEST and not among(guard.intersecting_corners(x + share * u), intersecting).all():
             share *= 0.5
         if share < SMALLEST or not u.any():
             break

@@ -24,7 +24,7 @@ _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, 
 
 
 @dataclasses.dataclass(eq=False)
-class Other:
+class Obstacle:
     """An obstacle and its candidate pairs with the cloth."""
 
     near: NearPairs
@@ -67,10 +67,10 @@ class GuardedPairs:
     def features(self) -> FeaturePairs:
         return FeaturePairs(self.vertices, self.kinds, self.normals)
 
-    def crossed(self, seen: Floats, x: Floats) -> NDArray[np.bool_]:
-        """Return which pairs (k,) are no longer separated along their normal when vertices move from `seen` to x."""
+    def crossed(self, start: Floats, x: Floats) -> NDArray[np.bool_]:
+        """Return which pairs (k,) are no longer separated along their normal when vertices move from `start` to x."""
         out = np.empty(len(self.room), np.bool_)
-        _carry.broken(self.features, seen, x - seen, out)
+        _carry.mark_overlapping(self.features, start, x - start, out)
         return out
 
     def separations(self, x: Floats) -> Floats:
@@ -79,9 +79,9 @@ class GuardedPairs:
         first = np.where((self.kinds == _contacts.VERTEX_FACE)[:, None], _ONE, _TWO)
         return np.asarray((height * first).sum(1))
 
-    def limit(self, seen: Floats, target: Floats, part: Floats, held: NDArray[np.bool_]) -> int:
-        """Reduce the fractions `part` (n,) of moves from `seen` to `target`; return the number of newly held pairs."""
-        return int(_kernels.limit(self.features, self.room, self.kept, seen, target, part, held))
+    def limit(self, start: Floats, target: Floats, fraction: Floats, held: NDArray[np.bool_]) -> int:
+        """Reduce the `fraction` (n,) of each move from `start` to `target`; return the number of newly held pairs."""
+        return int(_kernels.limit(self.features, self.room, self.kept, start, target, fraction, held))
 
 
 def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
@@ -130,19 +130,19 @@ def keys(contacts: Contacts) -> NDArray[np.int64]:
     return np.asarray(contacts["kind"].astype(np.int64) << 62 | e[:, 0] << 31 | e[:, 1], np.int64)
 
 
-def records(pairs: NearPairs, a: LeafMesh, b: LeafMesh, reach: float, way: Floats | None, body_of: Rows) -> Contacts:
-    """Return contacts of two leaf meshes, or of one with itself: pairs within `reach`, now or along the way (n,3)."""
-    there, back, edges = pairs.within(reach, drifting=way is not None)
-    out = np.empty(len(there) + len(back) + len(edges), _contacts.CONTACT)
+def records(pairs: NearPairs, a: LeafMesh, b: LeafMesh, reach: float, motion: Floats | None, body_of: Rows) -> Contacts:
+    """Return contacts of two leaf meshes, or of one with itself: pairs within `reach`, now or during `motion` (n,3)."""
+    forward, backward, edges = pairs.within(reach, drifting=motion is not None)
+    out = np.empty(len(forward) + len(backward) + len(edges), _contacts.CONTACT)
     unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
     owners = _records.Owners(zero, zero)
-    one, two = len(there), len(there) + len(back)
-    _records.fill_faces(a.x, b.x, b.top.faces, there, none, owners, out[:one], unclear[:one])
-    _records.fill_faces(b.x, a.x, a.top.faces, back, none, owners, out[one:two], unclear[one:two])
+    one, two = len(forward), len(forward) + len(backward)
+    _records.fill_faces(a.x, b.x, b.top.faces, forward, none, owners, out[:one], unclear[:one])
+    _records.fill_faces(b.x, a.x, a.top.faces, backward, none, owners, out[one:two], unclear[one:two])
     _records.fill_edges(a.x, a.top.edges, b.x, b.top.edges, edges, owners, out[two:], unclear[two:])
-    if way is not None:
+    if motion is not None:
         near = np.empty(len(out), np.bool_)
-        _kernels.come_near(out, way, reach, near)
+        _kernels.may_approach(out, motion, reach, near)
         out = out[near]
     out["bodies"] = body_of[out["vertices"][:, [0, 2]]]
     return out

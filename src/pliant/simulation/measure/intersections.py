@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
 
 
-class IntersectionCount(_exact.IntersectionCount):
+class IntersectionStatistics(_exact.IntersectionCount):
     """The exact count of the guard, split up for reports."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:

@@ -77,7 +77,7 @@ void main() {
 const DEPTH_RAMP = [[0.13, 0.83, 0.78], [0.98, 0.87, 0.25], [0.98, 0.50, 0.13], [0.86, 0.10, 0.35]];
 const BOX_INKS = { light: [0.10, 0.32, 0.72], dark: [0.55, 0.78, 1.0] };
 const VEIL_INK = [0.36, 0.24, 0.86];
-const HAND_INK = [0.18, 0.44, 0.86];
+const DRAG_INK = [0.18, 0.44, 0.86];
 
 class Layers {
   constructor(gl) {
@@ -200,7 +200,7 @@ class Layers {
       this.scale(depths);
       this.through(0.6, (alpha) => this.drawDots("points", points, depths, project, { width: 9, edge: [0.05, 0.06, 0.1, 0.75], alpha }));
     }
-    if (pins?.length) this.through(0.5, (alpha) => this.drawDots("pins", pins, null, project, { width: 13, ink: [...HAND_INK, 1], edge: [1, 1, 1, 1], alpha }));
+    if (pins?.length) this.through(0.5, (alpha) => this.drawDots("pins", pins, null, project, { width: 13, ink: [...DRAG_INK, 1], edge: [1, 1, 1, 1], alpha }));
     if (grip) this.drawGrip(grip, project);
     gl.depthMask(true);
     gl.bindVertexArray(null);
@@ -229,9 +229,9 @@ class Layers {
     const { gl } = this;
     gl.disable(gl.DEPTH_TEST);
     this.drawStrips("grip", new Float32Array([...point, ...target]), project, 3.6, [1, 1, 1, 0.9]);
-    this.drawStrips("grip", new Float32Array([...point, ...target]), project, 2, [...HAND_INK, 1]);
-    this.drawDots("ends", new Float32Array([...point]), null, project, { width: 15, ink: [1, 1, 1, 1], edge: [...HAND_INK, 1], alpha: 1 });
-    this.drawDots("ends", new Float32Array([...target]), null, project, { width: 11, ink: [...HAND_INK, 1], edge: [1, 1, 1, 1], alpha: 1 });
+    this.drawStrips("grip", new Float32Array([...point, ...target]), project, 2, [...DRAG_INK, 1]);
+    this.drawDots("ends", new Float32Array([...point]), null, project, { width: 15, ink: [1, 1, 1, 1], edge: [...DRAG_INK, 1], alpha: 1 });
+    this.drawDots("ends", new Float32Array([...target]), null, project, { width: 11, ink: [...DRAG_INK, 1], edge: [1, 1, 1, 1], alpha: 1 });
     gl.enable(gl.DEPTH_TEST);
   }
 }

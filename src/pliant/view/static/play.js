@@ -8,7 +8,7 @@ const state = {
   frame: null, from: null, // the newest frame, decoded, and its encoded data
   taken: null, // the frame on the page
   waiting: true, leaving: -1, // for the first frame of a world; the world whose frames are ignored
-  connected: false, controls: true, wire: false, open: true, told: 0,
+  connected: false, controls: true, wire: false, open: true, readingsAt: 0,
 };
 const ROUGH = [[16, 1], [4, 0.7], [4, 0.5]]; // shadow map samples per pixel, image pixels per screen pixel
 const quality = { level: 0, ratio: 1, slowness: 16, asked: 0, since: 0, settle: 0 }; // slowness: ms from requesting an image to drawing it
@@ -62,19 +62,19 @@ function draw(now) {
   if (frame && frame !== state.taken) {
     state.taken = frame;
     state.scene.take(frame);
-    hand.told(frame.serial, frame.header);
+    dragTool.acknowledge(frame.serial, frame.header);
     follow(frame.header, now);
   }
-  hand.tick();
+  dragTool.tick();
   pace();
   paint();
   if (frame) announced();
 }
 
 function paint() {
-  const { scene, view, frame } = state, grip = frame?.arrays.hand;
+  const { scene, view, frame } = state, grip = frame?.arrays.drag;
   const point = grip && frame.header.held ? [...grip.subarray(0, 3)] : null;
-  if (hand.held) scene.grip = [point ?? hand.held.at, hand.held.target];
+  if (dragTool.held) scene.grip = [point ?? dragTool.held.at, dragTool.held.target];
   else scene.grip = point ? [point, [...grip.subarray(3, 6)]] : null;
   scene.draw(view.eye, view.project, { wire: state.wire, dark: night.matches });
 }
@@ -101,7 +101,7 @@ async function enter(hello) {
 
 function show(hello, clips) {
   state.frame = null;
-  hand.forget();
+  dragTool.forget();
   state.scene.enter(clips, hello.moving, hello.box);
   const { middle, size } = state.scene, points = somePoints(clips);
   if (!state.view) state.view = new View(canvas, points, middle, size, hello.elevation, changed);
@@ -116,7 +116,7 @@ const HEARD = {
   warning: problem,
   problem(text) { state.leaving = -1; problem(text); settleNote(); },
   ended() { clearTimeout(problem.timer); }, // the reason stays
-  refused(text) { state.leaving = -1; problem(text); settleNote(); hand.forget(); if (state.hello) panel.build(state.hello); },
+  refused(text) { state.leaving = -1; problem(text); settleNote(); dragTool.forget(); if (state.hello) panel.build(state.hello); },
   controls(has) { state.controls = has; $("watching").hidden = has; },
 };
 
@@ -128,11 +128,11 @@ function fell(code, reason, wait) {
   state.connected = false;
   state.waiting = true;
   document.body.classList.add("gone");
-  hand.forget();
+  dragTool.forget();
   note("");
   const why = reason || (code === 1006 ? "no response" : `code ${code}`);
-  const told = code === 503 ? `The server is full: ${why}` : `Lost the connection to the server (${why}).`;
-  say(`${told} Retrying ${wait < 1000 ? "now" : `in ${Math.round(wait / 1000)} s`} …`);
+  const failure = code === 503 ? `The server is full: ${why}` : `Lost the connection to the server (${why}).`;
+  say(`${failure} Retrying ${wait < 1000 ? "now" : `in ${Math.round(wait / 1000)} s`} …`);
 }
 
 function rose() {
@@ -181,7 +181,7 @@ function press(event) {
   if (event.key === " " && (["BUTTON", "SUMMARY"].includes(tag) || (["checkbox", "radio"].includes(target.type) && !target.checked))) return; // the element handles the key itself
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const overlay = Object.keys(SHOW_KEYS).find((name) => SHOW_KEYS[name] === key);
-  if (key === "Escape") { hand.drop(); if (!$("keys").hidden) ACTS.help(); return; }
+  if (key === "Escape") { dragTool.drop(); if (!$("keys").hidden) ACTS.help(); return; }
   if (!state.hello || !(KEYS[key] || overlay || key === "m")) return;
   event.preventDefault();
   if (KEYS[key]) ACTS[KEYS[key]]();
@@ -210,7 +210,7 @@ function listen() {
 }
 
 const panel = new Panel(send), chart = new Chart($("chart"), $("stages"));
-const hand = new Hand(canvas, { look: () => (state.view && state.scene && state.connected ? state : null), send, changed });
+const dragTool = new DragTool(canvas, { world: () => (state.view && state.scene && state.connected ? state : null), send, changed });
 let link = { newest: null, delivered: 0, rate: new Rate(), send: () => false };
 
 function start() {
@@ -231,7 +231,7 @@ window.pliant = {
   ready: (async () => start())().catch((error) => { say(error.message); throw error; }), // when the first frame is drawn
   get state() {
     const { connected, waiting, controls, wire, hello } = state, { paused, recording, pins, held } = latest()?.header ?? {};
-    return { connected, waiting, controls, wire, paused, recording, pins, held, dragging: !!hand.held, world: hello?.world, scene: hello?.scene, chosen: { ...hello?.chosen } };
+    return { connected, waiting, controls, wire, paused, recording, pins, held, dragging: !!dragTool.held, world: hello?.world, scene: hello?.scene, chosen: { ...hello?.chosen } };
   },
   get header() { return latest()?.header ?? null; },
   get serial() { return latest()?.serial ?? -1; },
@@ -247,6 +247,6 @@ window.pliant = {
     return [box.left + (x / w * 0.5 + 0.5) * box.width, box.top + (0.5 - y / w * 0.5) * box.height];
   },
   // the point of the cloth at a window pixel, or null
-  pick(clientX, clientY) { latest(); return hand.hit({ clientX, clientY })?.at ?? null; },
+  pick(clientX, clientY) { latest(); return dragTool.hit({ clientX, clientY })?.at ?? null; },
   send,
 };

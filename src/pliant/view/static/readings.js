@@ -18,8 +18,8 @@ function follow(header, now) {
   read("frames", `${header.recording} frame${header.recording === 1 ? "" : "s"}`);
   read("free", header.pins === 1 ? "free the pin" : `free ${header.pins} pins`);
   read("clock", `${header.time.toFixed(2)} s`);
-  if (now - state.told < 200) return;
-  state.told = now;
+  if (now - state.readingsAt < 200) return;
+  state.readingsAt = now;
   read("read-rate", link.rate.at(performance.now()).toFixed(0));
   read("read-slow", `${header.slow < 0.995 ? header.slow.toFixed(2) : header.slow.toFixed(1)}×`);
   read("read-contacts", String(header.contacts));

@@ -66,10 +66,10 @@ class BoneBoxes:
         """(k,) fraction of all triangles in each box."""
         return np.bincount(self._box, minlength=len(self.bones)) / len(self._box)
 
-    def place(self, matrices: Floats) -> None:
+    def transform(self, matrices: Floats) -> None:
         """Transform the boxes by the bone matrices (b,3,4)."""
         self._to(matrices)
-        _kernels.place(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
+        _kernels.transform(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
         self._largest = float(np.abs(self.placed.world).max())
         # bound of the rounding error of a point in box coordinates
         self.slack = 1e-14 * self._largest
@@ -90,7 +90,7 @@ class BoneBoxes:
             self.span[rows, 3:] = np.maximum(self.span[rows, 3:], q + room)
             self.widened += total
             self._sort()
-            _kernels.place(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
+            _kernels.transform(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
         return total
 
     def _to(self, matrices: Floats) -> None:
@@ -109,11 +109,11 @@ class BoneBoxes:
             if k == 0:
                 self.centre = self._centres(pose, x)
             self._to(pose)
-            _kernels.place(self.frame, self.axes, none, none, self.placed)
+            _kernels.transform(self.frame, self.axes, none, none, self.placed)
             q = self._coordinates(x)
             if k == 0:
                 self.axes = _main_axes(q, self._first)
-                _kernels.place(self.frame, self.axes, none, none, self.placed)
+                _kernels.transform(self.frame, self.axes, none, none, self.placed)
                 q = self._coordinates(x)
                 low, high = q.copy(), q.copy()
             np.minimum(low, q, out=low)

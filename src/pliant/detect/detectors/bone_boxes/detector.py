@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from .... import validate
 from ....arguments import check_arguments
 from ....contacts import Contacts, Pool
-from ....kernels.detectors import brute_force as _careful
 from ....kernels.detectors.bone_boxes import boxes as _boxes
 from ....kernels.detectors.bone_boxes import lookup as _lookup
 from ....kernels.detectors.bone_boxes import memory as _memory
 from ....kernels.jit import worth
 from ....kernels.queries import contact_records as _records
+from ....kernels.queries import pair_geometry as _geometry
 from ....motion.rigid import IDENTITY_POSE
 from ....state import State
 from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
@@ -82,25 +82,27 @@ class BoneBoxesDetector(BaseDetector):
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
         self._middle = np.empty((len(self.edges), 3))
-        self._way, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
+        self._displacement, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
         self._pool = Pool()
         rows, bodies = (soft.first, body.first), (soft.body, body.body)
         self._owners = _records.Owners(np.array(rows, np.int32), np.array(bodies, np.int32))
-        self.looked = self.measured = self._asked = 0
+        self.looked = self.measured = self._queried = 0
 
     @property
     def spared(self) -> float:
         """Fraction of the point-triangle pairs that were not visited."""
-        return 1.0 - self.looked / max(self._asked * self.body.mesh.n_faces, 1)
+        return 1.0 - self.looked / max(self._queried * self.body.mesh.n_faces, 1)
 
     def update(self, state: State) -> Self:
         """Move the boxes with their bones, widen the range of skin vertices that left theirs, and query all points."""
         x = state.x[self.body.rows]
         x = np.ascontiguousarray(x[self._rows]) if self._seams else x
-        moved = _boxes.follow(x, self._skin.x, self.boxes.entry_box, self.boxes.entry_vertex, self._way, self._moved)
+        moved = _boxes.follow(
+            x, self._skin.x, self.boxes.entry_box, self.boxes.entry_vertex, self._displacement, self._moved
+        )
         matrices = self._bones(state)
         if moved or not np.array_equal(matrices, self._matrices):
-            self.boxes.place(matrices)
+            self.boxes.transform(matrices)
             self.boxes.check(self._skin.x)
             self._matrices = matrices.copy()
         if moved:
@@ -108,13 +110,13 @@ class BoneBoxesDetector(BaseDetector):
         how = (self.within, self.exact, self._deep)
         one, two = self._vertices, self._middles
         one.follow(state.x[self.deformable.rows], self.boxes, self._moved)
-        one.ask(self.boxes, self._skin, *how)
+        one.query(self.boxes, self._skin, *how)
         _memory.middles(self.edges, one.points, self._middle)
         two.follow(self._middle, self.boxes, self._moved)
         _memory.vouch(self.edges, one.points, one.clear, two.clear)
-        two.ask(self.boxes, self._skin, *how)
+        two.query(self.boxes, self._skin, *how)
         self.looked, self.measured = one.looked + two.looked, one.measured + two.measured
-        self._asked = len(one.points) + two.asked
+        self._queried = len(one.points) + two.queried
         return self
 
     def find(self, state: State) -> Contacts:
@@ -158,7 +160,7 @@ class BoneBoxesDetector(BaseDetector):
         rows = np.flatnonzero(unclear)
         if len(rows):
             weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-            _careful.vertex_face_geometry(self._skin.surface, x, pairs[rows], side, weights, normal, distance)
+            _geometry.vertex_face_geometry(self._skin.surface, x, pairs[rows], side, weights, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
         # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
         off = np.abs(out["distance"] - one.distance) > reach_of(0.0, x, x_b)

@@ -29,9 +29,14 @@ class Probes:
         n = len(points)
         self.order = _nearest.along_curve(points)
         self.clear, self.points = np.zeros(n), points.copy()
-        self.looked = self.measured = self.asked = 0
-        found, place, pace, hint = np.full((n, 3), -1, np.int64), np.empty((n, 3)), np.zeros(n), np.full(n, np.inf)
-        self._arrays = ProbeArrays(self.points, found, place, self.clear, pace, hint)
+        self.looked = self.measured = self.queried = 0
+        found, barycentric, pace, hint = (
+            np.full((n, 3), -1, np.int64),
+            np.empty((n, 3)),
+            np.zeros(n),
+            np.full(n, np.inf),
+        )
+        self._arrays = ProbeArrays(self.points, found, barycentric, self.clear, pace, hint)
         self._wanted, self._which = np.zeros(n, np.bool_), np.empty(n, np.int64)
         self._doubts, self._hopeful = np.empty(n, np.int64), np.empty(n, np.int64)
         self._rows, self._pairs = np.empty(n, np.int64), np.empty((n, 2), np.int64)
@@ -43,7 +48,7 @@ class Probes:
         """Move the points to x (n,3) and reduce their clearance by the motion of the skin in each box, moved (b,7)."""
         _memory.follow_points(x, self._arrays, self.order, boxes.placed.world, moved, boxes.slack)
 
-    def ask(self, boxes: BoneBoxes, skin: SkinQueries, within: float, exact: bool, deep: bool) -> None:
+    def query(self, boxes: BoneBoxes, skin: SkinQueries, within: float, exact: bool, deep: bool) -> None:
         """Find the nearest triangle of each point closer than `within`; with `deep`, of all points inside a closed
         skin."""
         arrays, reach, slack = self._arrays, boxes.reach, boxes.slack
@@ -51,18 +56,18 @@ class Probes:
         self.looked = self.measured = self.count = 0
         near = min(within * (1.0 + 1e-12) + slack, reach)
         which = self._which[: _memory.choose(self.order, self.clear, near, self._which)]
-        self.asked = len(which)
-        if not self.asked:
+        self.queried = len(which)
+        if not self.queried:
             return
-        counts = _counts(self.asked)
+        counts = _counts(self.queried)
         _kernels.look(posed, arrays, which, reach, exact, counts)
         self._count(counts)
         lists = (self._doubts, self._hopeful)
         m, k = _memory.doubts(arrays, which, reach, near, slack if deep else -1.0, *lists)
         if m:
             counts = _counts(m)
-            judge, rows = worth(_kernels.judge, m, FEW), self._doubts[:m]
-            judge(posed, arrays, rows, skin.sides(self.points[rows]), counts)
+            classify_far, rows = worth(_kernels.classify_far, m, FEW), self._doubts[:m]
+            classify_far(posed, arrays, rows, skin.sides(self.points[rows]), counts)
             self._count(counts)
         if k and exact:
             counts = _counts(k)
@@ -76,8 +81,8 @@ class Probes:
         if not k:
             return
         pairs = self._pairs[:k]
-        told = skin.tell(self._at[:k], pairs, self._where[:k], behind=True)
-        self._distance[:k], self._nearest[:k], self._normal[:k] = told.distance, told.nearest, told.normal
+        signed = skin.signed_distances_of(self._at[:k], pairs, self._where[:k], behind=True)
+        self._distance[:k], self._nearest[:k], self._normal[:k] = signed.distance, signed.nearest, signed.normal
         if exact:
             self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
         self.count = k
@@ -107,12 +112,12 @@ def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: Skin
     (n,): rows of triangles to start from, or -1. Stores nothing."""
     rows = np.flatnonzero(skin.sides(points) == INSIDE)
     p, n = points[rows], len(rows)
-    found, place, counts = np.full((n, 3), -1, np.int64), np.zeros((n, 3)), _counts(n)
-    arrays = ProbeArrays(p, found, place, np.zeros(n), np.zeros(n), np.zeros(n))
+    found, barycentric, counts = np.full((n, 3), -1, np.int64), np.zeros((n, 3)), _counts(n)
+    arrays = ProbeArrays(p, found, barycentric, np.zeros(n), np.zeros(n), np.zeros(n))
     found[:, 2] = begin[rows]
     within = np.full(n, INSIDE, np.int8)
     posed = Skin(boxes.boxes, boxes.placed, skin.surface.x, boxes.slack)
-    worth(_kernels.judge, n, FEW)(posed, arrays, np.arange(n), within, counts)
-    told = skin.tell(p, np.ascontiguousarray(found[:, :2]), place)
-    deep = told.distance < 0.0
-    return Inside(rows[deep], -told.distance[deep], told.nearest[deep], told.face[deep], told.normal[deep])
+    worth(_kernels.classify_far, n, FEW)(posed, arrays, np.arange(n), within, counts)
+    signed = skin.signed_distances_of(p, np.ascontiguousarray(found[:, :2]), barycentric)
+    deep = signed.distance < 0.0
+    return Inside(rows[deep], -signed.distance[deep], signed.nearest[deep], signed.face[deep], signed.normal[deep])

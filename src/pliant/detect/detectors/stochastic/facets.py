@@ -10,7 +10,7 @@ from .... import validate
 from ....kernels.detectors.stochastic import descent as _descent
 from ....kernels.detectors.stochastic.descent import Graphs
 from ....kernels.detectors.stochastic.features import Facets
-from ....kernels.queries.proximity import BACKWARD, EDGES
+from ....kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX
 from ...bvh.build import neighbours
 from ...queries.contact_records import WeldedSide
 
@@ -62,7 +62,7 @@ def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, In
     with the feature indices of each side."""
     kind = found[:, 0]
     a, b = whole.vertices
-    edges, back = kind == EDGES, kind == BACKWARD
+    edges, back = kind == EDGE_TO_EDGE, kind == FACE_TO_VERTEX
     there = ~edges if same else ~edges & ~back
     last = found[:, 2] - (0 if same else np.where(edges, whole.edges, np.where(back, 0, whole.faces)))
     first = found[:, 1] - np.where(edges, 0, np.where(back & (not same), b, a))

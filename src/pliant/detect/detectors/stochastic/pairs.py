@@ -142,11 +142,11 @@ class ActivePairsDetector(BaseDetector):
         waiting, apart, _ = self._descend_and_flood(x, waiting, counts)
         self._descend(x, new, len(self._levels.graphs.start) - 1, self.within + self._levels.edge)
         new = new if self.spread == ALL else self._settled(x, new)
-        met = self._flood_from(x, new, counts)
-        late, far, more = self._descend_and_flood(x, new[met == 0], counts)
-        met = np.concatenate([met, more])
+        outcome = self._flood_from(x, new, counts)
+        late, far, more = self._descend_and_flood(x, new[outcome == 0], counts)
+        outcome = np.concatenate([outcome, more])
         free, order = np.concatenate([waiting, late]), np.argsort(np.concatenate([apart, far]), kind="stable")
-        return free[order][: self.fresh], int((met > 0).sum()), int((met == 1).sum())
+        return free[order][: self.fresh], int((outcome > 0).sum()), int((outcome == 1).sum())
 
     def _settled(self, x: Floats, pairs: Ints) -> Ints:
         """Return the pairs at their local distance minima; pairs that would become adjacent stay as they are."""
@@ -161,8 +161,8 @@ class ActivePairsDetector(BaseDetector):
         within `far`, their distances, and the flood status of all pairs."""
         apart = self._descend(x, pairs, 0, 0.0)
         pairs, apart = self._within_far(pairs, apart)
-        met = self._flood_from(x, pairs, counts)
-        return pairs[met == 0], apart[met == 0], met
+        outcome = self._flood_from(x, pairs, counts)
+        return pairs[outcome == 0], apart[outcome == 0], outcome
 
     def _flood_from(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> NDArray[np.int8]:
         status = np.zeros(len(pairs), np.int8)

@@ -45,13 +45,15 @@ class Closed:
 
     def distances(self, points: Floats, faces: Rows) -> tuple[Floats, Rows]:
         """Signed distances (n,) of `points` (n,3), and their nearest faces (n,) by local search from `faces` (n,)."""
-        found, place = np.zeros((len(points), 2), np.int64), np.empty((len(points), 3))
+        found, barycentric = np.zeros((len(points), 2), np.int64), np.empty((len(points), 3))
         found[:, 0] = faces
         distance = np.empty(len(points))
         rings, n = self._rings, len(points)
-        worth(_kernels.walk_near, n, _FEW)(self._surface, rings.by_vertex, rings.vertex_faces, points, found, place)
+        worth(_kernels.walk_near, n, _FEW)(
+            self._surface, rings.by_vertex, rings.vertex_faces, points, found, barycentric
+        )
         worth(_normals.freshen, n, _FEW)(rings, self._surface, found)
-        _kernels.tell_near(self._surface, points, found, place, distance)
+        _kernels.signed_distances(self._surface, points, found, barycentric, distance)
         side = self._solid.sides(self._surface.x, points)
         return np.where(side == INSIDE, -np.abs(distance), np.abs(distance)), found[:, 0]
 
@@ -62,8 +64,8 @@ class Closed:
     def holds_edges(self, x_a: Floats, edges_a: Ints, x_b: Floats, edges_b: Ints, pairs: Ints) -> NDArray[np.bool_]:
         """(k,) whether the point of a's edge nearest to the edge of this side, b, is inside it, for each pair."""
         inside = np.zeros(len(pairs), np.bool_)
-        told = (self._surface, self._by_edge, self._edge_faces)
-        _kernels.edge_sides(Segments(x_a, edges_a), Segments(x_b, edges_b), pairs, *told, inside)
+        faces_of_edges = (self._surface, self._by_edge, self._edge_faces)
+        _kernels.edge_sides(Segments(x_a, edges_a), Segments(x_b, edges_b), pairs, *faces_of_edges, inside)
         return inside
 
 

@@ -73,7 +73,7 @@ def frames(matrices, bone, centre, out):
 
 
 @kernel
-def place(frame, axes, low, high, placed):
+def transform(frame, axes, low, high, placed):
     """Transform boxes with `axes` (b,3,3, columns in their frames) by their frames."""
     turn, world, ball = placed.turn, placed.world, placed.ball
     for k in range(len(frame)):
@@ -135,7 +135,7 @@ def outside(turn, box, vertex, span, x, left, counts):
 
 
 @kernel
-def follow(x, kept, box, vertex, way, moved):
+def follow(x, kept, box, vertex, displacement, moved):
     """Update `kept` to x (n,3) and fill moved (b,7): the least and greatest displacement of the vertices of each box
     along each axis, and an upper bound of their length. Return the greatest displacement of all.
 
@@ -144,14 +144,17 @@ def follow(x, kept, box, vertex, way, moved):
     longest = 0.0
     for i in range(len(x)):
         a, b, c = x[i, 0] - kept[i, 0], x[i, 1] - kept[i, 1], x[i, 2] - kept[i, 2]
-        way[i, 0], way[i, 1], way[i, 2] = a, b, c
+        displacement[i, 0], displacement[i, 1], displacement[i, 2] = a, b, c
         longest = max(longest, a * a + b * b + c * c)
         kept[i, 0], kept[i, 1], kept[i, 2] = x[i, 0], x[i, 1], x[i, 2]
     moved[:, :3], moved[:, 3:6] = np.inf, -np.inf
     for e in range(len(box)):
         k, i = box[e], vertex[e]
         for a in range(3):
-            moved[k, a], moved[k, a + 3] = min(moved[k, a], way[i, a]), max(moved[k, a + 3], way[i, a])
+            moved[k, a], moved[k, a + 3] = (
+                min(moved[k, a], displacement[i, a]),
+                max(moved[k, a + 3], displacement[i, a]),
+            )
     for k in range(len(moved)):
         a, b, c = max(-moved[k, 0], moved[k, 3]), max(-moved[k, 1], moved[k, 4]), max(-moved[k, 2], moved[k, 5])
         moved[k, 6] = math.sqrt(a * a + b * b + c * c)

@@ -18,7 +18,7 @@ class ProbeArrays(NamedTuple):
 
     points: np.ndarray  # (n,3)
     found: np.ndarray  # (n,3) nearest face (or -1), feature, row of the triangle where the last search ended (or -1)
-    place: np.ndarray  # (n,3) barycentric coordinates of the nearest point
+    barycentric: np.ndarray  # (n,3) barycentric coordinates of the nearest point
     clear: np.ndarray  # (n,) lower bound of the distance of a point outside the skin, metres
     pace: np.ndarray  # (n,) displacement of the last step, relative to the skin
     hint: np.ndarray  # (n,) estimated clearance
@@ -69,7 +69,14 @@ def look_range(skin, probes, which, first, last, reach, exact):
     triangle is unchanged. Return the numbers of triangles visited and measured. Ties go to the lower face, so that the
     result does not depend on the order of boxes and lists.
     """
-    boxes, placed, x, points, found, place = skin.boxes, skin.placed, skin.x, probes.points, probes.found, probes.place
+    boxes, placed, x, points, found, barycentric = (
+        skin.boxes,
+        skin.placed,
+        skin.x,
+        probes.points,
+        probes.found,
+        probes.barycentric,
+    )
     turn, low, high, begin, per, start = placed.turn, boxes.low, boxes.high, boxes.begin, boxes.per, boxes.start
     items, bounds, corners, face, slabs = boxes.items, boxes.bounds, boxes.corners, boxes.face, boxes.slabs
     near = np.empty(len(turn) + 1, np.int32)
@@ -107,7 +114,7 @@ def look_range(skin, probes, which, first, last, reach, exact):
                     b_u, b_v, b_w = u, v, w
         found[i, 0], found[i, 1] = b_face, b_feature
         found[i, 2] = b_row if b_row >= 0 else found[i, 2]  # else unchanged: a search may start there
-        place[i, 0], place[i, 1], place[i, 2] = b_u, b_v, b_w
+        barycentric[i, 0], barycentric[i, 1], barycentric[i, 2] = b_u, b_v, b_w
     return looked, measured
 
 
@@ -193,14 +200,14 @@ def search_one(skin, p, row, most):
 
 
 @kernel
-def judge_range(skin, probes, which, first, last, side):
+def classify_far_range(skin, probes, which, first, last, side):
     """Handle points which[first:last] without a triangle within reach. Points inside the skin (`side` (k,) is -1) get
     their nearest triangle; for the others `clear` becomes a lower bound of the distance to the skin.
 
     A measured point outside whose clearance exceeds the distance to its neighbour bounds the neighbour's clearance too,
     so that few points are searched. Return the numbers of triangles visited and measured.
     """
-    points, found, place, clear, slack = probes.points, probes.found, probes.place, probes.clear, skin.slack
+    points, found, barycentric, clear, slack = probes.points, probes.found, probes.barycentric, probes.clear, skin.slack
     balls, count = np.empty((last - first, 4)), 0
     looked, measured = 0, 0
     for t in range(first, last):
@@ -214,7 +221,7 @@ def judge_range(skin, probes, which, first, last, side):
         d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], np.inf)
         looked, measured = looked + one, measured + two
         found[i, 0], found[i, 1], found[i, 2] = f, feature, row
-        vec.store(place, i, (u, v, w))
+        vec.store(barycentric, i, (u, v, w))
         if side[t] >= 0:
             found[i, 0], clear[i] = -1, math.sqrt(d_2)
             balls[count, 3] = clear[i]
@@ -224,8 +231,8 @@ def judge_range(skin, probes, which, first, last, side):
 
 
 @kernel(parallel=True)
-def judge(skin, probes, which, side, counts):
-    """Apply `judge_range` to all of `which`; counts (chunks,2)."""
+def classify_far(skin, probes, which, side, counts):
+    """Apply `classify_far_range` to all of `which`; counts (chunks,2)."""
     boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
     placed = Placed(*skin.placed)
     x, slack = skin.x, skin.slack
@@ -233,19 +240,19 @@ def judge(skin, probes, which, side, counts):
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
         posed = Skin(boxes, placed, x, slack)
-        counts[c, 0], counts[c, 1] = judge_range(posed, probes, which, c * CHUNK, last, side)
+        counts[c, 0], counts[c, 1] = classify_far_range(posed, probes, which, c * CHUNK, last, side)
 
 
 @kernel
 def gather(probes, wanted, rows, pairs, at, where):
     """Collect the points (ascending) with a result: rows, face and feature, positions, barycentric coordinates."""
-    points, found, place = probes.points, probes.found, probes.place
+    points, found, barycentric = probes.points, probes.found, probes.barycentric
     count = 0
     for i in range(len(points)):
         if wanted[i] and found[i, 0] >= 0:
             rows[count], pairs[count, 0], pairs[count, 1] = i, found[i, 0], found[i, 1]
             vec.store(at, count, vec.load(points, i))
-            vec.store(where, count, vec.load(place, i))
+            vec.store(where, count, vec.load(barycentric, i))
             count += 1
     return count
 

@@ -83,9 +83,9 @@ def choose_near(x, rows, others, skip, between, home, ends):
                 continue
             d = vec.norm2(vec.sub(vec.load(x, others[c]), p))
             if len(between) > 0:
-                way = between[home[rows[k]], c]
-                if 4.0 * d > way * way:
-                    d = 1e100 * (d / (way * way) if way > 0.0 else 1e10)
+                distance_between = between[home[rows[k]], c]
+                if 4.0 * d > distance_between * distance_between:
+                    d = 1e100 * (d / (distance_between * distance_between) if distance_between > 0.0 else 1e10)
             if d < best:
                 best, to = d, others[c]
         ends[k] = to

@@ -12,7 +12,7 @@ from ... import vec
 from ...geometry.edge import closest_on_edges, edge_edge_distance
 from ...geometry.triangle import nearest2, point_triangle_distance
 from ...jit import kernel
-from ...queries.proximity import BACKWARD, EDGES, FORWARD
+from ...kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 
 
 class Facets(NamedTuple):
@@ -110,7 +110,7 @@ def add_features(query, pairs, first, last, out, count):
                     continue
                 if point_near(vec.load(x, corners[p, k]), a, b, c, within):
                     at = min(count, room - 1)
-                    out[at, 0] = FORWARD if turn == 0 else BACKWARD
+                    out[at, 0] = VERTEX_TO_FACE if turn == 0 else FACE_TO_VERTEX
                     out[at, 1], out[at, 2] = corners[p, k], q
                     count += 1
         p, q = pairs[m, 0], pairs[m, 1]
@@ -126,7 +126,7 @@ def add_features(query, pairs, first, last, out, count):
                 if edges_near(a, b, vec.load(x, corners[q, g]), vec.load(x, corners[q, (g + 1) % 3]), within):
                     e, f = edges[p, k], edges[q, g]
                     at = min(count, room - 1)
-                    out[at, 0] = EDGES
+                    out[at, 0] = EDGE_TO_EDGE
                     out[at, 1], out[at, 2] = (f, e) if same and f < e else (e, f)
                     count += 1
     return count

@@ -14,7 +14,7 @@ CHUNK = 64  # points per task of a thread
 
 
 @kernel
-def walk_range(surface, by_vertex, around, points, first, last, found, place):
+def walk_range(surface, by_vertex, around, points, first, last, found, barycentric):
     """Descend from face found[i, 0] to a locally nearest one; written as by `nearest_range`."""
     x, faces = surface.x, surface.faces
     for i in range(first, last):
@@ -34,24 +34,26 @@ def walk_range(surface, by_vertex, around, points, first, last, found, place):
                     if d_2 < best:
                         best, f, feature, u, v, w = d_2, g, feature_g, u_g, v_g, w_g
         found[i, 0], found[i, 1] = f, feature
-        place[i, 0], place[i, 1], place[i, 2] = u, v, w
+        barycentric[i, 0], barycentric[i, 1], barycentric[i, 2] = u, v, w
 
 
 @kernel(parallel=True)
-def walk_near(surface, by_vertex, around, points, found, place):
+def walk_near(surface, by_vertex, around, points, found, barycentric):
     """Apply `walk_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
-        walk_range(surface, by_vertex, around, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, place)
+        walk_range(surface, by_vertex, around, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, barycentric)
 
 
 @kernel
-def tell_near(surface, points, found, place, distance):
+def signed_distances(surface, points, found, barycentric, distance):
     """Signed distances of points from the features found, by their pseudonormals; outside if these are inconclusive."""
     x, faces = surface.x, surface.faces
     for i in range(len(points)):
         p, f = vec.load(points, i), found[i, 0]
         a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
-        q = vec.add(vec.scale(a, place[i, 0]), vec.add(vec.scale(b, place[i, 1]), vec.scale(c, place[i, 2])))
+        q = vec.add(
+            vec.scale(a, barycentric[i, 0]), vec.add(vec.scale(b, barycentric[i, 1]), vec.scale(c, barycentric[i, 2]))
+        )
         away = vec.sub(p, q)
         length = vec.norm(away)
         side = vec.dot(away, pseudonormal(surface, f, found[i, 1]))

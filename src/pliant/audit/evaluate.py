@@ -14,7 +14,7 @@ KINDS = {
     Reports.INSIDE: "vertices inside a closed mesh",
     Reports.TETS: "vertices inside tetrahedra",
 }
-_JUDGES: dict[Reports, Callable[[BaseDetector, GroundTruth, Contacts], Verdict]] = {
+_EVALUATORS: dict[Reports, Callable[[BaseDetector, GroundTruth, Contacts], Verdict]] = {
     Reports.FEATURES: pairwise.features,
     Reports.POINTS: pointwise.points,
     Reports.INSIDE: pointwise.inside,
@@ -22,6 +22,6 @@ _JUDGES: dict[Reports, Callable[[BaseDetector, GroundTruth, Contacts], Verdict]]
 }
 
 
-def judge(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
+def evaluate(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare the contacts `found` by a detector with the exact ones; the detector's state must be current."""
-    return _JUDGES[detector.reports](detector, facts, found)
+    return _EVALUATORS[detector.reports](detector, facts, found)

@@ -1,4 +1,4 @@
-// The drag constraint: ray casting against faces, and dragging of the grabbed point.
+// Picking and dragging with the pointer: a ray is cast against the faces, and the grabbed point follows the pointer.
 
 // The nearest face along the ray, { t, clip } or null. Brute force: twenty thousand faces take about a millisecond.
 function castRay(clips, from, along) {
@@ -26,16 +26,16 @@ function castRay(clips, from, along) {
   return found < 0 ? null : { t: best, clip: found };
 }
 
-class Hand {
-  // look() returns { view, clips, soft (bool per clip), scene } or null; send(command) sends to the server; changed() redraws
-  constructor(canvas, { look, send, changed }) {
-    Object.assign(this, { canvas, look, send, changed });
+class DragTool {
+  // world() returns { view, clips, soft (bool per clip), scene } or null; send(command) sends to the server; changed() redraws
+  constructor(canvas, { world, send, changed }) {
+    Object.assign(this, { canvas, world, send, changed });
     this.held = null; // { id, touch, at (the grabbed point), target, pointer, sent, since (serial), missed, taken }
     this.hover = null; // position of the pointer while no button is pressed
-    const stage = canvas.parentElement;
+    const frame = canvas.parentElement;
     // capture phase: before the camera's listeners
-    stage.addEventListener("pointerdown", (event) => this.down(event), true);
-    stage.addEventListener("dblclick", (event) => { if (event.target === canvas && this.hit(event)) event.stopPropagation(); }, true);
+    frame.addEventListener("pointerdown", (event) => this.down(event), true);
+    frame.addEventListener("dblclick", (event) => { if (event.target === canvas && this.hit(event)) event.stopPropagation(); }, true);
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerleave", () => { this.hover = null; });
     for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) canvas.addEventListener(name, (event) => { if (event.pointerId === this.held?.id) this.drop(); });
@@ -44,7 +44,7 @@ class Hand {
 
   // Origin and direction of the ray through a window pixel.
   ray({ clientX, clientY }) {
-    const { view } = this.look(), box = this.canvas.getBoundingClientRect();
+    const { view } = this.world(), box = this.canvas.getBoundingClientRect();
     const x = ((clientX - box.left) / box.width) * 2 - 1, y = 1 - ((clientY - box.top) / box.height) * 2;
     const [right, up, back] = basis(view.towards().map((v) => -v)), tan = Math.tan(FOV / 2);
     return { from: view.eye, along: unit(madd(madd(back.map((v) => -v), right, x * tan * view.aspect), up, y * tan)) };
@@ -52,7 +52,7 @@ class Hand {
 
   // The unoccluded deformable body under the pointer.
   hit(event) {
-    const world = this.look();
+    const world = this.world();
     if (!world) return null;
     const { from, along } = this.ray(event), found = castRay(world.clips, from, along);
     return found && world.soft[found.clip] ? { from, along, at: madd(from, along, found.t) } : null;
@@ -61,9 +61,9 @@ class Hand {
   down(event) {
     if (event.target !== this.canvas) return;
     if (this.held) return this.second(event);
-    if (event.button !== 0 || !this.look()?.controls) return; // pages without the controls only orbit
+    if (event.button !== 0 || !this.world()?.controls) return; // pages without the controls only orbit
     const found = this.hit(event);
-    const { scene, frame } = this.look();
+    const { scene, frame } = this.world();
     // a point far from the scene is out of range for the server
     if (!found || Math.hypot(...sub(found.at, scene.middle)) > 4 * scene.size) return;
     event.stopPropagation();
@@ -85,13 +85,13 @@ class Hand {
     const { held } = this;
     if (!held.touch || event.pointerType !== "touch") return event.stopPropagation();
     this.drop();
-    this.look().view.pointers.set(held.id, [held.pointer.clientX, held.pointer.clientY]);
+    this.world().view.pointers.set(held.id, [held.pointer.clientX, held.pointer.clientY]);
   }
 
   move(event) {
-    const place = { clientX: event.clientX, clientY: event.clientY };
-    if (event.pointerId === this.held?.id) this.held.pointer = place;
-    else if (!event.buttons && event.pointerType !== "touch") this.hover = place;
+    const pointer = { clientX: event.clientX, clientY: event.clientY };
+    if (event.pointerId === this.held?.id) this.held.pointer = pointer;
+    else if (!event.buttons && event.pointerType !== "touch") this.hover = pointer;
     else return;
     this.changed();
   }
@@ -106,7 +106,7 @@ class Hand {
   }
 
   // Process the server's reply: the grab hit nothing, or was released by a restart.
-  told(serial, { held, missed = 0 }) {
+  acknowledge(serial, { held, missed = 0 }) {
     if (!this.held || serial - this.held.since < 3) return; // that frame may precede the grab
     if (held) this.held.taken = true;
     else if (this.held.taken || missed > this.held.missed) this.drop();
@@ -125,8 +125,8 @@ class Hand {
   }
 
   pull() {
-    if (!this.look()) return; // the WebGL context is lost
-    const { held } = this, { view, scene } = this.look(), { from, along } = this.ray(held.pointer), back = view.towards();
+    if (!this.world()) return; // the WebGL context is lost
+    const { held } = this, { view, scene } = this.world(), { from, along } = this.ray(held.pointer), back = view.towards();
     const t = dot(sub(held.at, from), back) / dot(along, back);
     const away = sub(madd(from, along, t), scene.middle), far = Math.hypot(...away), limit = 3 * scene.size;
     held.target = madd(scene.middle, away, far > limit ? limit / far : 1);
@@ -136,7 +136,7 @@ class Hand {
   }
 
   cursor() {
-    const over = this.hover && this.look()?.controls && this.hit(this.hover);
+    const over = this.hover && this.world()?.controls && this.hit(this.hover);
     this.canvas.dataset.over = this.held ? "held" : over ? "soft" : "";
   }
 }

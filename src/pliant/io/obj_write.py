@@ -1,10 +1,10 @@
-"""Writing meshes as OBJ, PLY, STL, OFF and npz, and clips as PC2, npz and OBJ sequences."""
+"""Writing of Wavefront OBJ: a mesh, or clips as a sequence of files."""
 
 import dataclasses
 import os
 import pathlib
-from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from ..files import atomic_write
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from .named import file_stems
 from .obj import ObjSource
+from .rows import ROWS, write_rows
 
 Path = str | os.PathLike[str]
-_ROWS = 4096  # lines formatted per write
 
 
-def write_obj(path: Path, mesh: Mesh, library: Path | None = None) -> None:
+def write_mesh(path: Path, mesh: Mesh, library: Path | None = None) -> None:
     """Write into a copy of the source file (texture coordinates, groups, materials kept), if any, else a new file.
 
     library: an existing .mtl file with its colours, for sequences. Default: a new one next to the file.
@@ -110,8 +111,8 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
             if colored and mesh.material is not None and len(run):
                 k = int(mesh.material[run[0]])
                 stream.write(f"usemtl {_word(mesh.materials[k], k)}\n".encode())
-            for f in range(0, len(run), _ROWS):
-                part = run[f : f + _ROWS]
+            for f in range(0, len(run), ROWS):
+                part = run[f : f + ROWS]
                 if mesh.uv is None:
                     text = "".join(f"f {a} {b} {c}\n" for a, b, c in faces[part].tolist())
                 else:
@@ -124,99 +125,13 @@ def _word(material: dict[str, Any], k: int) -> str:
     return "_".join(str(material.get("name", "")).split()) or f"material_{k}"
 
 
-def write_rows(stream: IO[bytes], head: str, rows: NDArray[np.float64]) -> None:
-    """Write lines of numbers in the shortest form that reads back as the same float64."""
-    for k in range(0, len(rows), _ROWS):
-        lines = [head + " ".join(map(repr, row)) + "\n" for row in rows[k : k + _ROWS].tolist()]
-        stream.write("".join(lines).encode())
-
-
-def write_ply(path: Path, mesh: Mesh) -> None:
-    """Write binary, little endian, float64 positions; texture coordinates as lists on the faces."""
-    fields: list[tuple[Any, ...]] = [("n", "u1"), ("v", "<i4", (3,))]
-    texture = ""
-    if mesh.uv is not None:
-        fields += [("k", "u1"), ("t", "<f8", (6,))]
-        texture = "property list uchar double texcoord\n"
-    rows = np.zeros(mesh.n_faces, np.dtype(fields))
-    rows["n"], rows["v"] = 3, mesh.faces
-    if mesh.uv is not None:
-        rows["k"], rows["t"] = 6, mesh.uv.reshape(-1, 6)
-    head = (
-        "ply\nformat binary_little_endian 1.0\n"
-        f"element vertex {mesh.n_vertices}\nproperty double x\nproperty double y\nproperty double z\n"
-        f"element face {mesh.n_faces}\nproperty list uchar int vertex_indices\n{texture}end_header\n"
-    )
-    with atomic_write(path) as stream:
-        stream.write(head.encode())
-        stream.write(mesh.vertices.astype("<f8").tobytes())
-        stream.write(rows.tobytes())
-
-
-def write_stl(path: Path, mesh: Mesh) -> None:
-    """Write binary STL; the format has float32 positions and no shared vertices."""
-    rows = np.zeros(mesh.n_faces, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")]))
-    rows["normal"], rows["corners"] = mesh.face_normals, mesh.vertices[mesh.faces]
-    with atomic_write(path) as stream:
-        stream.write(b"pliant".ljust(80, b"\0") + mesh.n_faces.to_bytes(4, "little"))
-        stream.write(rows.tobytes())
-
-
-def write_off(path: Path, mesh: Mesh) -> None:
-    with atomic_write(path) as stream:
-        stream.write(f"OFF\n{mesh.n_vertices} {mesh.n_faces} 0\n".encode())
-        write_rows(stream, "", mesh.vertices)
-        for k in range(0, mesh.n_faces, _ROWS):
-            rows = mesh.faces[k : k + _ROWS].tolist()
-            stream.write("".join(f"3 {a} {b} {c}\n" for a, b, c in rows).encode())
-
-
-def write_npz(path: Path, mesh: Mesh) -> None:
-    """Write the arrays under their names in Mesh, without pickle."""
-    arrays: dict[str, Any] = {"vertices": mesh.vertices, "faces": mesh.faces, "tets": mesh.tets}
-    if mesh.uv is not None:
-        arrays["uv"] = mesh.uv
-    if mesh.material is not None:
-        arrays["material"] = mesh.material
-    with atomic_write(path) as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
-
-
-def write_clips_npz(path: Path, clips: Sequence[Clip], fps: float) -> None:
-    """Write `fps`, and for clip k `frames_k` (T,n,3), `faces_k` (m,3) and `name_k`."""
-    arrays: dict[str, Any] = {"fps": np.float64(fps)}
-    for k, clip in enumerate(clips):
-        frames = clip.unrolled().frames
-        arrays |= {f"frames_{k}": frames, f"faces_{k}": clip.mesh.faces, f"name_{k}": np.str_(clip.mesh.name)}
-    with atomic_write(path) as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
-
-
-def write_pc2(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
-    """Write each deforming clip, or each moving clip if none deforms, as a point cache; return the paths.
-
-    A file holds one mesh: with several, mesh names are appended, `name-skirt.pc2` and `name-body.pc2`. Header
-    (version, points, start, frames per sample, samples), then float32.
-    """
-    moving = [c for c in clips if c.bends] or [c.unrolled() for c in clips if not c.still] or list(clips)
-    target, written = pathlib.Path(path), []
-    for clip, name in zip(moving, _names(target.stem, moving)):
-        written.append(target.with_name(name + target.suffix))
-        with atomic_write(written[-1]) as stream:
-            stream.write(b"POINTCACHE2\0" + np.array([1, clip.frames.shape[1]], "<i4").tobytes())
-            stream.write(np.array([0.0, 1.0], "<f4").tobytes() + np.array([len(clip.frames)], "<i4").tobytes())
-            for frame in clip.frames:
-                stream.write(frame.astype("<f4").tobytes())
-    return written
-
-
-def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
+def write_clips(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
     """Write `name_0000.obj`, `name_0001.obj` ... for a moving clip, `name.obj` for a static one.
 
     With several moving or several static clips, mesh names are appended: `name-cloth_0000.obj`. Returns the paths.
     """
     target, written = pathlib.Path(path), []
-    for clip, name in zip(clips, _names(target.stem, clips)):
+    for clip, name in zip(clips, file_stems(target.stem, clips)):
         library = target.with_name(f"{name}.mtl")  # one for all frames
         source = clip.mesh.source
         if isinstance(source, ObjSource) and source.partly:  # the rest of its file would appear as static copies
@@ -226,19 +141,5 @@ def write_obj_sequence(path: Path, clips: Sequence[Clip], fps: float) -> list[pa
             _write_library(library, clip.mesh)
         for t in range(len(clip)):
             written.append(target.with_name(f"{name}.obj" if clip.still else f"{name}_{t:04d}.obj"))
-            write_obj(written[-1], clip.mesh.moved(clip.at(t)), library)
+            write_mesh(written[-1], clip.mesh.moved(clip.at(t)), library)
     return written
-
-
-def _names(stem: str, clips: Sequence[Clip]) -> Iterator[str]:
-    used: set[tuple[bool, str]] = set()  # names of frames end with a number, so the two kinds cannot collide
-    for clip in clips:
-        alone = sum(other.still == clip.still for other in clips) == 1
-        word = "".join(c if c.isalnum() or c in "-_" else "_" for c in clip.mesh.name) or "mesh"
-        base = name = stem if alone else f"{stem}-{word}"
-        number = 2
-        while (clip.still, name) in used:
-            name = f"{base}{number}"
-            number += 1
-        used.add((clip.still, name))
-        yield name

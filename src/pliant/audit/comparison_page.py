@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from ..report.charts import bars_svg
 from ..report.compare_page import Part, Shot, Shown
 from ..report.differences import HARD, SOFT, Scenery
-from .compared import ROLES
-from .judge import KINDS
+from .comparison import ROLES
+from .evaluate import KINDS
 
 if TYPE_CHECKING:
-    from .compared import Comparison, Role, Row
+    from .comparison import Comparison, Role, Row
 
 WORDS = (
     ("counts", "the kind of contact that the method reports: see below"),
@@ -42,7 +42,7 @@ def shown(comparison: "Comparison") -> Shown:
     )
     notes = [f"auto picks {pick.name} for contacts {ROLES[role]}: {pick.why}." for role, pick in comparison.picks]
     notes += [f"{name.capitalize()} are {words}." for name, words in KINDS.items()]
-    notes.append("The referee shares no search with any method: sweep and prune, then exact tests of pairs.")
+    notes.append("The ground truth shares no search with any method: sweep and prune, then exact tests of pairs.")
     parts = [_part(comparison, role) for role in comparison.roles]
     return Shown(f"Methods on {comparison.title}", verdict, not broken, broken, parts, WORDS, notes)
 

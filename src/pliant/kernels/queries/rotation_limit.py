@@ -13,7 +13,7 @@ import numpy as np
 from .. import vec
 from ..geometry.triangle import nearest2
 from ..jit import kernel
-from .consistent_depth import LEEWAY, NONE, descend, leave, size_of, way_to
+from .consistent_depth import LEEWAY, NONE, descend, direction_to, leave, size_of
 
 TURN = math.pi / 4.0  # greatest rotation between two detection passes
 COSINE = math.cos(TURN)
@@ -24,7 +24,7 @@ STILL = 1e-12  # of the face size: a smaller displacement counts as no motion
 TRIES = 6  # cones beyond the allowed rotation, if no nearer direction leads out
 
 
-class Ways(NamedTuple):
+class StoredDirections(NamedTuple):
     """Stored results of nodes, ascending by key."""
 
     keys: np.ndarray  # (k,) i8 keys of the nodes
@@ -46,7 +46,7 @@ def frame(a, b):
 
 
 @kernel
-def look_round(solids, x, p, tet, most, a, b, angle):
+def best_on_cone(solids, x, p, tet, most, a, b, angle):
     """Find the best direction at `angle` from unit vector a that leaves the body within `most` metres of p, in `tet`:
     its score (-inf if there is none), the direction, the face and the distance. The score favours short paths near b.
     """
@@ -69,15 +69,15 @@ def turn(solids, x, p, tet, most, a, b, free):
     rotated from a by at most the angle `free` if possible: the direction, the face, or NONE, and the distance.
     """
     whole = math.acos(min(max(vec.dot(a, b), -1.0), 1.0))
-    best, n, f, d = look_round(solids, x, p, tet, most, a, b, 0.0)
+    best, n, f, d = best_on_cone(solids, x, p, tet, most, a, b, 0.0)
     for k in range(1, 3):
-        good, m, g, e = look_round(solids, x, p, tet, most, a, b, 0.5 * k * free)
+        good, m, g, e = best_on_cone(solids, x, p, tet, most, a, b, 0.5 * k * free)
         if good > best:
             best, n, f, d = good, m, g, e
     for k in range(1, TRIES + 1):
         if f != NONE:
             break
-        _, n, f, d = look_round(solids, x, p, tet, most, a, b, free + (whole - free) * k / (TRIES + 1))
+        _, n, f, d = best_on_cone(solids, x, p, tet, most, a, b, free + (whole - free) * k / (TRIES + 1))
     return n, f, d
 
 
@@ -91,15 +91,15 @@ def most_of(solids, x, p, f, g):
 
 
 @kernel
-def hold_back(solids, nodes, told, x, before, i, m, way):
+def limit_rotation(solids, nodes, result, x, before, i, m, aim):
     """Move the surface point of node i within the rotation limit; whether it moved.
 
-    way: its direction and distance, as of `way_to`. m: the index of the node in `before`. Nodes that moved farther than
-    a face since then are not limited, nor are small rotations; a rotation in progress continues with the displacement,
-    so that a repeated pass changes nothing.
+    aim: its direction and distance, as of `direction_to`. m: the index of the node in `before`. Nodes that moved
+    farther than a face since then are not limited, nor are small rotations; a rotation in progress continues with the
+    displacement, so that a repeated pass changes nothing.
     """
-    b, d = way
-    p, a, f, g = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), told.face[i], before.face[m]
+    b, d = aim
+    p, a, f, g = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), result.face[i], before.face[m]
     q = vec.scale(vec.load(x, solids.faces[g, 0]), before.weights[m, 0])
     q = vec.madd(q, vec.load(x, solids.faces[g, 1]), before.weights[m, 1])
     q = vec.madd(q, vec.load(x, solids.faces[g, 2]), before.weights[m, 2])
@@ -108,8 +108,8 @@ def hold_back(solids, nodes, told, x, before, i, m, way):
     if gone > 1.0 or vec.dot(a, b) >= math.cos(free if before.turns[m] else TURN):
         return False
     if gone < STILL:
-        told.face[i] = g
-        vec.store(told.weights, i, vec.load(before.weights, m))
+        result.face[i] = g
+        vec.store(result.weights, i, vec.load(before.weights, m))
         return True
     # at most one element deeper than the nearest surface, unless it already was or would be now
     most = max(most_of(solids, x, p, f, g), max(before.depth[m], d))
@@ -118,16 +118,16 @@ def hold_back(solids, nodes, told, x, before, i, m, way):
         return False
     j, k, h = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
     _, _, u, v, w = nearest2(vec.madd(p, n, d), vec.load(x, j), vec.load(x, k), vec.load(x, h))
-    told.face[i] = f
-    vec.store(told.weights, i, (u, v, w))
+    result.face[i] = f
+    vec.store(result.weights, i, (u, v, w))
     return True
 
 
 @kernel
-def turn_slowly(solids, nodes, told, x, before, now):
+def limit_rotations(solids, nodes, result, x, before, now):
     """Limit the rotation of all separation directions relative to `before`; results are written to `now`."""
     faces, keys, vertex = solids.faces, nodes.keys, nodes.vertex
-    face, weights, mean = told.face, told.weights, told.normal
+    face, weights, mean = result.face, result.weights, result.normal
     known, known_face, known_normal, turning = before.keys, before.face, before.normal, before.turns
     now_face, now_weights, now_normal, depth, turns = now.face, now.weights, now.normal, now.depth, now.turns
     m = 0
@@ -141,11 +141,11 @@ def turn_slowly(solids, nodes, told, x, before, now):
             f, p = face[i], vec.load(x, vertex[i])
             a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
             u, v, w = weights[i, 0], weights[i, 1], weights[i, 2]
-            n, d = way_to(p, a, b, c, u, v, w, vec.load(mean, i))
+            n, d = direction_to(p, a, b, c, u, v, w, vec.load(mean, i))
             if not again or (not turning[m] and vec.dot(n, vec.load(known_normal, m)) >= COSINE):
                 break
             again = False
-            turns[i] = hold_back(solids, nodes, told, x, before, i, m, (n, d))
+            turns[i] = limit_rotation(solids, nodes, result, x, before, i, m, (n, d))
         now_face[i], depth[i] = f, d
         vec.store(now_normal, i, n)
         vec.store(now_weights, i, (u, v, w))

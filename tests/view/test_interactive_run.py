@@ -9,9 +9,9 @@ from pliant import Motion, shapes
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES, tablecloth_scene
 from pliant.simulation import Simulation
-from pliant.view import stage as stages
+from pliant.view import interactive_run
+from pliant.view.interactive_run import Choice, InteractiveRun
 from pliant.view.overlays import Overlays
-from pliant.view.stage import Choice, Stage
 
 pytestmark = pytest.mark.compiled
 SMALL = Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
@@ -21,22 +21,22 @@ def quiet(_: str) -> None:
     pass
 
 
-def walked(stage: Stage, count: int = 4) -> list[bytes]:
-    return [stage.step().x.tobytes() for _ in range(count)]
+def walked(run: InteractiveRun, count: int = 4) -> list[bytes]:
+    return [run.step().x.tobytes() for _ in range(count)]
 
 
 def test_fields_on_bones_begin_again_where_the_bones_begin():
-    stage = Stage(Choice(own=SCENES["walking-skirt"](resolution=24), method="distance-field"))
-    assert stage.methods()["distance-field"] == ""
-    first = walked(stage)
-    walked(stage, 12)
-    stage.reset()
-    assert walked(stage) == first
-    stage.use("bvh", quiet)
-    walked(stage, 12)
-    stage.use("distance-field", quiet)
-    stage.step()
-    seen = [one for one in stage.sim.detectors if one.follows]
+    run = InteractiveRun(Choice(own=SCENES["walking-skirt"](resolution=24), method="distance-field"))
+    assert run.methods()["distance-field"] == ""
+    first = walked(run)
+    walked(run, 12)
+    run.reset()
+    assert walked(run) == first
+    run.use("bvh", quiet)
+    walked(run, 12)
+    run.use("distance-field", quiet)
+    run.step()
+    seen = [one for one in run.sim.detectors if one.follows]
     # from where the bones were a small step ago, not from where they were when it was used last
     assert all(np.abs(one.poses - one._before).max() < 0.02 for one in seen)
     assert seen
@@ -46,68 +46,68 @@ def test_fields_on_bones_begin_again_where_the_bones_begin():
 def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
     own = tablecloth_scene(shapes.ball(0.1, 2), resolution=12)
     own = dataclasses.replace(own, bodies=[dataclasses.replace(own.bodies[0], layer=layer), *own.bodies[1:]])
-    stage = Stage(Choice(own=own, method="active-pairs"))
-    stage.set_substeps(16)
-    first = walked(stage, 12)
-    followed = sum((one.detector if layer else one).followed for one in stage.sim.detectors)
-    stage.tune("friction", 0.4)
-    assert sum((one.detector if layer else one).followed for one in stage.sim.detectors) == followed > 0
-    stage.tune("friction", 0.3)
-    stage.reset()
-    stage.set_substeps(16)
-    assert walked(stage, 12) == first
+    run = InteractiveRun(Choice(own=own, method="active-pairs"))
+    run.set_substeps(16)
+    first = walked(run, 12)
+    followed = sum((one.detector if layer else one).followed for one in run.sim.detectors)
+    run.tune("friction", 0.4)
+    assert sum((one.detector if layer else one).followed for one in run.sim.detectors) == followed > 0
+    run.tune("friction", 0.3)
+    run.reset()
+    run.set_substeps(16)
+    assert walked(run, 12) == first
 
 
 def test_what_lies_far_from_the_origin_can_be_played():
     ball = shapes.ball(0.1, 2)
     far = ball.moved(ball.vertices + np.array([4e5, 0.0, 5.5e6]))
-    stage = Stage(Choice(own=tablecloth_scene(far, resolution=9), method="bvh"))
-    walked(stage, 3)
+    run = InteractiveRun(Choice(own=tablecloth_scene(far, resolution=9), method="bvh"))
+    walked(run, 3)
 
 
 @pytest.mark.parametrize("error", [MemoryError, ValueError])
 def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch, error):
-    stage = Stage(Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8}))
-    stage.set_substeps(16)
-    stage.step()
+    run = InteractiveRun(Choice(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8}))
+    run.set_substeps(16)
+    run.step()
 
     def fails(*_, **__):
         raise error("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stages, "Simulation", fails)
+        patch.setattr(interactive_run, "Simulation", fails)
         with pytest.raises(error, match="no room"):
-            stage.load_scene("curtain", "bvh")
+            run.load_scene("curtain", "bvh")
         with pytest.raises(error, match="no room"):
-            stage.use("brute-force", quiet)
-    assert (stage.name, stage.method, stage.small) == ("tablecloth-on-ball", "bvh", 16)
-    assert stage.sim.scene is stage.scene
-    stage.step()
+            run.use("brute-force", quiet)
+    assert (run.name, run.method, run.substeps) == ("tablecloth-on-ball", "bvh", 16)
+    assert run.sim.scene is run.scene
+    run.step()
 
 
 def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew():
     turns = Motion.hinge((0, 0, 1), (0, 0, 0), (0.0, 2.0), (0.0, 3.0))
     sheet = shapes.cloth(0.3, 0.3, 6, centre=(0.0, 0.3, 0.0))
     scene = Scene([Body(sheet), Body(shapes.box((0.3, 0.1, 0.1), 2), obstacle=True, motion=turns)])
-    stage = Stage(Choice(own=scene, method="bvh"))
+    run = InteractiveRun(Choice(own=scene, method="bvh"))
     looks = Overlays(scene)
     looks.on["slice"] = True
     drawn = []
     for _ in range(2):
-        stage.tune("friction", 0.31)
-        stage.set_substeps(16)
+        run.tune("friction", 0.31)
+        run.set_substeps(16)
         for _ in range(40):
-            frame = stage.step()
-        drawn.append(looks.draw(stage.sim, frame)["slice_image"].tobytes())
+            frame = run.step()
+        drawn.append(looks.draw(run.sim, frame)["slice_image"].tobytes())
         assert frame.index == 40
     assert drawn[0] != drawn[1]
 
 
 def test_sliders_hold_the_stiffness_of_a_large_tablecloth_with_room_above():
     body = shapes.ball(1.5, 2)
-    stage = Stage(Choice(own=tablecloth_scene(body, resolution=8), method="bvh"))
+    run = InteractiveRun(Choice(own=tablecloth_scene(body, resolution=8), method="bvh"))
     for name in ("bend", "damping"):
-        assert stage.ranges[name].high >= 10.0 * stage.at_rest[name] > stage.ranges[name].low
+        assert run.ranges[name].high >= 10.0 * run.initial_values[name] > run.ranges[name].low
 
 
 def test_detectors_that_another_run_used_begin_with_nothing_of_it():
@@ -119,28 +119,28 @@ def test_detectors_that_another_run_used_begin_with_nothing_of_it():
 
 
 def test_what_a_response_remembers_outlives_a_slider_and_another_method():
-    stage = Stage(SMALL)
-    stage.respond("surface-tag")
-    stage.set_substeps(stage.pace.substeps)
-    while not len(stage.sim.response.state()):
-        stage.step()
+    run = InteractiveRun(SMALL)
+    run.respond("surface-tag")
+    run.set_substeps(run.pace.substeps)
+    while not len(run.sim.response.state()):
+        run.step()
     for change in (
-        lambda: stage.tune("friction", 0.7),
-        lambda: stage.set_substeps(stage.pace.substeps // 2),
-        lambda: stage.use("brute-force", quiet),
+        lambda: run.tune("friction", 0.7),
+        lambda: run.set_substeps(run.pace.substeps // 2),
+        lambda: run.use("brute-force", quiet),
     ):
-        before = stage.sim.response.state()
+        before = run.sim.response.state()
         change()
-        assert (stage.sim.response.state() == before).all()
-    stage.reset()
-    assert not len(stage.sim.response.state())
+        assert (run.sim.response.state() == before).all()
+    run.reset()
+    assert not len(run.sim.response.state())
 
 
 def test_detectors_of_a_distance_that_is_kept_no_more_are_forgotten():
-    stage = Stage(SMALL)
+    run = InteractiveRun(SMALL)
     for k in range(4):
-        stage.tune("eps", 0.004 + 0.001 * k)
-        stage.use("brute-force", quiet)
-        stage.use("bvh", quiet)
-    assert sorted(stage._made) == ["brute-force", "bvh"]
-    assert stage.sim.detectors[0].within == pytest.approx(0.007)
+        run.tune("eps", 0.004 + 0.001 * k)
+        run.use("brute-force", quiet)
+        run.use("bvh", quiet)
+    assert sorted(run._detectors) == ["brute-force", "bvh"]
+    assert run.sim.detectors[0].within == pytest.approx(0.007)

@@ -1,4 +1,4 @@
-"""Stage: a running scene and its settings that can be changed while it runs."""
+"""A simulation of one scene at a time whose method, response and parameters can be changed while it runs."""
 
 import dataclasses
 import logging
@@ -49,27 +49,27 @@ class Choice:
 
 _COMMON = {
     "friction": Range("friction", "", 0.0, 1.5),
-    "eps": Range("contact offset", "m", 0.001, 0.02, True),
+    "eps": Range("contact offset", "m", 0.001, 0.02, log=True),
     "gravity": Range("gravity", "m/s²", 0.0, 20.0),
     "wind_x": Range("wind, x", "m/s", -12.0, 12.0),
     "wind_y": Range("wind, y", "m/s", -12.0, 12.0),
     "wind_z": Range("wind, z", "m/s", -12.0, 12.0),
 }
-_APART = {"thickness": Range("thickness in self-contact", "m", 0.001, 0.02, True)}
+_SELF_CONTACT = {"thickness": Range("thickness in self-contact", "m", 0.001, 0.02, log=True)}
 _CLOTH = {
-    "stretch": Range("stretch stiffness", "N/m", 20.0, 20_000.0, True),
-    "shear": Range("shear stiffness", "N/m", 5.0, 5_000.0, True),
-    "bend": Range("bending stiffness", "N m", 1e-6, 1e-2, True),
-    "density": Range("area density", "kg/m²", 0.05, 1.0, True),
+    "stretch": Range("stretch stiffness", "N/m", 20.0, 20_000.0, log=True),
+    "shear": Range("shear stiffness", "N/m", 5.0, 5_000.0, log=True),
+    "bend": Range("bending stiffness", "N m", 1e-6, 1e-2, log=True),
+    "density": Range("area density", "kg/m²", 0.05, 1.0, log=True),
     "damping": Range("internal damping", "m²/s", 0.0, 0.1),
 }
 _SOLID = {
-    "young": Range("Young's modulus", "Pa", 2e3, 1e6, True),
+    "young": Range("Young's modulus", "Pa", 2e3, 1e6, log=True),
     "poisson": Range("Poisson's ratio", "", 0.0, 0.48),
 }
 
 
-class Stage:
+class InteractiveRun:
     """One scene at a time. `sim` is the simulation; changing a setting creates a new one from the current state."""
 
     def __init__(self, choice: Choice) -> None:
@@ -81,33 +81,33 @@ class Stage:
     def scenes(self) -> tuple[str, ...]:
         return (OWN, *SCENES) if self.choice.own is not None else tuple(SCENES)
 
-    def load_scene(self, name: str, method: str | None = None, tell: Callable[[str], None] = lambda _: None) -> None:
+    def load_scene(self, name: str, method: str | None = None, note: Callable[[str], None] = lambda _: None) -> None:
         """Load another scene and start it from the beginning."""
         if name == OWN and self.choice.own is not None:
             scene = self.choice.own
         else:
-            tell(f"creating {name} ...")
+            note(f"creating {name} ...")
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.choice.options if name == self.choice.scene else {}))
         wanted = resolve_method(scene, method).name
-        self._begin(name, scene, pace_of(scene), wanted, tell)
+        self._begin(name, scene, pace_of(scene), wanted, note)
 
-    def _begin(self, name: str, scene: Scene, pace: Pace, method: str, tell: Callable[[str], None]) -> None:
-        kept = dict(self.__dict__)
+    def _begin(self, name: str, scene: Scene, pace: Pace, method: str, note: Callable[[str], None]) -> None:
+        backup = dict(self.__dict__)
         try:
-            self._made: dict[str, list[Detector]] = {}  # detectors of the most recent methods, for one eps
-            self._begun = scene.start().x
-            self.name, self.start, self.scene, self.pace, self.small = name, scene, scene, pace, 1
+            self._detectors: dict[str, list[Detector]] = {}  # detectors of the most recent methods, for one eps
+            self._x_start = scene.start().x
+            self.name, self.start, self.scene, self.pace, self.substeps = name, scene, scene, pace, 1
             self.method, self.response = method, "projection"
-            self.sim = self._simulation(scene, method, self.response, scene.start(), tell)
+            self.sim = self._simulation(scene, method, self.response, scene.start(), note)
         except BaseException:  # also MemoryError: restore the previous scene to continue with
             self.__dict__.clear()
-            self.__dict__.update(kept)
+            self.__dict__.update(backup)
             raise
         self.drags.clear()
 
     @property
-    def at_rest(self) -> dict[str, float]:
+    def initial_values(self) -> dict[str, float]:
         """The initial value of every slider."""
         return {name: value_of(self.start, name) for name in self.ranges}
 
@@ -116,7 +116,7 @@ class Stage:
         """The sliders of this scene; each range includes the current value."""
         found = dict(_COMMON) if self.scene.deformable else {}
         if self.scene.self_contact != "off":
-            found |= _APART
+            found |= _SELF_CONTACT
         found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
         for name, r in found.items():
             values = value_of(self.start, name), value_of(self.scene, name)
@@ -151,16 +151,16 @@ class Stage:
     def modes(self) -> tuple[str, ...]:
         return SELF_CONTACT
 
-    def use(self, method: str, tell: Callable[[str], None]) -> None:
+    def use(self, method: str, note: Callable[[str], None]) -> None:
         """Switch to another detection method, continuing from the current state."""
         method = method_name(method)
-        before, self.small = self.small, 1  # until its speed has been measured
+        before, self.substeps = self.substeps, 1  # until its speed has been measured
         if method != self.method:
-            _reset(self._made.get(method, ()))
+            _reset(self._detectors.get(method, ()))
         try:
-            self.sim = self._continued(self.scene, method, tell)
+            self.sim = self._continued(self.scene, method, note)
         except BaseException:
-            self.small = before
+            self.substeps = before
             raise
         self.method = method
 
@@ -168,26 +168,26 @@ class Stage:
         self.sim = self._simulation(self.scene, self.method, response, self.sim.state)
         self.response = response
 
-    def keep_apart(self, mode: str) -> None:
+    def set_self_contact(self, mode: str) -> None:
         """Switch the treatment of self-contact."""
         self._tuned(dataclasses.replace(self.scene, self_contact=mode))
 
-    def tune(self, name: str, to: float, tell: Callable[[str], None] = lambda _: None) -> None:
+    def tune(self, name: str, to: float, note: Callable[[str], None] = lambda _: None) -> None:
         """Set the value of a slider."""
-        self._tuned(tuned(self.scene, name, to), tell)
+        self._tuned(tuned(self.scene, name, to), note)
 
     def reset(self) -> None:
         """Restart the scene with the current slider values, without drag constraints."""
         self.drags.clear()
-        _reset(self._made.get(self.method, ()))
+        _reset(self._detectors.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
 
-    def set_substeps(self, small: int) -> None:
-        """Return a frame after every `small` substeps; the length of a substep does not change."""
-        if self.pace.substeps % small:
-            raise ValueError(f"small = {small} does not divide the {self.pace.substeps} substeps of a frame")
-        if small != self.small:
-            self.small = small
+    def set_substeps(self, substeps: int) -> None:
+        """Return a frame after every `substeps` substeps; the length of a substep does not change."""
+        if self.pace.substeps % substeps:
+            raise ValueError(f"substeps = {substeps} does not divide the {self.pace.substeps} substeps of a frame")
+        if substeps != self.substeps:
+            self.substeps = substeps
             self.sim = self._continued(self.scene, self.method)
 
     def fit_substeps(self, seconds: float, most: float) -> None:
@@ -198,28 +198,28 @@ class Stage:
     @property
     def parts(self) -> int:
         """The number of frames in 0.01 s of simulated time."""
-        return self.pace.substeps // self.small
+        return self.pace.substeps // self.substeps
 
     def step(self) -> Frame:
         frame = self.sim.step()
         soft = self.scene.deformable_rows
-        if not np.abs(frame.x[soft] - self._begun[soft]).max(initial=0.0) < 1e6:  # nan too
+        if not np.abs(frame.x[soft] - self._x_start[soft]).max(initial=0.0) < 1e6:  # nan too
             raise FloatingPointError("the simulation diverged; use weaker forces or a stiffness nearer to the default")
         return frame
 
-    def _tuned(self, scene: Scene, tell: Callable[[str], None] = lambda _: None) -> None:
-        self.sim = self._continued(scene, self.method, tell)
+    def _tuned(self, scene: Scene, note: Callable[[str], None] = lambda _: None) -> None:
+        self.sim = self._continued(scene, self.method, note)
         self.scene = scene
-        for hand in self.drags:
-            hand.step = 0.5 * scene.eps
+        for drag in self.drags:
+            drag.step = 0.5 * scene.eps
 
-    def _continued(self, scene: Scene, method: str, tell: Callable[[str], None] = lambda _: None) -> Simulation:
+    def _continued(self, scene: Scene, method: str, note: Callable[[str], None] = lambda _: None) -> Simulation:
         """Return a simulation that continues from the current state, with the states of response and detectors."""
         states = [complete(one).state() for one in self.sim.detectors]
-        sim = self._simulation(scene, method, self.response, self.sim.state, tell)
+        sim = self._simulation(scene, method, self.response, self.sim.state, note)
         if method == self.method:
-            for one, told in zip(sim.detectors, states, strict=True):
-                complete(one).restore(told)
+            for one, state in zip(sim.detectors, states, strict=True):
+                complete(one).restore(state)
         sim.response.restore(self.sim.response.state())
         return sim
 
@@ -229,28 +229,28 @@ class Stage:
         method: str,
         response: str,
         state: State,
-        tell: Callable[[str], None] = lambda _: None,
+        note: Callable[[str], None] = lambda _: None,
     ) -> Simulation:
         if _reaches(scene) != _reaches(self.scene):
-            self._made = {}
-        dt = FRAME * self.small / self.pace.substeps
-        if method not in self._made and scene.deformable and scene.obstacles:
-            tell(f"preparing {method} ...")
-        made = self._made.get(method)
+            self._detectors = {}
+        dt = FRAME * self.substeps / self.pace.substeps
+        if method not in self._detectors and scene.deformable and scene.obstacles:
+            note(f"preparing {method} ...")
+        made = self._detectors.get(method)
         sim = Simulation(
             scene,
             dt,
-            substeps=self.small,
+            substeps=self.substeps,
             method=method,
             detectors=made,
             response=response,
             state=state,
             clock=self.clock,
         )
-        self._made.pop(method, None)
-        self._made[method] = sim.detectors
-        for name in list(self._made)[:-RECENT]:
-            del self._made[name]
+        self._detectors.pop(method, None)
+        self._detectors[method] = sim.detectors
+        for name in list(self._detectors)[:-RECENT]:
+            del self._detectors[name]
         sim.drags = self.drags
         return sim
 

@@ -21,8 +21,8 @@ EVERY = 15  # steps of a run between two states
 DT = 0.01  # s
 
 
-class Recording(NamedTuple):
-    """Questions and states. meshes: each mesh, the row of its first vertex, and whether it is an obstacle."""
+class ComparedStates(NamedTuple):
+    """Queries and states. meshes: each mesh, the row of its first vertex, and whether it is an obstacle."""
 
     title: str
     queries: list[Query]
@@ -31,7 +31,7 @@ class Recording(NamedTuple):
     meshes: list[tuple[Mesh, int, bool]]
 
 
-def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float], None]) -> Recording:
+def of_scene(scene: Scene, frames: int, every: int | None, report_progress: Callable[[float], None]) -> ComparedStates:
     """Every `every`-th state of a simulation with the method `auto`."""
     skinned = any(isinstance(shape, Skinned) for shape in scene.deforming_motions.values())
     sim = Simulation(scene, DT, substeps=3 if skinned else 16 if scene.deformable else 1, method="auto")
@@ -41,14 +41,14 @@ def of_scene(scene: Scene, frames: int, every: int | None, tell: Callable[[float
         sim.step()
         if (k + 1) % count == 0:
             states.append(sim.state.copy())
-        tell((k + 1) / (frames * count))
+        report_progress((k + 1) / (frames * count))
     within = {"obstacle": 2.0 * scene.eps}
     within["pair"] = within["self"] = 2.0 * (scene.eps if scene.thickness is None else scene.thickness)
     meshes = [(body.mesh.surface, int(scene.first[b]), body.obstacle) for b, body in enumerate(scene.bodies)]
-    return Recording(scene.name, _questions(scene), states, within, meshes)
+    return ComparedStates(scene.name, _queries(scene), states, within, meshes)
 
 
-def _questions(scene: Scene) -> list[Query]:
+def _queries(scene: Scene) -> list[Query]:
     """Deformable bodies against obstacles, against each other and with themselves; and the pairs `scene.overlaps`."""
     moved = {b: scene.deforming_motions.get(b) for b in range(len(scene.bodies))}
     sides, wholes = [], []
@@ -57,7 +57,7 @@ def _questions(scene: Scene) -> list[Query]:
         sides.append(Side(body.mesh.surface, first, b, moved[b]))
         wholes.append(Side(body.mesh.welded, first, b, moved[b]))
 
-    def ask(role: str, a: int, b: int | None) -> Query:
+    def query(role: str, a: int, b: int | None) -> Query:
         other = None if b is None else sides[b]
         whole = (wholes[a], None if b is None else wholes[b])
         return Query(role, sides[a], other, whole, bends=b is not None and b in scene.deforming_motions)
@@ -65,9 +65,9 @@ def _questions(scene: Scene) -> list[Query]:
     soft, obstacles = scene.deformable, scene.obstacles
     pairs = [(a, b) for k, a in enumerate(soft) for b in soft[k + 1 :]] + list(scene.overlaps)
     return [
-        *(ask("obstacle", a, b) for a in soft for b in obstacles),
-        *(ask("pair", a, b) for a, b in pairs),
-        *(ask("self", a, None) for a in soft),
+        *(query("obstacle", a, b) for a in soft for b in obstacles),
+        *(query("pair", a, b) for a, b in pairs),
+        *(query("self", a, None) for a in soft),
     ]
 
 
@@ -79,7 +79,7 @@ class _Part(NamedTuple):
     mesh: Mesh
 
 
-def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Recording:
+def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> ComparedStates:
     """Frames of `a`, and of `b` where given; either may be static."""
     parts = [_part(clip) for clip in (a, b) if clip is not None]
     lengths = [len(part.clip) for part in parts if not part.clip.still]
@@ -100,12 +100,14 @@ def of_clips(a: Clip, b: Clip | None, frames: int, every: int | None) -> Recordi
     wholes = [Side(part.mesh, first[k], k) for k, part in enumerate(parts)]
     names = [side.mesh.name for side in sides]
     if b is None:
-        asked = Query("self", sides[0], None, (wholes[0], None))
+        query = Query("self", sides[0], None, (wholes[0], None))
     else:
-        asked = Query("obstacle", sides[0], sides[1], (wholes[0], wholes[1]), glides=not b.still)
+        query = Query("obstacle", sides[0], sides[1], (wholes[0], wholes[1]), glides=not b.still)
     within = 2.0 * default_eps(sides[-1].mesh, sides[0].mesh)
     seen = [(side.mesh, side.first, side.body > 0) for side in sides]
-    return Recording(" on ".join(names), [asked], states, dict.fromkeys(("obstacle", "pair", "self"), within), seen)
+    return ComparedStates(
+        " on ".join(names), [query], states, dict.fromkeys(("obstacle", "pair", "self"), within), seen
+    )
 
 
 def _part(clip: Clip) -> _Part:

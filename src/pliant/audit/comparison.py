@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import renamed
 from ..detect.choose import Chosen
 from ..mesh import Mesh
 from ..report.tables import BYTES, Column, Table
 from ..state import State
-from .judge import KINDS
+from .evaluate import KINDS
 from .verdicts import Verdict, added
 
 Floats = NDArray[np.float64]
@@ -57,7 +58,7 @@ class Unfit(NamedTuple):
 
 
 class Worst(NamedTuple):
-    """The state in which a method has most errors, with the places (k,3) of its contacts, metres."""
+    """The state in which a method has most errors, with the positions (k,3) of its contacts, metres."""
 
     frame: int
     right: Floats
@@ -67,7 +68,7 @@ class Worst(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One method over all states and questions of a role. Lengths in metres, angles in radians."""
+    """One method over all states and queries of a role. Lengths in metres, angles in radians."""
 
     method: str
     guarantee: str  # A, B or C
@@ -88,9 +89,11 @@ class Row:
     build: float  # s
     size: int  # bytes
     estimate: float  # its own estimate of its recall; nan without one
-    asked: tuple[int, int]  # number of questions it applies to, and of all
+    query_counts: tuple[int, int]  # number of queries it applies to, and of all
     refused: str
     worst: Worst
+
+    asked = renamed.attribute("asked", "query_counts")
 
     @property
     def recall(self) -> float:
@@ -105,12 +108,14 @@ class Row:
     @property
     def note(self) -> str:
         """Remarks on the figures."""
-        said = []
+        remarks = []
         if self.unreached:
-            said.append(f"{self.unreached:,} more are outside its range: too deep, or without a defined side")
-        if self.asked[0] < self.asked[1]:
-            said.append(f"applies to {self.asked[0]} of {self.asked[1]} pairs of bodies: {self.refused}")
-        return "; ".join(said)
+            remarks.append(f"{self.unreached:,} more are outside its range: too deep, or without a defined side")
+        if self.query_counts[0] < self.query_counts[1]:
+            remarks.append(
+                f"applies to {self.query_counts[0]} of {self.query_counts[1]} pairs of bodies: {self.refused}"
+            )
+        return "; ".join(remarks)
 
     def shown(self) -> dict[str, Any]:
         """The row for tables: in millimetres, with rounding errors as 0."""
@@ -122,7 +127,7 @@ class Row:
 
     def plain(self) -> dict[str, Any]:
         """The row for JSON; None where there is no figure."""
-        degrees, told = 180.0 / np.pi, self.found > 0
+        degrees, any_found = 180.0 / np.pi, self.found > 0
         return {
             "method": self.method,
             "class": self.guarantee,
@@ -133,11 +138,11 @@ class Row:
             "beyond": self.beyond,
             "recall": self.recall,
             "estimated": self.estimate if np.isfinite(self.estimate) else None,
-            "depth_max_m": self.depth_max if told else None,
-            "depth_mean_m": self.depth_mean if told else None,
+            "depth_max_m": self.depth_max if any_found else None,
+            "depth_mean_m": self.depth_mean if any_found else None,
             "bound_m": self.bound if np.isfinite(self.bound) else None,
-            "normal_max_deg": degrees * self.normal_max if told else None,
-            "normal_mean_deg": degrees * self.normal_mean if told else None,
+            "normal_max_deg": degrees * self.normal_max if any_found else None,
+            "normal_mean_deg": degrees * self.normal_mean if any_found else None,
             "cpu_ms": 1e3 * self.seconds,
             "build_ms": 1e3 * self.build,
             "bytes": self.size,
@@ -153,18 +158,18 @@ def row_of(
     label: str,
     detectors: Sequence[Any],
     kind: str,
-    rulings: Sequence[Sequence[Verdict]],
+    verdicts: Sequence[Sequence[Verdict]],
     *,
     seconds: float,
     build: float,
     size: int,
     estimate: float,
-    asked: tuple[int, int],
+    query_counts: tuple[int, int],
     refused: str,
 ) -> Row:
-    """Combine the rulings of all states and questions into one row, with the strictest class of any detector."""
+    """Combine the verdicts of all states and queries into one row, with the strictest class of any detector."""
     detector = min(detectors, key=lambda each: str(each.guarantee))
-    states = [added(each) for each in rulings]
+    states = [added(each) for each in verdicts]
     every = added(states)
     frame = int(np.argmax([(len(s.missed) + len(s.extra)) * 1e6 + len(s.right) * 1e-3 for s in states]))
     worst = Worst(frame, states[frame].right, states[frame].missed, states[frame].extra)
@@ -188,7 +193,7 @@ def row_of(
         build=build,
         size=size,
         estimate=estimate,
-        asked=asked,
+        query_counts=query_counts,
         refused=refused,
         worst=worst,
     )
@@ -231,21 +236,21 @@ class Comparison:
     @property
     def broken(self) -> list[str]:
         """The violated guarantees, one sentence each."""
-        said = []
+        violations = []
         for role in self.roles:
             for row in role.rows:
                 if not row.kept:
                     bound = f"bound {row.bound:.3g} m" if row.bound > 0.0 else "exact"
                     bound = "no bound stated" if np.isnan(row.bound) else bound
                     count = f"{row.missed} missed, {row.extra} extra, {row.beyond} beyond its bound"
-                    said.append(f"{row.method} ({row.guarantee}, {bound}), contacts {ROLES[role.role]}: {count}")
-        return said
+                    violations.append(f"{row.method} ({row.guarantee}, {bound}), contacts {ROLES[role.role]}: {count}")
+        return violations
 
     def row(self, method: str, role: str | None = None) -> Row:
         """The row of a method, in `role` or in the first role that has it."""
-        for asked in self.roles:
-            for row in asked.rows:
-                if row.method == method and role in (None, asked.role):
+        for each in self.roles:
+            for row in each.rows:
+                if row.method == method and role in (None, each.role):
                     return row
         raise ValueError(f"no row for method {method!r} in role {role or 'any'!r}")
 
@@ -276,6 +281,6 @@ class Comparison:
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: tables, and pictures of where methods differ."""
         from ..report.compare_page import write_compare_page
-        from .compared_page import shown
+        from .comparison_page import shown
 
         write_compare_page(path, shown(self))

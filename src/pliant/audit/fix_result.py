@@ -15,7 +15,7 @@ from .layers import Layer
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Fixed:
+class FixResult:
     """A garment after `fix`, with the results of `check` before and after.
 
     moved: (T,n) displacement of each vertex, metres. strain: (T,k) relative change of length of each edge. bend: (T,h)

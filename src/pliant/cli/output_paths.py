@@ -1,0 +1,36 @@
+"""Checks of output paths before the computation starts, so that long runs do not end with "no such folder"."""
+
+import pathlib
+from collections.abc import Sequence
+
+from ..files import check_writable
+
+
+def check_outputs(
+    outputs: Sequence[tuple[str, pathlib.Path | None, Sequence[str]]], inputs: Sequence[pathlib.Path | None] = ()
+) -> None:
+    """Check outputs, each (option, path or None, allowed extensions); raises ValueError or OSError, writes nothing."""
+    sources = [path.resolve() for path in inputs if path is not None]
+    options: dict[pathlib.Path, str] = {}
+    for option, path, endings in outputs:
+        if path is None:
+            continue
+        if path.suffix.lower() not in endings and not path.is_dir():
+            raise ValueError(f"{option} {path}: unknown extension {path.suffix!r}; one of: {', '.join(endings)}")
+        resolved = path.resolve()
+        if resolved in sources:
+            raise ValueError(f"{option} {path} would overwrite an input file; choose another name")
+        if resolved in options:
+            raise ValueError(f"{options[resolved]} and {option} are the same file, {path}")
+        options[resolved] = option
+        check_output(path)
+
+
+def check_output(path: pathlib.Path) -> None:
+    """Raise OSError if no file can be created at the path; missing folders are tested at their nearest ancestor."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give a file name")
+    try:
+        check_writable(path.resolve().parent)
+    except OSError as error:
+        raise type(error)(error.errno, f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,56 @@
+"""Weights, normal and signed distance of pairs of features, also where their gap is too short to have a direction.
+
+The kernels of contact_records.py flag such pairs; their normals come from the surface instead.
+"""
+
+from .. import vec
+from ..geometry.edge import closest_on_edges
+from ..geometry.triangle import closest_on_triangle
+from ..jit import kernel, prange
+from .closest_point import any_normal, outward
+from .surface import corners, touching
+
+
+@kernel
+def gap_direction(p, q, side, spare):
+    """Return the unit normal and signed distance from q to p; `spare` is the direction if p and q coincide."""
+    gap = vec.sub(p, q)
+    if touching(gap, p, q):
+        return spare, vec.dot(gap, spare)
+    length = vec.norm(gap)
+    return vec.scale(gap, side / length), side * length
+
+
+@kernel(parallel=True)
+def vertex_face_geometry(surface, x, pairs, side, weights, normal, distance):
+    """Compute weights, normal and distance of each (vertex, face) pair; `side` (n,) is -1 for vertices inside."""
+    for c in prange(len(pairs)):
+        p = vec.load(x, pairs[c, 0])
+        a, b, d = corners(surface, pairs[c, 1])
+        u, v, w, _ = closest_on_triangle(p, a, b, d)
+        q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, v), vec.scale(d, w)))
+        n, distance[c] = gap_direction(p, q, side[pairs[c, 0]], outward(surface, pairs[c, 1], 0))
+        vec.store(normal, c, n)
+        weights[c, 0], weights[c, 1], weights[c, 2], weights[c, 3] = 1.0, -u, -v, -w
+
+
+@kernel(parallel=True)
+def edge_edge_geometry(one, two, normals_b, pairs, weights, normal, distance):
+    """Compute the same for (edge, edge) pairs; where edges cross, the normal is perpendicular to both, away from the
+    second edge; normals_b (k,3) are those of the second edges.
+    """
+    (x_a, edges_a), (x_b, edges_b) = one, two
+    for m in prange(len(pairs)):
+        a, b = vec.load(x_a, edges_a[pairs[m, 0], 0]), vec.load(x_a, edges_a[pairs[m, 0], 1])
+        c, d = vec.load(x_b, edges_b[pairs[m, 1], 0]), vec.load(x_b, edges_b[pairs[m, 1], 1])
+        s, t = closest_on_edges(a, b, c, d)
+        u, v = vec.unit(vec.sub(b, a)), vec.unit(vec.sub(d, c))
+        spare = vec.cross(u, v)
+        if vec.norm2(spare) < 1e-24:
+            spare = any_normal(u if vec.norm2(u) > 0.0 else v)
+        spare = vec.unit(spare)
+        if vec.dot(spare, vec.load(normals_b, pairs[m, 1])) < 0.0:
+            spare = vec.scale(spare, -1.0)
+        n, distance[m] = gap_direction(vec.mix(a, b, s), vec.mix(c, d, t), 1.0, spare)
+        vec.store(normal, m, n)
+        weights[m, 0], weights[m, 1], weights[m, 2], weights[m, 3] = 1.0 - s, s, t - 1.0, -t
