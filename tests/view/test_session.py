@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pliant import shapes
+from pliant.detect.choose import choose_method_for_scene
 from pliant.detect.methods import METHODS
 from pliant.io.animation import load_clip
 from pliant.scenes import SCENES, drape_scene

@@ -63,6 +63,7 @@ def drape(
     resolution: int | None = None,
     dt: float = 0.01,
     substeps: int | None = None,
+    solver: Literal["xpbd", "implicit"] = "xpbd",
     eps: str | None = None,
     friction: float | None = None,
     friction_model: Literal["coulomb", "simple"] = "coulomb",
@@ -119,6 +120,9 @@ def drape(
         Seconds per frame.
     substeps
         Substeps per frame; more of them stretch less and cost more. Default: 16; 3 for a character.
+    solver
+        How cloth is integrated. xpbd: one sweep over all constraints per substep, fast, stretches more the finer the
+        cloth is; implicit: all constraints together, with the strain of the material at every resolution.
     eps
         Contact offset between cloth and body, 5mm or metres. Default: 5 mm at human size, scaled for other sizes.
     friction
@@ -194,7 +198,9 @@ def drape(
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
         bake_options = {"progress": baked, "cache": cache} if fielded else None
-        sim = Simulation(built, dt, substeps=substeps, method=chosen, options=bake_options, **self_contact_options)
+        sim = Simulation(
+            built, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
+        )
     with output.progress(f"draping {built.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off
         counted = True if self_contact is not None else None

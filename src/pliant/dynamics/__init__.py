@@ -1,7 +1,7 @@
 """Dynamics of deformable bodies, without contacts: predict, relax, finish."""
 
-from .cloth import ClothDynamics
+from .cloth import SOLVERS, ClothDynamics
 from .deformable import DeformableDynamics
 from .tets import TetDynamics
 
-__all__ = ["ClothDynamics", "DeformableDynamics", "TetDynamics"]
+__all__ = ["SOLVERS", "ClothDynamics", "DeformableDynamics", "TetDynamics"]

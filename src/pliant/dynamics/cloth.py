@@ -1,4 +1,7 @@
-"""Cloth by XPBD with substeps: triangles resist stretch and shear, hinges resist bending, air drag acts on faces."""
+"""Cloth: triangles resist stretch and shear, hinges resist bending, air drag acts on faces.
+
+`SOLVERS` names the two ways to integrate it: a sweep of XPBD over all constraints, or an implicit step (`implicit`).
+"""
 
 from typing import Any
 
@@ -10,7 +13,9 @@ from ..kernels.dynamics.cloth import Air
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
+from .implicit import ImplicitSolver
 
+SOLVERS = ("xpbd", "implicit")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
@@ -20,10 +25,11 @@ class ClothDynamics:
     """All cloths of a scene as one system of constraints.
 
     Only the `rows` of the positions from the first to the last deformable body are processed, so that obstacles with
-    many vertices cost nothing; indices in its own arrays are relative to the first of these rows.
+    many vertices cost nothing; indices in its own arrays are relative to the first of these rows. `solver` is one of
+    SOLVERS.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, solver: str = "xpbd") -> None:
         self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.wind = scene.wind
@@ -42,6 +48,14 @@ class ClothDynamics:
         self._pairs = _viscosity(parts, self.w)
         self._shares: dict[float, Floats] = {}
         self._spare = np.empty((len(self.w), 3))
+        self._gravity = np.asarray(scene.gravity)
+        implicit = solver == "implicit" and len(faces) > 0
+        self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w) if implicit else None
+
+    def begin(self, state: State, dt: float) -> None:
+        """Begin a frame of substeps of dt."""
+        if self._implicit is not None:
+            self._implicit.begin(state.x[self.rows], dt)
 
     def push(self, state: State, dt: float) -> None:
         """Apply viscous damping and air drag to the velocities."""
@@ -64,7 +78,10 @@ class ClothDynamics:
         return self._shares[dt]
 
     def relax(self, state: State, dt: float) -> None:
-        """Sweep once over all constraints."""
+        """Sweep once over all constraints, or solve them implicitly."""
+        if self._implicit is not None:
+            self._implicit.relax(state.x[self.rows], state.x_start[self.rows], self._gravity, dt)
+            return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
 

@@ -12,17 +12,22 @@ from .tets import TetDynamics
 
 class DeformableDynamics:
     """Advances the `rows` of the positions from the first to the last deformable body by the dynamics of each
-    material."""
+    material; `solver` integrates the cloths (`cloth.SOLVERS`)."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, solver: str = "xpbd") -> None:
         self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.masses = scene.masses[self.rows]
         self.gravity = scene.gravity
-        self.cloths = ClothDynamics(scene) if scene.cloths else None
+        self.cloths = ClothDynamics(scene, solver) if scene.cloths else None
         self.solids = TetDynamics(scene) if scene.solids else None
         self.lost = 0  # total number of vertex moves undone because the new position was not finite
         self._parts = [part for part in (self.cloths, self.solids) if part is not None]
+
+    def begin(self, state: State, dt: float) -> None:
+        """Begin a frame of substeps of dt."""
+        if self.cloths is not None:
+            self.cloths.begin(state, dt)
 
     def predict(self, state: State, dt: float) -> None:
         """Apply damping, air drag and gravity to v, store x in x_start, and advance x by v."""

@@ -4,9 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.dynamics import tets as _kernels
+from ..kernels.dynamics.pieces import untwist
 from ..scene import Scene, Solid
 from ..state import State
 from .cloth import by_colour
+from .pieces import unconstrained_pieces
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 8000  # tets; below it about 40 launches, one per colour, cost more than they save
@@ -43,7 +45,7 @@ class TetDynamics:
         self._products = np.einsum("nci,ncj->nij", weighed, whole)  # sum of w b b^T, (k,3,3)
         friction = np.stack([np.concatenate(viscous)[order], np.trace(self._products, axis1=1, axis2=2)], 1)
         self.tets = _kernels.Tets(tets, inner.reshape(-1, 9), np.concatenate(energy)[order], friction, start)
-        self.pieces = _pieces(tets, self.w)
+        self.pieces = unconstrained_pieces(tets, self.w)
         self._answers: dict[float, _kernels.Answers] = {}
         self._before = np.empty((len(self.w), 3))
 
@@ -58,7 +60,7 @@ class TetDynamics:
         self._before[:] = x
         sweep = _kernels.relax_parallel if len(self.tets.tets) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.tets, self.answers(dt), x, self.w)
-        _kernels.untwist(self.pieces, state.x_start[self.rows], self._before, x, self.masses)
+        untwist(self.pieces, state.x_start[self.rows], self._before, x, self.masses)
 
     def answers(self, dt: float) -> _kernels.Answers:
         """Return the inverse of every tetrahedron's system, which in its own frame is constant for a given dt."""
@@ -76,18 +78,3 @@ class TetDynamics:
     def elastic(self, state: State) -> float:
         """Return the elastic energy of the solids, joules."""
         return float(_kernels.tets_energy(self.tets, state.x[self.rows]))
-
-
-def _pieces(tets: NDArray[np.int32], w: Floats) -> _kernels.Pieces:
-    """Return the connected components without pinned or gripped vertices."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    ends = np.concatenate([tets[:, [0, k]] for k in (1, 2, 3)])
-    graph = coo_array((np.ones(len(ends), np.int8), ends.T), shape=(len(w), len(w)))
-    label = connected_components(graph, directed=False)[1]
-    used = np.unique(tets)
-    free = used[~np.isin(label[used], label[used[w[used] == 0.0]])]
-    rows = free[np.argsort(label[free], kind="stable")].astype(np.int64)
-    start = np.concatenate([[0], np.cumsum(np.unique(label[rows], return_counts=True)[1])]).astype(np.int64)
-    return _kernels.Pieces(start, rows)

@@ -22,7 +22,7 @@ from ..motion.rigid import Motion
 from ..scene import Scene, Solid
 from ..state import State
 
-FORMAT = 5
+FORMAT = 6
 _PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "restitution", "self_contact", "thickness")
 
 
@@ -38,6 +38,7 @@ class Checkpoint:
     failed_substeps: int  # substeps in which the guard gave pairs up
     given_up_pairs: int  # pairs given up
     scene: str  # fingerprint
+    solver: str = "xpbd"
     response: str = "projection"
     response_state: Contacts = dataclasses.field(default_factory=_contacts.empty)
     self_method: str = ""  # and self_response: empty if the guard, or nothing, handles self-contact
@@ -66,6 +67,7 @@ class Checkpoint:
                 times=np.array([s.time, s.lapse, self.dt]),
                 counts=np.array([self.index, self.substeps, self.failed_substeps, self.given_up_pairs], np.int64),
                 method=self.method,
+                solver=self.solver,
                 response=self.response,
                 memory=np.frombuffer(self.response_state.tobytes(), np.uint8),
                 between=np.array([self.self_method, self.self_response]),
@@ -91,7 +93,7 @@ class Checkpoint:
                 index, substeps, failed_substeps, given_up_pairs = counts
                 validate.number("dt", dt, above=0.0)  # `Simulation` checks the lower limit
                 validate.whole("substeps", substeps, low=1, high=1000)
-                texts = [_text(name, saved[name]) for name in ("method", "scene", "response")]
+                texts = [_text(name, saved[name]) for name in ("method", "scene", "response", "solver")]
                 if saved["between"].shape != (2,):
                     raise ValueError(f"between has shape {saved['between'].shape}; expected a method and a response")
                 own = [_text("between", saved["between"][k]) for k in range(2)]
@@ -112,6 +114,7 @@ class Checkpoint:
             given_up_pairs=given_up_pairs,
             scene=texts[1],
             response=texts[2],
+            solver=texts[3],
             response_state=response_state,
             self_method=own[0],
             self_response=own[1],

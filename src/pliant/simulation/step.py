@@ -15,7 +15,7 @@ from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import BaseDetector, Detector, with_defaults
 from ..detect.choose import MethodChoice, resolve_method_for_scene
-from ..dynamics import DeformableDynamics
+from ..dynamics import SOLVERS, DeformableDynamics
 from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
@@ -57,6 +57,8 @@ LONGEST = 3600.0  # s per step: a body in free fall for longer leaves the scene
 class Simulation:
     """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
 
+    `solver` integrates cloth: "xpbd" sweeps once over all constraints per substep, as the papers do; "implicit" solves
+    them together, so that the strain is that of the material at every resolution (docs/dynamics/implicit.md).
     `method` names the detector between every deformable body and every obstacle; `chosen` is its name with the reason.
     The default does not depend on the rule for "auto", so that the results of a program stay the same between versions.
     `options` are passed to each detector. Pass `detectors` to supply your own.
@@ -72,6 +74,7 @@ class Simulation:
         dt: float = 0.01,
         *,
         substeps: int = 16,
+        solver: str = "xpbd",
         method: str | MethodChoice = "distance-field",
         options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
@@ -94,7 +97,8 @@ class Simulation:
         chosen = resolve_method_for_scene(scene, method)
         self.chosen: MethodChoice | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
-        self.dynamics = DeformableDynamics(scene)
+        self.solver = validate.choice("solver", solver, SOLVERS)
+        self.dynamics = DeformableDynamics(scene, self.solver)
         given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {})
         self.detectors: list[Detector] = given
         for one in map(with_defaults, given):
@@ -128,6 +132,7 @@ class Simulation:
         dt_substep, state, clock = self.dt / self.substeps, self.state, self.clock
         with clock("guard"):
             self.self_contact.begin(state, dt_substep, self.substeps)
+        self.dynamics.begin(state, dt_substep)
         self.final_projection.begin(state)
         for target in self.kinematics.targets(state.time, dt_substep, self.substeps):
             with clock("predict"):
@@ -233,6 +238,7 @@ class Simulation:
             index=self.index,
             dt=self.dt,
             substeps=self.substeps,
+            solver=self.solver,
             method=self.method,
             failed_substeps=self.self_contact.failed_substeps,
             given_up_pairs=self.self_contact.given_up_pairs,
@@ -272,6 +278,7 @@ class Simulation:
                 scene,
                 saved.dt,
                 substeps=saved.substeps,
+                solver=saved.solver,
                 method=saved.method or "distance-field",
                 options=options,
                 detectors=detectors,

@@ -13,7 +13,7 @@ import numpy as np
 from .. import vec
 from ..geometry.polar import apply3, rotation
 from ..jit import kernel, prange
-from .cloth import LAST, PARTS, part, solve3
+from .cloth import LAST, PARTS, part
 
 
 class Tets(NamedTuple):
@@ -31,13 +31,6 @@ class Answers(NamedTuple):
 
     inverse: np.ndarray  # (k,21) of the 6x6 system of all strains: its upper triangle, row by row
     compliance: np.ndarray  # (k,3) compliances over dt^2, of stretch, of shear and of volume, 1/(J s2)
-
-
-class Pieces(NamedTuple):
-    """Connected bodies without fixed vertices."""
-
-    start: np.ndarray  # (pieces+1,)
-    rows: np.ndarray  # (n,) vertices of each
 
 
 @kernel
@@ -193,37 +186,6 @@ def relax_parallel(t, answers, x, w):
             a, b = part(t.start[c], t.start[c + 1], p, PARTS)
             relax_tets(t, answers, a, b, x, w)
     relax_tets(t, answers, t.start[colours], len(t.tets), x, w)
-
-
-@kernel
-def untwist(pieces, x_start, before, x, masses):
-    """Remove from the displacement `before` -> x of each piece its rigid rotation relative to the start of the step.
-
-    Forces evaluated at the end of a step exert no torque there, but do so about the positions at its start, which
-    determine angular momentum: without this correction, a spinning body would be slowed down.
-    """
-    for q in range(len(pieces.start) - 1):
-        mass, centre = 0.0, (0.0, 0.0, 0.0)
-        for at in range(pieces.start[q], pieces.start[q + 1]):
-            i = pieces.rows[at]
-            mass += masses[i]
-            centre = vec.madd(centre, vec.load(x_start, i), masses[i])
-        centre = vec.scale(centre, 1.0 / mass)
-        a, b, c, d, e, f, twist = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (0.0, 0.0, 0.0)
-        for at in range(pieces.start[q], pieces.start[q + 1]):
-            i = pieces.rows[at]
-            m, r = masses[i], vec.sub(vec.load(x_start, i), centre)
-            twist = vec.madd(twist, vec.cross(r, vec.sub(vec.load(x, i), vec.load(before, i))), m)
-            a, b, c = a + m * r[0] * r[0], b + m * r[1] * r[1], c + m * r[2] * r[2]
-            d, e, f = d - m * r[0] * r[1], e - m * r[0] * r[2], f - m * r[1] * r[2]
-        a, b, c = b + c, a + c, a + b
-        if a * (b * c - f * f) - d * (d * c - e * f) + e * (d * f - e * b) <= 1e-12 * (a + b + c) ** 3:
-            continue  # collinear: no rotation about the line itself
-        angle = solve3((a, b, c), (d, e, f), twist)
-        for at in range(pieces.start[q], pieces.start[q + 1]):
-            i = pieces.rows[at]
-            r = vec.sub(vec.load(x_start, i), centre)
-            vec.store(x, i, vec.sub(vec.load(x, i), vec.cross(angle, r)))
 
 
 @kernel

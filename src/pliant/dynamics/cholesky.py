@@ -1,0 +1,111 @@
+"""Cholesky: a sparse factorisation that is computed once and solved many times, on all threads."""
+
+import heapq
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.dynamics import cholesky as _kernels
+from ..kernels.jit import worth
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+PARTS = 16  # independent subtrees that threads share
+_WORTH_THREADS = 40000  # entries of the factor; below it threads cost more than they save
+
+
+class Cholesky:
+    """The factorisation of a symmetric positive definite sparse matrix.
+
+    `rows` are the rows of the vectors that the matrix acts on: `solve` reads and writes only these. Ordered by minimum
+    degree (SuperLU's). Raises ValueError if the matrix is not positive definite.
+    """
+
+    def __init__(self, matrix: Any, rows: Ints) -> None:
+        order = _minimum_degree(matrix)
+        start, place, _ = _permuted(matrix, order)
+        parent = _kernels.elimination_tree(start, place)
+        order2, parts = _subtrees(parent, _kernels.column_counts(start, place, parent))
+        order = order[order2]
+        start, place, value = _permuted(matrix, order)
+        parent = _kernels.elimination_tree(start, place)
+        counts = _kernels.column_counts(start, place, parent)
+        begin = np.concatenate([[0], np.cumsum(counts)])
+        row, entry = _kernels.factorise(start, place, value, parent, begin)
+        if not np.isfinite(entry).all():
+            raise ValueError("the matrix is not positive definite")
+        self.factor = _by_rows_and_columns(np.asarray(rows)[order], row, entry, begin, parts)
+        self._scratch = np.empty((len(order), 3))
+        self._solve = worth(_kernels.solve, len(entry), _WORTH_THREADS)
+
+    def solve(self, right: Floats, out: Floats) -> None:
+        """Write the solution for the right-hand sides (m,3) into `out` (m,3)."""
+        self._solve(self.factor, right, out, self._scratch)
+
+
+def _minimum_degree(matrix: Any) -> Ints:
+    """Return an order of the unknowns that keeps the factor sparse."""
+    from scipy.sparse.linalg import splu
+
+    options = {"SymmetricMode": True}
+    lu = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    return np.argsort(lu.perm_c).astype(np.int64)
+
+
+def _permuted(matrix: Any, order: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return the permuted matrix by columns: start, rows and values."""
+    m = matrix.tocsr()[order][:, order].tocsc()
+    m.sort_indices()
+    return m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data.astype(np.float64)
+
+
+def _subtrees(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Split the elimination tree into at most PARTS groups of subtrees of about equal work and a top.
+
+    Returns the order of the columns, and where each group and the top begin.
+    """
+    n = len(parent)
+    work = counts.astype(np.float64)
+    children: list[list[int]] = [[] for _ in range(n)]
+    for j in range(n):
+        if parent[j] >= 0:
+            work[parent[j]] += work[j]
+            children[parent[j]].append(j)
+    heap = [(-work[j], j) for j in range(n) if parent[j] < 0]
+    heapq.heapify(heap)
+    most, group = work[[j for _, j in heap]].sum() / (2 * PARTS), np.full(n, PARTS, np.int64)
+    while heap and -heap[0][0] > most:  # the largest subtree: its root joins the top
+        _, j = heapq.heappop(heap)
+        for child in children[j]:
+            heapq.heappush(heap, (-work[child], child))
+    filled = np.zeros(PARTS)
+    for weight, j in sorted(heap):
+        p = int(np.argmin(filled))
+        filled[p] -= weight
+        group[j] = p
+    for j in range(n - 1, -1, -1):  # parents come later
+        if group[j] == PARTS and parent[j] >= 0:
+            group[j] = group[parent[j]]
+    order = np.argsort(group, kind="stable")
+    return order, np.searchsorted(group[order], np.arange(PARTS + 1)).astype(np.int64)
+
+
+def _by_rows_and_columns(order: Ints, row: Ints, entry: Floats, begin: Ints, parts: Ints) -> _kernels.Factor:
+    """Return the factor without its diagonal, by rows and by columns."""
+    n = len(order)
+    column = np.repeat(np.arange(n), np.diff(begin))
+    below = row != column
+    row, column, value = row[below], column[below], entry[below]
+    by_row = np.argsort(row, kind="stable")
+    return _kernels.Factor(
+        order=order.astype(np.int64),
+        diagonal=1.0 / entry[begin[:-1]],
+        row_start=np.searchsorted(row[by_row], np.arange(n + 1)).astype(np.int64),
+        row_place=column[by_row].astype(np.int32),
+        row_value=value[by_row],
+        column_start=np.searchsorted(column, np.arange(n + 1)).astype(np.int64),
+        column_place=row.astype(np.int32),
+        column_value=value,
+        parts=parts,
+    )

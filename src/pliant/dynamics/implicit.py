@@ -1,0 +1,134 @@
+"""Implicit integration of cloth: a Newton step by conjugate gradients, preconditioned by a factor computed once."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.dynamics import implicit as _kernels
+from ..kernels.dynamics.cloth import Hinges, Membrane
+from ..kernels.dynamics.pieces import recentre, untwist
+from ..kernels.jit import worth
+from .cholesky import Cholesky
+from .pieces import unconstrained_pieces
+
+Floats = NDArray[np.float64]
+_WORTH_THREADS = 2000  # vertices
+
+
+class ImplicitSolver:
+    """Solves the implicit Euler equations of cloths approximately, starting from their inertial motion.
+
+    The equilibrium of forces is a fixed point, however few the iterations: cloth at rest stays at rest, and its strain
+    is that of its material at every resolution. The preconditioner is the sum of two inverses: that of the constant
+    matrix of projective dynamics (Bouaziz et al. 2014), by which a force acts through the whole cloth in one iteration,
+    and those of the diagonal blocks of the true matrix, because a sheet is far softer across than along itself.
+    """
+
+    def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, iterations: int = 2) -> None:
+        self.membrane, self.hinges, self.w, self.iterations = membrane, hinges, w, iterations
+        self.mass = np.where(w > 0.0, 1.0 / np.where(w > 0.0, w, 1.0), 0.0)
+        self._free = np.flatnonzero(self.mass)
+        self.pieces = unconstrained_pieces(membrane.faces, w)
+        self._held = np.setdiff1d(self._free, self.pieces.rows)
+        self.bent = np.flatnonzero(hinges.rest > 0.0)
+        self._stiffness, self._bending = _matrices(membrane, hinges, len(w))
+        self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
+        n, f = len(w), len(membrane.faces)
+        self._blocks = np.zeros((n, 6))
+        self._axes, self._force = np.empty((f, 10)), np.empty((3 * f, 3))
+        self._r, self._z, self._p, self._q, self._curl, self._predicted = (np.zeros((n, 3)) for _ in range(6))
+
+    def system(self, dt: float) -> tuple[_kernels.Corners, Cholesky]:
+        """Return the linear terms and the factor of the preconditioner for steps of `dt`."""
+        if dt not in self._systems:
+            from scipy.sparse import diags_array
+
+            free = self._free
+            matrix = (self._stiffness + diags_array(self.mass / dt**2)).tocsr()[free][:, free]
+            self._systems[dt] = self._corners(dt), Cholesky(matrix, free)
+        return self._systems[dt]
+
+    def _corners(self, dt: float) -> _kernels.Corners:
+        corner = np.argsort(self.membrane.faces.ravel(), kind="stable")
+        counts = np.bincount(self.membrane.faces.ravel(), minlength=len(self.w))
+        b = self._bending
+        return _kernels.Corners(
+            start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            corner=corner.astype(np.int32),
+            row_start=b.indptr.astype(np.int64),
+            row_place=b.indices.astype(np.int32),
+            bending=b.data,
+            bending_diagonal=b.diagonal(),
+            mass=self.mass / dt**2,
+        )
+
+    def relax(self, x: Floats, x_start: Floats, gravity: Floats, dt: float) -> None:
+        """Move x from the prediction, the motion without inner forces, to the end of a step of `dt`.
+
+        The first guess of cloth that is held leaves out gravity: at rest it is the solution, and the step keeps it. The
+        momentum and angular momentum of cloth that nothing holds are those of the prediction.
+        """
+        self._predicted[:] = x
+        x[self._held] -= dt * dt * gravity
+        self.solve(x, self._predicted, dt)
+        if len(self.pieces.rows):
+            recentre(self.pieces, self._predicted, x, self.mass)
+            untwist(self.pieces, x_start, self._predicted, x, self.mass)
+
+    def begin(self, x: Floats, dt: float) -> None:
+        """Begin a frame of steps of `dt` at x: invert the diagonal blocks of the stiffness there."""
+        g, _ = self.system(dt)
+        self._run(_kernels.inverse_blocks, self.membrane, g, x, self._axes, self._force, self._blocks)
+
+    def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
+        """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`."""
+        g, factor = self.system(dt)
+        m, axes, force, r, z, p, q = self.membrane, self._axes, self._force, self._r, self._z, self._p, self._q
+        if len(self.bent):
+            _kernels.curl_forces(self.hinges, x, self.bent, self._curl)
+        self._run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
+        factor.solve(r, z)
+        rz = self._run(_kernels.add_blocks, self._blocks, r, z)
+        p[:] = z
+        for k in range(self.iterations):
+            step = rz / self._run(_kernels.multiply, m, g, axes, p, force, q) if rz > 0.0 else 0.0
+            self._run(_kernels.axpy, x, p, step)
+            if k + 1 < self.iterations:
+                self._run(_kernels.axpy, r, q, -step)
+                factor.solve(r, z)
+                before, rz = rz, self._run(_kernels.add_blocks, self._blocks, r, z)
+                self._run(_kernels.xpby, z, p, rz / before if before > 0.0 else 0.0)
+
+    def _run(self, kernel: Any, *args: Any) -> Any:
+        return worth(kernel, len(self.w), _WORTH_THREADS)(*args)
+
+
+def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
+    """Return the constant stiffness that bounds that of the membrane and the diagonal of bending, and bending."""
+    from scipy.sparse import csr_array, diags_array
+
+    f, r, soft = membrane.faces, membrane.rest, membrane.compliance
+    e = np.arange(len(f))
+    u = csr_array((np.concatenate([-r[:, 0], r[:, 0]]), (np.tile(e, 2), f[:, :2].T.ravel())), shape=(len(f), n))
+    across = np.concatenate([-r[:, 2] - r[:, 1] * r[:, 0], r[:, 1] * r[:, 0], r[:, 2]])
+    v = csr_array((across, (np.tile(e, 3), f.T.ravel())), shape=(len(f), n))
+    k = diags_array(1.0 / soft[:, 0] + 2.0 / soft[:, 1])
+    h = np.repeat(np.arange(len(hinges.vertices)), 4)
+    curvature = csr_array((hinges.weights.ravel(), (h, hinges.vertices.ravel())), shape=(len(hinges.vertices), n))
+    bending = (curvature.T @ diags_array(1.0 / hinges.compliance) @ curvature).tocsr()
+    bending.sort_indices()
+    # with sum w_i = 0, |sum w_i x_i|^2 = -sum w_i w_j |x_i - x_j|^2 over pairs, at most sum |w_i w_j| |x_i - x_j|^2;
+    # opposite corners have no edge: |c - d|^2 <= |c - a|^2 + |a - d|^2 + |c - b|^2 + |b - d|^2
+    w = np.abs(hinges.weights) / np.sqrt(hinges.compliance)[:, None]
+    across = w[:, 2] * w[:, 3]
+    ends = ((0, 1, w[:, 0] * w[:, 1]), (0, 2, w[:, 0] * w[:, 2] + across), (0, 3, w[:, 0] * w[:, 3] + across))
+    ends += ((1, 2, w[:, 1] * w[:, 2] + across), (1, 3, w[:, 1] * w[:, 3] + across))
+    stiffness = u.T @ k @ u + v.T @ k @ v
+    for p, q, strength in ends:
+        i, j = hinges.vertices[:, p], hinges.vertices[:, q]
+        off = csr_array((strength, (i, j)), shape=(n, n))
+        off = off + off.T
+        stiffness = stiffness + diags_array(off.sum(axis=1)) - off
+    stiffness.eliminate_zeros()
+    return stiffness.tocsr(), bending
