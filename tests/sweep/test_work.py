@@ -73,14 +73,14 @@ def test_a_drape_takes_the_method_that_pliant_drape_takes(tmp_path, monkeypatch,
 
     def simulation(scene, *args, **options):
         sim = Simulation(scene, *args, **options)
-        taken.append((sim.method, choose_method_for_scene(scene).name))
+        taken.append((sim.method, choose_method_for_scene(scene).name, sim.solver))
         return sim
 
     monkeypatch.setattr(drapes, "Simulation", simulation)
-    small = {"resolution": 3, "frames": 1, "substeps": 1, "eps": 1e-4, "measure": False}
+    small = {"resolution": 3, "frames": 1, "substeps": 1, "eps": 1e-4, "measure": False, "solver": "implicit"}
     table = {"run": "drape", "bodies": ["ball"], "thumbnails": False, "fixed": small | said}
     assert done(tmp_path, table)[0]["error"] is None
-    assert taken == [("bvh", "bvh")]  # a field of that ball would be coarser than eps
+    assert taken == [("bvh", "bvh", "implicit")]  # a field of that ball would be coarser than eps
 
 
 @pytest.mark.compiled
