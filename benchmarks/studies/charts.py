@@ -12,6 +12,7 @@ from typing import Any
 
 from cost_cases import CASES
 from costs import drawn, kept
+from strain import chart as strain_chart
 
 from pliant.report.tables import Chart, Table
 from pliant_bench import against_paper, baking, bone_boxes, contest, growth, height_grids, jung, sampling, stochastic
@@ -30,6 +31,7 @@ CHARTS: dict[str, Callable[[Table], Chart]] = {
     "neal-cost": height_grids.cost_chart,
     "pelechano": bone_boxes.chart,
     "stochastic-tree": stochastic.quality_chart,
+    "strain": strain_chart,
     "t1-bake": baking.bake_chart,
     "t2-sample": sampling.sample_chart,
 }

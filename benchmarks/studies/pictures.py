@@ -32,6 +32,7 @@ from responses import draw_responses
 from settling import draw_settling
 from spatial_hash import draw_spatial_hash
 from sphere_surface import draw_sphere_surface
+from strain import draw_strain
 from stuffing import draw_stuffing
 from tets import draw_soft
 from trees import draw_trees
@@ -312,7 +313,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
     "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
     "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),
-    "guesses": lambda: draw_guesses(save),
+    "guesses": lambda: draw_guesses(save), "strain": lambda: draw_strain(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
 }  # fmt: skip
 

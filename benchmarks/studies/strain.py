@@ -1,4 +1,4 @@
-"""Strain and cost of the solvers of cloth against resolution: the table of docs/dynamics/implicit.md.
+"""Strain and cost of the solvers of cloth against resolution: table, chart and picture of docs/dynamics/implicit.md.
 
 `python benchmarks/studies/strain.py` drops 75 cm of cloth on the bust, 0.6 s at 0.01 s a frame without self-contact, by
 each solver at 1 296, 10 000 and 40 000 particles (about four minutes on two cores), and writes strain.csv to
@@ -8,10 +8,18 @@ first 0.2 s; the time is the frame's own (`Frame.seconds`, wall clock, all threa
 
 import csv
 import pathlib
+from typing import Any
 
 import numpy as np
+from PIL import Image
+from tiles import captioned
 
 import pliant
+from pliant.motion.clip import Clip
+from pliant.report.camera import Camera
+from pliant.report.charts import curves_svg
+from pliant.report.picture import render
+from pliant.report.tables import Chart, Table
 from pliant.scenes import SCENES
 from pliant_bench import machine
 
@@ -43,6 +51,30 @@ def measure(side: int, solver: str, substeps: int) -> list[str]:
     row = [str(side * side), solver, str(substeps), *(f"{100 * value:.2f}" for value in worst), f"{spent:.1f}"]
     print(*row, flush=True)
     return row
+
+
+def chart(table: Table) -> Chart:
+    """The largest strain against the number of particles."""
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for row in table.rows:
+        name = f"{row['solver']}, {row['substeps']} substeps"
+        curves.setdefault(name, []).append((row["particles"], row["strain_most"]))
+    label = "Largest strain in per cent against the number of particles"
+    return Chart("strain", f"{label}, both logarithmic.", curves_svg(curves, ("particles", "largest strain, %"), label))
+
+
+def draw_strain(save: Any) -> None:
+    """The same tablecloth by both solvers at two resolutions."""
+    tiles, words, size = [], [], (250, 270)
+    for solver in ("xpbd", "implicit"):
+        for side in SIDES[:2]:
+            scene = SCENES["tablecloth-on-bust"](resolution=side)
+            *_, frame = pliant.Simulation(scene, solver=solver).run(120)
+            clips = [Clip(body.mesh, frame.x[None, scene.rows(b)], body.color) for b, body in enumerate(scene.bodies)]
+            camera = Camera.framing(clips, size[0] / size[1], azimuth=0.5, elevation=0.25)
+            tiles.append(Image.fromarray(render(clips, 0, *size, camera, samples=3)))
+            words.append(f"{solver}, {side * side} particles")
+    save("strain", captioned(tiles, words, flat=False))
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from . import renamed
-from ._version import __version__
 
 if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from . import contacts as contacts
@@ -99,6 +98,7 @@ _HOME = {
     "unregister": "detect",
 }
 
+__version__: str  # loaded on first use, like the names above
 __all__ = ["__version__", *_HOME]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
@@ -106,6 +106,10 @@ renamed.register()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from ._version import __version__
+
+        return __version__
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f".{_HOME[name]}", __name__)
@@ -116,4 +120,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *__all__})

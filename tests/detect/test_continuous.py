@@ -299,11 +299,11 @@ def test_contacts_that_find_no_room_are_counted_and_found_the_next_time():
     collisions = covers(mesh)
     collisions.a.move(mesh.vertices, stepped(mesh.vertices, "hit"))
     every = collisions.all(1e-6, "conservative")
-    collisions._room = 1
+    collisions._capacity = 1
     again = collisions.all(1e-6, "conservative")
     assert len(every.time) > 20
     assert every.pairs.tobytes() == again.pairs.tobytes()
-    collisions._room, collisions.max_bytes = 1, 1000
+    collisions._capacity, collisions.max_bytes = 1, 1000
     with pytest.raises(TooBigError, match=r"contacts needs .* take a shorter step"):
         collisions.all(1e-6, "conservative")
 

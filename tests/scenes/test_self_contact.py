@@ -126,8 +126,10 @@ class Watched(Projection):
         before = state.x.copy()
         super().apply(contacts, state, dt)
         self._account(before, state.x)
-        slip = np.linalg.norm(self.rubbed, axis=1) - self.friction * self.pushed
-        self.worst_slip = max(self.worst_slip, float((slip / np.maximum(self.pushed, 1e-300)).max(initial=0.0)))
+        slip = np.linalg.norm(self.friction_correction, axis=1) - self.friction * self.normal_correction
+        self.worst_slip = max(
+            self.worst_slip, float((slip / np.maximum(self.normal_correction, 1e-300)).max(initial=0.0))
+        )
 
     def finish(self, contacts, state, dt):
         before = state.v.copy()

@@ -89,7 +89,7 @@ def test_nothing_of_a_scene_is_left_after_the_next(tmp_path):
     session._advance()
     session._control("drop")
     run = session._run
-    things = [run.scene, run.sim, run.sim.detectors[0], session._overlays, session._world, session._referee]
+    things = [run.scene, run.sim, run.sim.detectors[0], session._overlays, session._description, session._referee]
     left = [weakref.ref(thing) for thing in (*things, *(body.mesh for body in run.scene.bodies))]
     del things
     session._execute(1, Choose("scene", "cloth-on-box-corner"))

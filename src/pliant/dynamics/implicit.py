@@ -122,8 +122,8 @@ def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
     # opposite corners have no edge: |c - d|^2 <= |c - a|^2 + |a - d|^2 + |c - b|^2 + |b - d|^2
     w = np.abs(hinges.weights) / np.sqrt(hinges.compliance)[:, None]
     across = w[:, 2] * w[:, 3]
-    ends = ((0, 1, w[:, 0] * w[:, 1]), (0, 2, w[:, 0] * w[:, 2] + across), (0, 3, w[:, 0] * w[:, 3] + across))
-    ends += ((1, 2, w[:, 1] * w[:, 2] + across), (1, 3, w[:, 1] * w[:, 3] + across))
+    ends = [(0, 1, w[:, 0] * w[:, 1])]
+    ends += [(p, q, w[:, p] * w[:, q] + across) for p in (0, 1) for q in (2, 3)]
     stiffness = u.T @ k @ u + v.T @ k @ v
     for p, q, strength in ends:
         i, j = hinges.vertices[:, p], hinges.vertices[:, q]

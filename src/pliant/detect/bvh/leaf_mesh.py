@@ -1,17 +1,18 @@
 """The leaf mesh of BVH detectors: triangles in leaf order of a BVH, with their current positions."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels.bvh import fit as _fit
 from ...kernels.bvh import leaf_mesh as _kernels
-from ...kernels.bvh import refit as _refit
 from ...kernels.bvh.leaf_mesh import LeafArrays, LeafGeometry
-from ...kernels.queries import drift as _drift
-from ...kernels.queries.drift import Drift
 from ...mesh.topology import Topology
 from .tree import tree_of
+
+if TYPE_CHECKING:
+    from ...kernels.queries.drift import Drift
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -75,14 +76,16 @@ class LeafMesh:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
         self.x = x
         _kernels.update_geometry(self.leaves, x, self.at)
-        _refit.refit_boxes(self.tree)
+        _fit.refit_boxes(self.tree)
 
     def predict(self, displacement: Floats) -> None:
         """Set the predicted `displacement` (n,3) of the vertices."""
+        from ...kernels.queries import drift as _drift
+
         self._predicted = True
         if self._drift is None:
             m, k = len(self.leaves.corners), len(self.tree.nodes)
-            self._drift = Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty(k))
+            self._drift = _drift.Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty(k))
         self._drift = self._drift._replace(x=displacement)
         _drift.update_drift(self.leaves, self.tree.nodes, self._drift)
 
@@ -92,7 +95,7 @@ class LeafMesh:
         return not self._predicted
 
     @property
-    def drift(self) -> Drift:
+    def drift(self) -> "Drift":
         """The predicted displacements; zero unless `predict` was called."""
         if self._drift is None:
             self.predict(np.zeros_like(self.x))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...kernels.bvh import refit as _refit
+from ...kernels.bvh import fit as _fit
 from ...kernels.bvh import traversal as _traversal
 from ...kernels.bvh import volumes as _volumes
 from ...kernels.bvh.traversal import TraversedBvh
@@ -33,7 +33,7 @@ def build_tree(low: Floats, high: Floats, **options: Any) -> Tree:
     tree = layout(low, high, **options)
     if tree.items.shape[1] == 6:
         tree.items[:, :3], tree.items[:, 3:] = low[tree.order], high[tree.order]
-        _refit.refit_boxes(tree)
+        _fit.refit_boxes(tree)
     else:
         corners = np.where(_CORNERS, high[:, None], low[:, None]).reshape(-1, 3)
         refit(tree, corners, np.arange(len(corners), dtype=np.int32).reshape(-1, 8))
@@ -55,21 +55,21 @@ def refit(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) -> Non
     """
     boxes = tree.items.shape[1] == 6
     if boxes and elements.shape[1] == 3 and y is None:
-        _refit.refit_faces(tree, x, elements)
+        _fit.refit_faces(tree, x, elements)
         return
     set_items(tree, x, elements, y)
     if boxes:
-        _refit.refit_boxes(tree)
+        _fit.refit_boxes(tree)
     else:
         view = flat(tree)
-        _refit.refit_volumes(view.bounds, view.links, view.items, view.kind, tree.parts, tree.crown)
+        _fit.refit_volumes(view.bounds, view.links, view.items, view.kind, tree.parts, tree.crown)
 
 
 def set_items(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) -> None:
     """Update the volumes of the elements only, not of the nodes."""
     y = x if y is None else y
     if tree.items.shape[1] == 6 and elements.shape[1] == 3:
-        _refit.boxes_of_faces(x, y, elements, tree.order, tree.items)
+        _fit.boxes_of_faces(x, y, elements, tree.order, tree.items)
     else:
         _volumes.volumes_of(x, y, elements, tree.order, kind_of(tree), tree.items)
 

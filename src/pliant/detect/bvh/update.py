@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...kernels.bvh import fit as _fit
-from ...kernels.bvh import refit as _refit
 from ...kernels.bvh import traversal as _traversal
 from ...kernels.bvh.traversal import TraversedBvh
 from .tree import Floats, Found, Ints, flat, refit, set_items, traverse_pairs, tree_of
@@ -110,12 +109,10 @@ class MovingTree:
             view = flat(self.tree)
             if self._top is None:
                 nodes, whole = np.empty(len(view.links), np.int32), np.empty(len(view.links), np.bool_)
-                n = _refit.nodes_to_half_depth(view.links, nodes, whole)
+                n = _fit.nodes_to_half_depth(view.links, nodes, whole)
                 self._top = Top(nodes[:n].copy(), whole[:n].copy())
             top = self._top
-            _refit.refit_some(
-                view.bounds, view.links, view.items, view.kind, top.nodes, top.whole, self._stamp, self.now
-            )
+            _fit.refit_some(view.bounds, view.links, view.items, view.kind, top.nodes, top.whole, self._stamp, self.now)
         self.fits += 1
 
     def _checked(self, x: Floats, y: Floats | None) -> tuple[Floats, Floats]:

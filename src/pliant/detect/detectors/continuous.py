@@ -10,7 +10,7 @@ from ... import contacts as _contacts
 from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts
-from ...kernels.bvh import refit as _refit
+from ...kernels.bvh import fit as _fit
 from ...kernels.detectors import continuous as _kernels
 from ...kernels.detectors.continuous import HitBuffer, ImpactQuery, MovingSide, Swath
 from ...kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
@@ -54,7 +54,7 @@ class Moving:
         """Refit the swept AABBs to the linear motion from x_0 to x_1 (n,3)."""
         self.x_0, self.x_1 = x_0, x_1
         _kernels.update_motion(self.leaves, x_0, x_1, self.at)
-        _refit.refit_boxes(self.tree)
+        _fit.refit_boxes(self.tree)
 
     @property
     def farthest(self) -> float:

@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...kernels.queries import drift as _drift
 from ...kernels.queries import proximity as _proximity
-from ...kernels.queries import sort_pairs as _sort
 from ...kernels.queries.proximity import BvhSearch, LeafSide
 from ..bvh.leaf_mesh import LeafMesh
 from .contact_records import reach_of
@@ -61,6 +59,8 @@ class NearPairs:
         while True:
             found = np.empty((parts, self._capacity, 3), np.int32)
             if drifting:
+                from ...kernels.queries import drift as _drift
+
                 _drift.drifting_pairs(one, a.drift, two, b.drift, b.is_static, search, found, counts)
             else:
                 _proximity.near_pairs(one, two, search, within, found, counts)
@@ -78,8 +78,8 @@ class NearPairs:
         base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
         start = np.zeros(base.max() + len(a.top.edges) + 2, np.int64)
         pairs = np.empty((int(counts.sum()), 2), np.int32)
-        _sort.sort_into_buckets(found, counts, base, start, pairs)
-        _sort.sort_buckets(start, pairs)
+        _proximity.sort_into_buckets(found, counts, base, start, pairs)
+        _proximity.sort_buckets(start, pairs)
         one, two = int(start[n_a]), int(start[base[1]])
         return pairs[:one], pairs[one:two], pairs[two:]
 

@@ -117,7 +117,7 @@ def residual(m, g, x, predicted, curl, axes, force, out):
 
 @kernel
 def in_order(a):
-    """Sum from first to last; `a.sum()` in a parallel kernel would depend on the number of threads."""
+    """Sum from first to last; NumPy's sum in a parallel kernel would depend on the number of threads."""
     total = 0.0
     for k in range(len(a)):
         total += a[k]

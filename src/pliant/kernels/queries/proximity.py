@@ -18,6 +18,7 @@ from ..jit import kernel, prange
 from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from ..vec import cross, dot, sub, unit
 
+BUCKETS = 64  # buckets per task of a thread
 STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self-traversal have the most work
 TINY = 1e-200  # replaces a zero denominator; such small values are never reliable
 # Of the squared lengths of a pair: with 1e-8 of the squared distance d it covers 6e-13 sqrt(d) of a length (the mean of
@@ -303,3 +304,36 @@ def near_pairs(a, b, search, within, out, counts):
         part = c * STRIDE % PARTS
         first, last = part * m // PARTS, (part + 1) * m // PARTS
         counts[part] = near_range(a, b, search, within, first, last, out[part])
+
+
+@kernel
+def sort_into_buckets(found, counts, base, start, pairs):
+    """Sort pairs (kind, i, j) of found (parts,cap,3) by bucket base[kind] + i: bucket k is pairs[start[k]:start[k+1]].
+
+    start (keys+2,) is initially zero.
+    """
+    for part in range(len(found)):
+        for m in range(counts[part]):
+            start[base[found[part, m, 0]] + found[part, m, 1] + 2] += 1
+    for k in range(2, len(start)):
+        start[k] += start[k - 1]
+    for part in range(len(found)):
+        for m in range(counts[part]):
+            k = base[found[part, m, 0]] + found[part, m, 1] + 1
+            to = start[k]
+            pairs[to, 0], pairs[to, 1] = found[part, m, 1], found[part, m, 2]
+            start[k] = to + 1
+
+
+@kernel(parallel=True)
+def sort_buckets(start, pairs):
+    """Sort the second features in every bucket; buckets are short, so by insertion."""
+    n = len(start) - 2
+    for c in prange(-(-n // BUCKETS)):
+        for k in range(c * BUCKETS, min(n, (c + 1) * BUCKETS)):
+            for m in range(start[k] + 1, start[k + 1]):
+                j, to = pairs[m, 1], m
+                while to > start[k] and pairs[to - 1, 1] > j:
+                    pairs[to, 1] = pairs[to - 1, 1]
+                    to -= 1
+                pairs[to, 1] = j
