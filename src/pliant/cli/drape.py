@@ -122,7 +122,7 @@ def drape(
         Substeps per frame; more of them stretch less and cost more. Default: 16; 3 for a character.
     solver
         How cloth is integrated. xpbd: one sweep over all constraints per substep, fast, stretches more the finer the
-        cloth is; implicit: all constraints together, with the strain of the material at every resolution.
+        cloth is; implicit: all constraints together, stretches little and much the same at every resolution.
     eps
         Contact offset between cloth and body, 5mm or metres. Default: 5 mm at human size, scaled for other sizes.
     friction

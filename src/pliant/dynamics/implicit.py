@@ -19,8 +19,8 @@ _WORTH_THREADS = 2000  # vertices
 class ImplicitSolver:
     """Solves the implicit Euler equations of cloths approximately, starting from their inertial motion.
 
-    The equilibrium of forces is a fixed point, however few the iterations: cloth at rest stays at rest, and its strain
-    is that of its material at every resolution. The preconditioner is the sum of two inverses: that of the constant
+    The equilibrium of forces is a fixed point, however few the iterations: cloth that hangs at rest stays at rest, with
+    the strain of its material at every resolution. The preconditioner is the sum of two inverses: that of the constant
     matrix of projective dynamics (Bouaziz et al. 2014), by which a force acts through the whole cloth in one iteration,
     and those of the diagonal blocks of the true matrix, because a sheet is far softer across than along itself.
     """

@@ -58,7 +58,7 @@ class Simulation:
     """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
 
     `solver` integrates cloth: "xpbd" sweeps once over all constraints per substep, as the papers do; "implicit" solves
-    them together, so that the strain is that of the material at every resolution (docs/dynamics/implicit.md).
+    them together, which keeps the strain small and much the same at every resolution (docs/dynamics/implicit.md).
     `method` names the detector between every deformable body and every obstacle; `chosen` is its name with the reason.
     The default does not depend on the rule for "auto", so that the results of a program stay the same between versions.
     `options` are passed to each detector. Pass `detectors` to supply your own.
