@@ -93,12 +93,12 @@ class ImplicitSolver:
         p[:] = z
         for k in range(self.iterations):
             step = rz / self._run(_kernels.multiply, m, g, axes, p, force, q) if rz > 0.0 else 0.0
-            self._run(_kernels.axpy, x, p, step)
+            self._run(_kernels.add_scaled, x, p, step, x)
             if k + 1 < self.iterations:
-                self._run(_kernels.axpy, r, q, -step)
+                self._run(_kernels.add_scaled, r, q, -step, r)
                 factor.solve(r, z)
                 before, rz = rz, self._run(_kernels.add_blocks, self._blocks, r, z)
-                self._run(_kernels.xpby, z, p, rz / before if before > 0.0 else 0.0)
+                self._run(_kernels.add_scaled, z, p, rz / before if before > 0.0 else 0.0, p)
 
     def _run(self, kernel: Any, *args: Any) -> Any:
         return worth(kernel, len(self.w), _WORTH_THREADS)(*args)

@@ -128,7 +128,10 @@ def forward(f, first, last, x):
 
 @kernel
 def backward(f, first, last, x):
-    """Backward substitution of places last-1..first: each from the later places of its column."""
+    """Backward substitution of places last-1..first: each from the later places of its column.
+
+    The loop is that of `forward` on other arrays; passing arrays to a function per unknown would cost more than it.
+    """
     for i in range(last - 1, first - 1, -1):
         a, b, c = x[i, 0], x[i, 1], x[i, 2]
         for at in range(f.column_start[i], f.column_start[i + 1]):

@@ -213,21 +213,12 @@ def add_blocks(blocks, r, z):
 
 
 @kernel(parallel=True)
-def axpy(x, p, s):
-    """x += s p."""
+def add_scaled(x, y, s, out):
+    """out = x + s y; `out` may be either of them."""
     for c in prange(CHUNKS):
         first, last = part(0, len(x), c, CHUNKS)
         for i in range(first, last):
-            vec.store(x, i, vec.madd(vec.load(x, i), vec.load(p, i), s))
-
-
-@kernel(parallel=True)
-def xpby(x, p, s):
-    """p = x + s p."""
-    for c in prange(CHUNKS):
-        first, last = part(0, len(x), c, CHUNKS)
-        for i in range(first, last):
-            vec.store(p, i, vec.madd(vec.load(x, i), vec.load(p, i), s))
+            vec.store(out, i, vec.madd(vec.load(x, i), vec.load(y, i), s))
 
 
 @kernel
