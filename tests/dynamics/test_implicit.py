@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from pliant import shapes
 from pliant.dynamics.cholesky import Cholesky
 from pliant.dynamics.cloth import ClothDynamics
 from pliant.dynamics.implicit import ImplicitSolver
 from pliant.kernels import jit
 from pliant.kernels.dynamics import implicit as kernels
 from pliant.mesh import Mesh
-from pliant.scene import Body, Cloth, Scene
+from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.shapes import cloth
 from pliant.simulation import Simulation
 
@@ -214,6 +215,25 @@ def test_pinned_particles_do_not_move_at_all():
     for _ in sim.run(5):
         pass
     assert (sim.state.x[[0, 4, 7]] == sheet.vertices[[0, 4, 7]]).all()
+
+
+def test_soft_bodies_and_cloth_in_one_scene_do_what_they_do_alone():
+    sheet, bar = cloth(0.3, 0.3, 5, centre=(0.0, 0.5, 0.0)), shapes.bar((0.2, 0.05, 0.05), (4, 1, 1))
+    soft, held = Body(bar, material=Solid()), Body(sheet, pins=[0, 4])
+    both = Simulation(Scene([held, soft]), substeps=4, solver="implicit")
+    parts = [Simulation(Scene([one]), substeps=4, solver="implicit") for one in (held, soft)]
+    for sim in (both, *parts):
+        for _ in sim.run(5):
+            pass
+    assert np.abs(both.state.x - np.concatenate([sim.state.x for sim in parts])).max() < 1e-12
+
+
+def test_cloth_that_is_pinned_everywhere_stays_where_it_is():
+    sheet = cloth(0.3, 0.3, 4)
+    sim = alone(sheet, pins=range(16))
+    for _ in sim.run(2):
+        pass
+    assert (sim.state.x == sheet.vertices).all()
 
 
 def test_an_unknown_solver_is_refused():

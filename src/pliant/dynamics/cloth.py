@@ -49,7 +49,7 @@ class ClothDynamics:
         self._shares: dict[float, Floats] = {}
         self._spare = np.empty((len(self.w), 3))
         self._gravity = np.asarray(scene.gravity)
-        implicit = solver == "implicit" and len(faces) > 0
+        implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
         self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w) if implicit else None
 
     def begin(self, state: State, dt: float) -> None:

@@ -27,7 +27,9 @@ class ImplicitSolver:
 
     def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, iterations: int = 2) -> None:
         self.membrane, self.hinges, self.w, self.iterations = membrane, hinges, w, iterations
-        self.mass = np.where(w > 0.0, 1.0 / np.where(w > 0.0, w, 1.0), 0.0)
+        moves = np.zeros(len(w), np.bool_)  # vertices of soft bodies, and those without a triangle, are not ours
+        moves[membrane.faces] = w[membrane.faces] > 0.0
+        self.mass = np.where(moves, 1.0 / np.where(moves, w, 1.0), 0.0)
         self._free = np.flatnonzero(self.mass)
         self.pieces = unconstrained_pieces(membrane.faces, w)
         self._held = np.setdiff1d(self._free, self.pieces.rows)
