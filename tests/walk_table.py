@@ -131,6 +131,7 @@ def _nouns(
     flat: Any, body: Any, bar: Any, clip: Any, motion: Any, moving: Any, character: Any, scene: Any
 ) -> list[Call]:
     cloth = dict.fromkeys(("density", "stretch", "shear", "bend", "damping", "air"), "number")
+    cloth |= dict.fromkeys(("stretch_weft", "bend_weft"), "number?")
     return [
         Call("Cloth", pliant.Cloth, {}, cloth),
         Call("Solid", pliant.Solid, {}, dict.fromkeys(("young", "poisson", "density", "damping"), "number")),
@@ -140,6 +141,7 @@ def _nouns(
             {
                 "mesh": "mesh", "obstacle": "flag", "material": "instance", "pins": "rows", "velocity": "array", "flat": "flag",
                 "color": "array?", "name": "text", "motion": "instance?", "group": "text", "grips": "several", "layer": "whole",
+                "warp": "choice",
             },
         ),
         Call(

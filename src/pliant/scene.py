@@ -19,27 +19,46 @@ from .state import State
 Floats = NDArray[np.float64]
 FRICTION_MODELS = ("coulomb", "simple")
 SELF_CONTACT = ("off", "push", "safe")
+WARPS = ("auto", "u", "v", "x", "y", "z")
 CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
 @check_arguments
 @dataclasses.dataclass(frozen=True)
 class Cloth:
-    """Cloth material in SI units. The default is a firm, slightly elastic cotton."""
+    """Cloth material in SI units. The default is a firm, slightly elastic cotton, alike along warp and weft.
+
+    `stretch` and `bend` are those along the warp, and along the weft unless `stretch_weft` and `bend_weft` are given.
+    """
 
     density: float = 0.20  # kg/m2
     stretch: float = 500.0  # N/m: force per metre of width for a strain of 1
-    shear: float = 100.0  # N/m
+    shear: float = 100.0  # N/m: force per metre of width for a shear angle of 1 radian
     bend: float = 2e-4  # N m: moment per metre of width for a curvature of 1/m
     damping: float = 0.01  # m2/s: kinematic viscosity of the internal friction
     air: float = 1.2  # kg/m3: density of the surrounding air; 0 is vacuum
+    stretch_weft: float | None = None  # N/m
+    bend_weft: float | None = None  # N m
 
     def __post_init__(self) -> None:
-        validate.number("density", self.density, above=0.0)
-        validate.number("stretch", self.stretch, above=0.0)
-        validate.number("shear", self.shear, above=0.0)
+        for name in ("density", "stretch", "shear"):
+            validate.number(name, getattr(self, name), above=0.0)
         for name in ("bend", "damping", "air"):
             validate.number(name, getattr(self, name), low=0.0)
+        if self.stretch_weft is not None:
+            validate.number("stretch_weft", self.stretch_weft, above=0.0)
+        if self.bend_weft is not None:
+            validate.number("bend_weft", self.bend_weft, low=0.0)
+
+    @property
+    def stretch_by_direction(self) -> tuple[float, float]:
+        """Stretch stiffness along warp and weft, N/m."""
+        return self.stretch, self.stretch if self.stretch_weft is None else self.stretch_weft
+
+    @property
+    def bend_by_direction(self) -> tuple[float, float]:
+        """Bending rigidity along warp and weft, N m."""
+        return self.bend, self.bend if self.bend_weft is None else self.bend_weft
 
 
 @check_arguments
@@ -92,7 +111,9 @@ class Body:
     curvature as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
     rigidly or deforms it (`Skinned`, `Recorded`). Obstacles with the same `group` are parts of one object and may
     overlap: a point of the cloth touches only the nearest part. `layer` is the number of garments worn below a cloth:
-    its distance from obstacles is larger by as many thicknesses.
+    its distance from obstacles is larger by as many thicknesses. `warp` is the direction of a cloth's warp: along
+    texture coordinate "u" or "v", or the axis "x", "y" or "z" projected on every triangle; "auto" is "v" where the mesh
+    has texture coordinates, otherwise "y", or "x" for cloth that lies flat.
     """
 
     mesh: Mesh
@@ -107,8 +128,11 @@ class Body:
     group: str = ""
     grips: Sequence[Grip] = ()
     layer: int = 0
+    warp: str = "auto"
 
     def __post_init__(self) -> None:
+        if validate.choice("warp", self.warp, WARPS) in ("u", "v") and self.mesh.uv is None:
+            raise ValueError(f"warp = {self.warp!r} needs texture coordinates, which {self.label!r} does not have")
         held = [Grip(validate.rows("grip rows", g.rows, self.mesh.n_vertices), g.motion) for g in self.grips]
         object.__setattr__(self, "grips", tuple(held))
         if self.obstacle and self.grips:

@@ -14,6 +14,7 @@ from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
 from .implicit import ImplicitSolver
+from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
 
 SOLVERS = ("xpbd", "implicit")
 Floats = NDArray[np.float64]
@@ -124,22 +125,15 @@ def by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _membrane(parts: list[Any]) -> _kernels.Membrane:
     """Return the membrane elements of all cloths; triangles without area have no rest shape and are left out."""
-    faces, rest = [np.zeros((0, 3), np.int32)], [np.zeros((0, 3))]
-    compliance = [np.zeros((0, 2))]
+    faces, rest = [np.zeros((0, 3), np.int32)], [np.zeros((0, 4))]
+    compliance = [np.zeros((0, 3))]
     for body, mesh, first in parts:
         good = np.setdiff1d(np.arange(mesh.n_faces), mesh.issues.degenerate)
-        x = mesh.vertices[mesh.faces[good]]
-        along, across = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
-        length = np.linalg.norm(along, axis=1)
-        u = along / length[:, None]
-        a = (across * u).sum(1)
-        b = np.linalg.norm(across - a[:, None] * u, axis=1)
-        # rest edges are (length, 0) and (a, b), so F = [e_1/length, (e_2 - a e_1/length)/b]
         faces.append((mesh.faces[good] + first).astype(np.int32))
-        rest.append(np.stack([1.0 / length, -a / b, 1.0 / b], 1))
-        area = mesh.face_areas[good]
-        stiffness = np.array([body.material.stretch, body.material.shear])
-        compliance.append(1.0 / (area[:, None] * stiffness))
+        rest.append(rest_shapes(mesh, good, warp_directions(mesh, body.warp)))
+        stuff = body.material
+        stiffness = np.array([*stuff.stretch_by_direction, stuff.shear])
+        compliance.append(1.0 / (mesh.face_areas[good][:, None] * stiffness))
     f = np.concatenate(faces)
     order, start = by_colour(f)
     return _kernels.Membrane(f[order], np.concatenate(rest)[order], np.concatenate(compliance)[order], start)
@@ -150,19 +144,23 @@ def _hinges(parts: list[Any]) -> _kernels.Hinges:
     vertices, weights = [np.zeros((0, 4), np.int32)], [np.zeros((0, 4))]
     rest, compliance = [np.zeros(0)], [np.zeros(0)]
     for body, mesh, first in parts:
-        if body.material.bend == 0.0:
+        rigidity = body.material.bend_by_direction
+        if min(rigidity) == 0.0:
             continue
         hinges = mesh.topology.hinges
         k, area = hinge_weights(mesh, hinges)
         good = np.flatnonzero(np.isfinite(k).all(1) & (area > 0.0))
-        hinges, k, area = hinges[good], k[good], area[good]
+        start, beside = mesh.topology.edge_faces
+        face = beside[start[np.flatnonzero(mesh.topology.n_faces_at_edge == 2)]]
+        hinges, face, k, area = hinges[good], face[good], k[good], area[good]
         bent = np.linalg.norm(np.einsum("ij,ijk->ik", k, mesh.vertices[hinges]), axis=1)
         scale = np.linalg.norm(mesh.vertices[hinges[:, 0]] - mesh.vertices[hinges[:, 1]], axis=1)
         # a rest curvature below a millionth of the edge is rounding
         vertices.append((hinges + first).astype(np.int32))
         weights.append(k)
         rest.append(np.where((bent < 1e-6 * scale) | body.flat, 0.0, bent))
-        compliance.append(area / body.material.bend)
+        warp = warp_directions(mesh, body.warp)
+        compliance.append(area / hinge_rigidities(mesh, Hinged(hinges, face, k, area), warp, rigidity))
     v = np.concatenate(vertices)
     order, start = by_colour(v)
     k, length, soft = (np.concatenate(part)[order] for part in (weights, rest, compliance))

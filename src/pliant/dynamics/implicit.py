@@ -112,10 +112,12 @@ def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
 
     f, r, soft = membrane.faces, membrane.rest, membrane.compliance
     e = np.arange(len(f))
-    u = csr_array((np.concatenate([-r[:, 0], r[:, 0]]), (np.tile(e, 2), f[:, :2].T.ravel())), shape=(len(f), n))
-    across = np.concatenate([-r[:, 2] - r[:, 1] * r[:, 0], r[:, 1] * r[:, 0], r[:, 2]])
-    v = csr_array((across, (np.tile(e, 3), f.T.ravel())), shape=(len(f), n))
-    k = diags_array(1.0 / soft[:, 0] + 2.0 / soft[:, 1])
+    place = np.tile(e, 3), f.T.ravel()
+    u, v = (
+        csr_array((np.concatenate([-p - q, p, q]), place), shape=(len(f), n))
+        for p, q in ((r[:, 0], r[:, 1]), (r[:, 2], r[:, 3]))
+    )
+    k_u, k_v = (diags_array(1.0 / soft[:, k] + 2.0 / soft[:, 2]) for k in (0, 1))
     h = np.repeat(np.arange(len(hinges.vertices)), 4)
     curvature = csr_array((hinges.weights.ravel(), (h, hinges.vertices.ravel())), shape=(len(hinges.vertices), n))
     bending = (curvature.T @ diags_array(1.0 / hinges.compliance) @ curvature).tocsr()
@@ -126,7 +128,7 @@ def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
     across = w[:, 2] * w[:, 3]
     ends = [(0, 1, w[:, 0] * w[:, 1])]
     ends += [(p, q, w[:, p] * w[:, q] + across) for p in (0, 1) for q in (2, 3)]
-    stiffness = u.T @ k @ u + v.T @ k @ v
+    stiffness = u.T @ k_u @ u + v.T @ k_v @ v
     for p, q, strength in ends:
         i, j = hinges.vertices[:, p], hinges.vertices[:, q]
         off = csr_array((strength, (i, j)), shape=(n, n))

@@ -151,11 +151,13 @@ def fingerprint(scene: Scene) -> str:
         _add(total, getattr(scene, name))
     for body in scene.bodies:
         mesh = body.mesh
-        own = (body.obstacle, body.pins, body.velocity, body.flat, body.group, body.layer)
+        own = (body.obstacle, body.pins, body.velocity, body.flat, body.group, body.layer, body.warp)
         for part in (mesh.vertices, mesh.faces, *own):
             _add(total, part)
         if isinstance(body.material, Solid):
             _add(total, mesh.tets)
+        elif not body.obstacle and mesh.uv is not None:
+            _add(total, mesh.uv)  # the direction of the warp
         for value in dataclasses.astuple(body.material):
             _add(total, value)
         _add_motion(total, body.motion)

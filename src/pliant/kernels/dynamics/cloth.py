@@ -24,11 +24,11 @@ class Air(NamedTuple):
 
 
 class Membrane(NamedTuple):
-    """Triangles that resist stretch along two directions and shear between them, ordered by colour."""
+    """Triangles that resist stretch along warp and weft and shear between them, ordered by colour."""
 
     faces: np.ndarray  # (m,3)
-    rest: np.ndarray  # (m,3) 1/length, -a/b, 1/b for rest edges (length, 0) and (a, b)
-    compliance: np.ndarray  # (m,2) of stretch and of shear: 1 / (stiffness * area), 1/J
+    rest: np.ndarray  # (m,4) inverse of the rest edges e_1, e_2 in (warp, weft), 1/m: warp of e_1, e_2; weft of both
+    compliance: np.ndarray  # (m,3) of warp, weft and shear: 1 / (stiffness * area), 1/J
     start: np.ndarray  # (colours+1,)
 
 
@@ -65,10 +65,10 @@ def colour(elements, colours):
 
 
 @kernel
-def columns(a, b, c, r0, r1, r2):
-    """The two columns of a triangle's deformation gradient."""
-    u = vec.scale(vec.sub(b, a), r0)
-    return u, vec.madd(vec.scale(vec.sub(c, a), r2), u, r1)
+def columns(a, b, c, r):
+    """The two columns of a triangle's deformation gradient: the images of the unit vectors along warp and weft."""
+    e, f = vec.sub(b, a), vec.sub(c, a)
+    return vec.madd(vec.scale(e, r[0]), f, r[1]), vec.madd(vec.scale(e, r[2]), f, r[3])
 
 
 @kernel
@@ -103,30 +103,29 @@ def solve3(diagonal, beside, right):
 def strain_push(a, b, c, w, r, soft):
     """Displacements of a triangle's corners when |u| - 1, |v| - 1 and cos(u,v) are solved together.
 
-    w: inverse masses, r: rest shape, soft: compliances of stretch and shear over dt^2. With the columns' coefficients U
-    and V at each corner, every product of two gradients consists of P = sum w U^2, Q = sum w U V, R = sum w V^2 and the
-    angle between the columns: a 3x3 system of scalars.
+    w: inverse masses, r: rest shape, soft: compliances of warp, weft and shear over dt^2. With the columns'
+    coefficients U and V at each corner, every product of two gradients consists of P = sum w U^2, Q = sum w U V,
+    R = sum w V^2 and the angle between the columns: a 3x3 system of scalars.
     """
-    q = r[1] * r[0]
-    t = q + r[2]
-    u, v = columns(a, b, c, r[0], r[1], r[2])
+    o, t = r[0] + r[1], r[2] + r[3]  # minus the coefficients at the first corner
+    u, v = columns(a, b, c, r)
     n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
     s = vec.dot(u, v)
     k = 1.0 - s * s
     # below a tenth of the rest length, shear is meaningless; this bounds its gradient
     i_u, i_v = min(i_u, 10.0), min(i_v, 10.0)
-    p_sum = r[0] * r[0] * (w[0] + w[1])
-    q_sum = r[0] * (w[1] * q + w[0] * t)
-    r_sum = w[1] * q * q + w[2] * r[2] * r[2] + w[0] * t * t
-    a_33 = k * (p_sum * i_u * i_u - 2.0 * q_sum * s * i_u * i_v + r_sum * i_v * i_v) + soft[1]
+    p_sum = w[0] * o * o + w[1] * r[0] * r[0] + w[2] * r[1] * r[1]
+    q_sum = w[0] * o * t + w[1] * r[0] * r[2] + w[2] * r[1] * r[3]
+    r_sum = w[0] * t * t + w[1] * r[2] * r[2] + w[2] * r[3] * r[3]
+    a_33 = k * (p_sum * i_u * i_u - 2.0 * q_sum * s * i_u * i_v + r_sum * i_v * i_v) + soft[2]
     a_13, a_23 = q_sum * k * i_v, q_sum * k * i_u
-    x, y, z = solve3((p_sum + soft[0], r_sum + soft[0], a_33), (q_sum * s, a_13, a_23), (1.0 - n_u, 1.0 - n_v, -s))
+    x, y, z = solve3((p_sum + soft[0], r_sum + soft[1], a_33), (q_sum * s, a_13, a_23), (1.0 - n_u, 1.0 - n_v, -s))
     along_u = vec.add(vec.scale(u, x - z * s * i_u), vec.scale(v, z * i_u))
     along_v = vec.add(vec.scale(v, y - z * s * i_v), vec.scale(u, z * i_v))
     return (
-        vec.madd(vec.madd(a, along_u, -w[0] * r[0]), along_v, -w[0] * t),
-        vec.madd(vec.madd(b, along_u, w[1] * r[0]), along_v, w[1] * q),
-        vec.madd(c, along_v, w[2] * r[2]),
+        vec.madd(vec.madd(a, along_u, -w[0] * o), along_v, -w[0] * t),
+        vec.madd(vec.madd(b, along_u, w[1] * r[0]), along_v, w[1] * r[2]),
+        vec.madd(vec.madd(c, along_u, w[2] * r[1]), along_v, w[2] * r[3]),
     )
 
 
@@ -138,8 +137,8 @@ def relax_triangles(m, first, last, x, w, dt):
     per_dt2 = 1.0 / (dt * dt)
     for e in range(first, last):
         i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
-        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2])
-        soft = (m.compliance[e, 0] * per_dt2, m.compliance[e, 1] * per_dt2)
+        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
+        soft = (m.compliance[e, 0] * per_dt2, m.compliance[e, 1] * per_dt2, m.compliance[e, 2] * per_dt2)
         a, b, c = strain_push(vec.load(x, i), vec.load(x, j), vec.load(x, k), (w[i], w[j], w[k]), r, soft)
         vec.store(x, i, a)
         vec.store(x, j, b)
@@ -254,10 +253,10 @@ def membrane_energy(m, x):
     total = 0.0
     for e in range(len(m.faces)):
         a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
-        u, v = columns(a, b, c, m.rest[e, 0], m.rest[e, 1], m.rest[e, 2])
+        u, v = columns(a, b, c, (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3]))
         n_u, n_v, _, _, u, v = unit_columns(u, v)
-        total += 0.5 * ((n_u - 1.0) ** 2 + (n_v - 1.0) ** 2) / m.compliance[e, 0]
-        total += 0.5 * vec.dot(u, v) ** 2 / m.compliance[e, 1]
+        total += 0.5 * ((n_u - 1.0) ** 2 / m.compliance[e, 0] + (n_v - 1.0) ** 2 / m.compliance[e, 1])
+        total += 0.5 * vec.dot(u, v) ** 2 / m.compliance[e, 2]
     return total
 
 

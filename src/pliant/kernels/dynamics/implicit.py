@@ -39,9 +39,9 @@ def triangle_forces(m, first, last, x, axes, force):
     axes: (m,10) unit columns u, v, bounded reciprocal lengths, and shares of the geometric stiffness. force: (3m,3).
     """
     for e in range(first, last):
-        r0, r1, r2 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2]
+        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
         a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
-        u, v = columns(a, b, c, r0, r1, r2)
+        u, v = columns(a, b, c, r)
         n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
         axes[e, 0], axes[e, 1], axes[e, 2] = u
         axes[e, 3], axes[e, 4], axes[e, 5] = v
@@ -49,16 +49,17 @@ def triangle_forces(m, first, last, x, axes, force):
         i_u, i_v = min(i_u, MOST), min(i_v, MOST)
         axes[e, 6], axes[e, 7] = i_u, i_v
         s = vec.dot(u, v)
-        k, t = 1.0 / m.compliance[e, 0], s / m.compliance[e, 1]
-        along_u = vec.madd(vec.scale(u, k * (n_u - 1.0)), vec.madd(v, u, -s), t * i_u)
-        along_v = vec.madd(vec.scale(v, k * (n_v - 1.0)), vec.madd(u, v, -s), t * i_v)
-        put(force, e, along_u, along_v, (r0, r1, r2))
+        t = s / m.compliance[e, 2]
+        along_u = vec.madd(vec.scale(u, (n_u - 1.0) / m.compliance[e, 0]), vec.madd(v, u, -s), t * i_u)
+        along_v = vec.madd(vec.scale(v, (n_v - 1.0) / m.compliance[e, 1]), vec.madd(u, v, -s), t * i_v)
+        put(force, e, along_u, along_v, r)
 
 
 @kernel
 def put(force, e, along_u, along_v, r):
     """Store forces on the columns of the deformation gradient as forces on the corners of triangle `e`."""
-    b, c = vec.madd(vec.scale(along_u, r[0]), along_v, r[1] * r[0]), vec.scale(along_v, r[2])
+    b = vec.madd(vec.scale(along_u, r[0]), along_v, r[2])
+    c = vec.madd(vec.scale(along_u, r[1]), along_v, r[3])
     vec.store(force, 3 * e, vec.scale(vec.add(b, c), -1.0))
     vec.store(force, 3 * e + 1, b)
     vec.store(force, 3 * e + 2, c)
@@ -68,19 +69,19 @@ def put(force, e, along_u, along_v, r):
 def triangle_products(m, first, last, axes, p, force):
     """Products of the stiffness of triangles first..last-1 with displacements p, by corners."""
     for e in range(first, last):
-        r0, r1, r2 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2]
+        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
         a, b, c = vec.load(p, m.faces[e, 0]), vec.load(p, m.faces[e, 1]), vec.load(p, m.faces[e, 2])
-        d_u, d_v = columns(a, b, c, r0, r1, r2)
+        d_u, d_v = columns(a, b, c, r)
         u, v = (axes[e, 0], axes[e, 1], axes[e, 2]), (axes[e, 3], axes[e, 4], axes[e, 5])
         i_u, i_v, t_u, t_v = axes[e, 6], axes[e, 7], axes[e, 8], axes[e, 9]
         s, uu, vv = vec.dot(u, v), vec.dot(d_u, u), vec.dot(d_v, v)
-        k = 1.0 / m.compliance[e, 0]
-        shear = ((vec.dot(d_u, v) - s * uu) * i_u + (vec.dot(d_v, u) - s * vv) * i_v) / m.compliance[e, 1]
-        along_u = vec.madd(vec.scale(u, k * uu * (1.0 - t_u)), d_u, k * t_u)
+        k_u, k_v = 1.0 / m.compliance[e, 0], 1.0 / m.compliance[e, 1]
+        shear = ((vec.dot(d_u, v) - s * uu) * i_u + (vec.dot(d_v, u) - s * vv) * i_v) / m.compliance[e, 2]
+        along_u = vec.madd(vec.scale(u, k_u * uu * (1.0 - t_u)), d_u, k_u * t_u)
         along_u = vec.madd(along_u, vec.madd(v, u, -s), shear * i_u)
-        along_v = vec.madd(vec.scale(v, k * vv * (1.0 - t_v)), d_v, k * t_v)
+        along_v = vec.madd(vec.scale(v, k_v * vv * (1.0 - t_v)), d_v, k_v * t_v)
         along_v = vec.madd(along_v, vec.madd(u, v, -s), shear * i_v)
-        put(force, e, along_u, along_v, (r0, r1, r2))
+        put(force, e, along_u, along_v, r)
 
 
 @kernel
@@ -149,13 +150,13 @@ def multiply(m, g, axes, p, force, out):
 @kernel
 def corner_block(m, e, corner, axes, block):
     """Add the stiffness of triangle `e` at one of its corners to a symmetric block: xx, yy, zz, xy, xz, yz."""
-    r0, r1, r2 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2]
-    c_u, c_v = (-r0, -r2 - r1 * r0) if corner == 0 else (r0, r1 * r0) if corner == 1 else (0.0, r2)
+    r0, r1, r2, r3 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3]
+    c_u, c_v = (-r0 - r1, -r2 - r3) if corner == 0 else (r0, r2) if corner == 1 else (r1, r3)
     u, v = (axes[e, 0], axes[e, 1], axes[e, 2]), (axes[e, 3], axes[e, 4], axes[e, 5])
     i_u, i_v, t_u, t_v = axes[e, 6], axes[e, 7], axes[e, 8], axes[e, 9]
-    s, k, shear = vec.dot(u, v), 1.0 / m.compliance[e, 0], 1.0 / m.compliance[e, 1]
-    a, b = k * (1.0 - t_u) * c_u * c_u, k * (1.0 - t_v) * c_v * c_v
-    even = k * (t_u * c_u * c_u + t_v * c_v * c_v)
+    s, shear = vec.dot(u, v), 1.0 / m.compliance[e, 2]
+    along_u, along_v = c_u * c_u / m.compliance[e, 0], c_v * c_v / m.compliance[e, 1]
+    a, b, even = along_u * (1.0 - t_u), along_v * (1.0 - t_v), along_u * t_u + along_v * t_v
     j = vec.add(vec.scale(vec.madd(v, u, -s), c_u * i_u), vec.scale(vec.madd(u, v, -s), c_v * i_v))
     return (
         block[0] + even + a * u[0] * u[0] + b * v[0] * v[0] + shear * j[0] * j[0],
