@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from . import renamed, validate
 from .arguments import check_arguments, takes, wrong
 from .mesh import Mesh
+from .mesh.selection import rows_of
+from .mesh.stitches import Stitches, check_stitches
 from .mesh.topology import tet_surface
 from .motion.deforming import Deforming, welds
 from .motion.rigid import IDENTITY_POSE, Motion, placed
@@ -98,7 +100,8 @@ class Grip:
     motion: Motion | Deforming
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", validate.rows("rows", self.rows, 2**31 - 1))
+        if not isinstance(self.rows, str):  # a selection, which the body resolves
+            object.__setattr__(self, "rows", validate.rows("rows", self.rows, 2**31 - 1))
 
 
 @check_arguments
@@ -107,7 +110,9 @@ class Body:
     """A mesh with a role: cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are their
     surface), or an `obstacle`, static or kinematic.
 
-    `pins` are rows of vertices that do not move; `grips` are vertices with prescribed motion. `flat` assumes zero
+    `pins` are vertices that do not move, as rows or as a selection ("top 3cm", see docs/holding.md); `grips` are
+    vertices with prescribed motion. `stitches` (k,2) are pairs of vertices of a cloth that are sewn together (see
+    `Scene.closing`), and `rest_scale` multiplies its rest lengths: below 1 it shrinks, above 1 it grows. `flat` assumes zero
     curvature as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
     rigidly or deforms it (`Skinned`, `Recorded`). Obstacles with the same `group` are parts of one object and may
     overlap: a point of the cloth touches only the nearest part. `layer` is the number of garments worn below a cloth:
@@ -129,17 +134,23 @@ class Body:
     grips: Sequence[Grip] = ()
     layer: int = 0
     warp: str = "auto"
+    stitches: Any = ()
+    rest_scale: float = 1.0
 
     def __post_init__(self) -> None:
         if validate.choice("warp", self.warp, WARPS) in ("u", "v") and self.mesh.uv is None:
             raise ValueError(f"warp = {self.warp!r} needs texture coordinates, which {self.label!r} does not have")
-        held = [Grip(validate.rows("grip rows", g.rows, self.mesh.n_vertices), g.motion) for g in self.grips]
+        held = [Grip(rows_of("grip rows", g.rows, self.mesh), g.motion) for g in self.grips]
         object.__setattr__(self, "grips", tuple(held))
         if self.obstacle and self.grips:
             raise ValueError(
                 f"body {self.label!r} is an obstacle; only deformable bodies have grips, use motion instead"
             )
-        object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
+        object.__setattr__(self, "pins", rows_of("pins", self.pins, self.mesh))
+        object.__setattr__(self, "stitches", validate.indices("stitches", self.stitches, 2, self.mesh.n_vertices))
+        validate.number("rest_scale", self.rest_scale, low=0.1, high=10.0)
+        if (self.obstacle or isinstance(self.material, Solid)) and (len(self.stitches) or self.rest_scale != 1.0):
+            raise ValueError(f"body {self.label!r} is not cloth; only cloth has stitches and a rest_scale")
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.obstacle and any(self.velocity):
             raise ValueError(f"body {self.label!r} is an obstacle; its velocity must be 0, not {self.velocity}")
@@ -222,7 +233,8 @@ class Scene:
     restitution: coefficient of restitution, 0..1. self_contact: "off"; "push" (deformable bodies are kept `thickness`
     metres, default eps, from themselves and each other, without guarantee); or "safe" (a state without intersections
     stays so, with cloth and bodies; see docs/self-contact.md). overlaps: pairs of closed bodies, by index, whose
-    overlap volume is measured and drawn, at `overlap_resolution` pixels.
+    overlap volume is measured and drawn, at `overlap_resolution` pixels. stitches: `Stitches` within or between cloths,
+    besides those of the bodies; closing: seconds from the start in which all stitches close.
     """
 
     bodies: Sequence[Body]
@@ -237,6 +249,8 @@ class Scene:
     thickness: float | None = None  # a number after construction
     overlaps: Sequence[tuple[int, int]] = ()
     overlap_resolution: int = 64
+    stitches: Sequence[Stitches] = ()
+    closing: float = 0.5
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
@@ -259,11 +273,19 @@ class Scene:
         put(
             "thickness", validate.number("thickness", self.eps if self.thickness is None else self.thickness, above=0.0)
         )
+        put("closing", validate.number("closing", self.closing, low=0.0, high=validate.LARGEST))
+        put("stitches", check_stitches(self.stitches, {b: self.bodies[b].mesh for b in self.cloths}))
 
     @functools.cached_property
     def first(self) -> NDArray[np.int64]:
         """(bodies+1,) row of each body's first vertex, and the total number of vertices."""
         return np.concatenate([[0], np.cumsum([body.mesh.welded.n_vertices for body in self.bodies])]).astype(np.int64)
+
+    @functools.cached_property
+    def seams(self) -> tuple[Stitches, ...]:
+        """All stitches: those within each cloth, and those of the scene."""
+        own = [Stitches.pairs(self.bodies[b].stitches, (b, b)) for b in self.cloths if len(self.bodies[b].stitches)]
+        return (*own, *self.stitches)
 
     def rows(self, body: int) -> slice:
         return slice(int(self.first[body]), int(self.first[body + 1]))

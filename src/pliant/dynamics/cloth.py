@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
+from ..kernels.dynamics.springs import relax_springs, spring_energy
 from ..mesh import Mesh
-from ..scene import Scene
+from ..scene import Body, Scene
 from ..state import State
 from .implicit import ImplicitSolver
+from .springs import Seams
 from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
 
 SOLVERS = ("xpbd", "implicit")
@@ -35,7 +37,7 @@ class ClothDynamics:
         self.w = scene.inverse_masses[self.rows]
         self.wind = scene.wind
         begin = self.rows.start
-        parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.cloths]
+        parts = [(scene.bodies[b], rest_mesh(scene.bodies[b]), int(scene.first[b]) - begin) for b in scene.cloths]
         self.membrane = _membrane(parts)
         self.hinges = _hinges(parts)
         faces = self.membrane.faces
@@ -50,8 +52,9 @@ class ClothDynamics:
         self._shares: dict[float, Floats] = {}
         self._spare = np.empty((len(self.w), 3))
         self._gravity = np.asarray(scene.gravity)
+        self.seams = Seams(scene)
         implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
-        self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w) if implicit else None
+        self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w, self.seams.springs) if implicit else None
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
@@ -81,15 +84,25 @@ class ClothDynamics:
     def relax(self, state: State, dt: float) -> None:
         """Sweep once over all constraints, or solve them implicitly."""
         if self._implicit is not None:
+            self._implicit.rest_lengths = self.seams.rest_at(state.time + dt)
             self._implicit.relax(state.x[self.rows], state.x_start[self.rows], self._gravity, dt)
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
+        if len(self.seams):
+            relax_springs(self.seams.springs, self.seams.rest_at(state.time + dt), state.x[self.rows], self.w, dt)
 
     def elastic(self, state: State) -> float:
-        """Return the elastic energy of stretch, shear and bending, joules."""
+        """Return the elastic energy of stretch, shear, bending and stitches, joules."""
         x = state.x[self.rows]
-        return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x))
+        sewn = spring_energy(self.seams.springs, self.seams.rest_at(state.time), x) if len(self.seams) else 0.0
+        return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x) + sewn)
+
+
+def rest_mesh(body: Body) -> Mesh:
+    """Return the welded mesh of a cloth in its rest state: scaled by `rest_scale`."""
+    mesh = body.mesh.welded
+    return mesh if body.rest_scale == 1.0 else mesh.moved(mesh.vertices * body.rest_scale)
 
 
 def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
