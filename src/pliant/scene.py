@@ -112,8 +112,8 @@ class Body:
 
     `pins` are vertices that do not move, as rows or as a selection ("top 3cm", see docs/holding.md); `grips` are
     vertices with prescribed motion. `stitches` (k,2) are pairs of vertices of a cloth that are sewn together (see
-    `Scene.closing`), and `rest_scale` multiplies its rest lengths: below 1 it shrinks, above 1 it grows. `flat` assumes zero
-    curvature as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
+    `Scene.closing`), and `rest_scale` multiplies its rest lengths: below 1 it shrinks. `flat` assumes zero curvature
+    as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
     rigidly or deforms it (`Skinned`, `Recorded`). Obstacles with the same `group` are parts of one object and may
     overlap: a point of the cloth touches only the nearest part. `layer` is the number of garments worn below a cloth:
     its distance from obstacles is larger by as many thicknesses. `warp` is the direction of a cloth's warp: along

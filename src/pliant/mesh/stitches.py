@@ -52,7 +52,7 @@ class Stitches:
         return len(self.rows)
 
     def on(self, a: Mesh, b: Mesh) -> tuple[Rows, Rows]:
-        """Return `rows` and `onto` as welded vertices of the two meshes; raise ValueError for rows that do not exist."""
+        """Return `rows` and `onto` as welded vertices of the two meshes; ValueError if there are none."""
         for name, rows, mesh in (("rows", self.rows, a), ("onto", self.onto, b)):
             if len(rows) and int(rows.max()) >= mesh.n_vertices:
                 have = f"mesh {mesh.name!r} has {mesh.n_vertices} vertices"

@@ -27,20 +27,8 @@ from ..measure.intersection_count import IntersectionCount
 from ..self_contact import FormerNames
 from .carry import Carry
 from .opening import is_tight, open_up
-from .pairs import (
-    GuardedPairs,
-    Obstacle,
-    among,
-    guarded,
-    keys,
-    leaf_mesh_of,
-    links_of,
-    near_at_rest,
-    near_pairs_of,
-    records,
-    rows_of,
-    spacing,
-)
+from .pairs import GuardedPairs, Obstacle, among, guarded, keys, leaf_mesh_of, near_at_rest, records, rows_of, spacing
+from .sewing import links_of, near_pairs_of
 
 log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]

@@ -10,7 +10,6 @@ from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
-from ...dynamics.springs import Seams, joined_vertices
 from ...kernels.queries import contact_records as _records
 from ...kernels.simulation import carry as _carry
 from ...kernels.simulation import guard as _kernels
@@ -158,21 +157,6 @@ def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> 
     faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
     top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
     return LeafMesh(x, top, np.arange(count), lone=False)
-
-
-def near_pairs_of(scene: Scene, cloth: LeafMesh) -> NearPairs:
-    """Return the queries of the cloth with itself; features that share a sewn vertex are adjacent."""
-    pairs = NearPairs(cloth)  # before the vertices are joined: culling relies on the real surface
-    if scene.seams:
-        cloth.weld(joined_vertices(scene))
-    return pairs
-
-
-def links_of(scene: Scene) -> Rows:
-    """Return the edges (k,2) of all deformable bodies, and the stitches, which link their ends likewise."""
-    parts = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable]
-    stitches = Seams(scene).rows.astype(np.int32)
-    return np.concatenate([np.zeros((0, 2), np.int32), *parts, stitches[:, [0, 1]], stitches[:, [0, 2]]])
 
 
 def spacing(top: Topology, x: Floats) -> float:
