@@ -112,8 +112,8 @@ class Body:
 
     `pins` are vertices that do not move, as rows or as a selection ("top 3cm", see docs/holding.md); `grips` are
     vertices with prescribed motion. `stitches` (k,2) are pairs of vertices of a cloth that are sewn together (see
-    `Scene.closing`), and `rest_scale` multiplies its rest lengths: below 1 it shrinks. `flat` assumes zero curvature
-    as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
+    `Scene.closing`), and `rest_scale` multiplies its rest lengths, or those along warp and weft. `flat` assumes zero
+    curvature as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
     rigidly or deforms it (`Skinned`, `Recorded`). Obstacles with the same `group` are parts of one object and may
     overlap: a point of the cloth touches only the nearest part. `layer` is the number of garments worn below a cloth:
     its distance from obstacles is larger by as many thicknesses. `warp` is the direction of a cloth's warp: along
@@ -135,7 +135,7 @@ class Body:
     layer: int = 0
     warp: str = "auto"
     stitches: Any = ()
-    rest_scale: float = 1.0
+    rest_scale: float | tuple[float, float] = 1.0
 
     def __post_init__(self) -> None:
         if validate.choice("warp", self.warp, WARPS) in ("u", "v") and self.mesh.uv is None:
@@ -148,7 +148,8 @@ class Body:
             )
         object.__setattr__(self, "pins", rows_of("pins", self.pins, self.mesh))
         object.__setattr__(self, "stitches", validate.indices("stitches", self.stitches, 2, self.mesh.n_vertices))
-        validate.number("rest_scale", self.rest_scale, low=0.1, high=10.0)
+        for scale in np.atleast_1d(self.rest_scale):
+            validate.number("rest_scale", scale, low=0.1, high=10.0)
         if (self.obstacle or isinstance(self.material, Solid)) and (len(self.stitches) or self.rest_scale != 1.0):
             raise ValueError(f"body {self.label!r} is not cloth; only cloth has stitches and a rest_scale")
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))

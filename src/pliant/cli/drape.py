@@ -10,7 +10,7 @@ from . import output
 from .diagnostics import Sources, run_warnings
 from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .scene_building import WearOptions, build_scene
+from .scene_building import UNHELD, HoldOptions, WearOptions, build_scene
 
 HTML, PNG = (".html", ".htm"), (".png",)
 
@@ -76,6 +76,7 @@ def drape(
     place: Literal["auto", "as-is", "above"] = "auto",
     method: str | None = None,
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
+    held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     material: ClothOptions = _COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
@@ -192,7 +193,7 @@ def drape(
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
     output.say_if_compiling("dynamics.cloth.relax_serial")
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held)
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
-from .scene_building import WearOptions, build_scene, refuse_place
+from .scene_building import UNHELD, HoldOptions, WearOptions, build_scene, refuse_place
 
 if TYPE_CHECKING:
     from ..view.session_interface import SessionProtocol
@@ -39,6 +39,7 @@ def play(
     thickness: str | None = None,
     place: Literal["auto", "as-is", "above"] = "auto",
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
+    held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
@@ -98,7 +99,7 @@ def play(
     options = {name: value for name, value in (typed | {"self_contact": self_contact}).items() if value is not None}
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
-        session = make_session(scene, body, method, folder, place, files, wear, options)
+        session = make_session(scene, body, method, folder, place, files, wear, options, held)
 
         def ready() -> None:
             print(rules.url, flush=True)
@@ -123,6 +124,7 @@ def make_session(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
+    held: HoldOptions = UNHELD,
 ) -> "SessionProtocol":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread."""
     from ..detect.choose import AUTO
@@ -133,6 +135,10 @@ def make_session(
 
     if method is not None:
         method = None if method == AUTO else method_name(method)
+    if body is None and (scene is None or scene in SCENES) and held != UNHELD:
+        # a built-in scene with something held is made here, because the session makes scenes by their names
+        own, _ = build_scene(None, None, scene, place, files, wear, options, held)
+        return Session(StartOptions(method=method, own=own), folder)
     if body is None and (scene is None or scene in SCENES):
         if wear != _WORN:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
@@ -142,7 +148,7 @@ def make_session(
         raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
-    own, _ = build_scene(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
+    own, _ = build_scene(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options, held)
     return Session(StartOptions(method=method, own=own), folder)  # the scene already contains the options
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..motion.character import Character
     from ..scene import Scene
     from ..scenes.defaults import RunLength
+    from ..scenes.holding import Holding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +28,77 @@ class WearOptions:
     "Mesh file of another garment over the first; repeat for each, inner to outer."
 
 
+@dataclasses.dataclass(frozen=True)
+class HoldOptions:
+    """What holds the cloth. SELECTION names vertices: ids:1,2,5-9, group:Collar, attribute:_PIN>0.5, colour:red,
+    box:x0,y0,z0,x1,y1,z1, sphere:x,y,z,r, "boundary top", "top 3cm"; joined by + (or) and & (and), see docs/holding.md.
+    """
+
+    pin: tuple[str, ...] = ()
+    "SELECTION of vertices that do not move; repeat for more. Default: none."
+    attach: tuple[str, ...] = ()
+    """SELECTION[=TARGET] of vertices that follow the nearest skin, or the bone or body TARGET; or one of shoulders,
+    neck, waist, wrists, ankles: the boundary nearest to these bones; repeat for more. Default: none."""
+    stitch: tuple[tuple[str, str], ...] = ()
+    "Two SELECTIONs whose boundaries are sewn together by arc length; repeat for each seam. Default: none."
+    stitches: str | None = None
+    "File of stitches, two vertices counted from 0 in each line; or lines: the line elements of the cloth's file."
+    closing: float = 0.5
+    "Seconds from the start in which stitches close and the rest scale is reached."
+    rest_scale: str = "1"
+    "Factor of the rest lengths of the cloth, or of those along warp and weft: 0.95 or 0.9,1."
+
+    def holding(self) -> "Holding":
+        """The pins, attachments, stitches and scale of a scene."""
+        from .. import validate
+        from ..io.pairs import read_pairs
+        from ..scenes.holding import LINES, Holding
+
+        pairs: Any = () if self.stitches is None else self.stitches
+        if self.stitches is not None and self.stitches != LINES:
+            pairs = read_pairs(pathlib.Path(self.stitches))
+        try:
+            scales = [float(part) for part in self.rest_scale.split(",")]
+        except ValueError:
+            scales = []
+        if len(scales) not in (1, 2):
+            raise ValueError(f"--rest-scale is {self.rest_scale!r}; expected a number, or two: warp,weft")
+        for scale in scales:
+            validate.number("--rest-scale", scale, low=0.1, high=10.0)
+        return Holding(
+            pins=self.pin,
+            attach=self.attach,
+            stitch=self.stitch,
+            stitches=pairs,
+            closing=validate.number("--closing", self.closing, low=0.0),
+            rest_scale=scales[0] if len(scales) == 1 else (scales[0], scales[1]),
+        )
+
+
+UNHELD = HoldOptions()
+
+
 def build_scene(
+    cloth: pathlib.Path | None,
+    body: pathlib.Path | None,
+    scene: str | None,
+    place: str,
+    files: FileOptions,
+    wear: WearOptions,
+    options: dict[str, Any],
+    held: HoldOptions = UNHELD,
+) -> "tuple[Scene, RunLength]":
+    """Build the scene with its cloth held; return it with its default frames and substeps."""
+    from ..scenes.holding import hold_cloths
+
+    holding = held.holding()
+    if holding.holds and wear.hold == "auto" and cloth is not None:
+        wear = dataclasses.replace(wear, hold="none")  # what is held is given
+    built, length = _build(cloth, body, scene, place, files, wear, options)
+    return hold_cloths(built, holding, lambda text: output.say(f"note: {text}")), length
+
+
+def _build(
     cloth: pathlib.Path | None,
     body: pathlib.Path | None,
     scene: str | None,

@@ -12,9 +12,10 @@ from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
 from ..kernels.dynamics.springs import relax_springs, spring_energy
 from ..mesh import Mesh
-from ..scene import Body, Scene
+from ..scene import Scene
 from ..state import State
 from .implicit import ImplicitSolver
+from .rest_scale import RestScaling
 from .springs import Seams
 from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
 
@@ -37,7 +38,7 @@ class ClothDynamics:
         self.w = scene.inverse_masses[self.rows]
         self.wind = scene.wind
         begin = self.rows.start
-        parts = [(scene.bodies[b], rest_mesh(scene.bodies[b]), int(scene.first[b]) - begin) for b in scene.cloths]
+        parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.cloths]
         self.membrane = _membrane(parts)
         self.hinges = _hinges(parts)
         faces = self.membrane.faces
@@ -53,11 +54,13 @@ class ClothDynamics:
         self._spare = np.empty((len(self.w), 3))
         self._gravity = np.asarray(scene.gravity)
         self.seams = Seams(scene)
+        self._scaling = RestScaling(scene, self.membrane)
         implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
         self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w, self.seams.springs) if implicit else None
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
+        self._scaling.scale_at(state.time)
         if self._implicit is not None:
             self._implicit.begin(state.x[self.rows], dt)
 
@@ -85,7 +88,9 @@ class ClothDynamics:
         """Sweep once over all constraints, or solve them implicitly."""
         if self._implicit is not None:
             self._implicit.rest_lengths = self.seams.rest_at(state.time + dt)
-            self._implicit.relax(state.x[self.rows], state.x_start[self.rows], self._gravity, dt)
+            self._implicit.relax(
+                state.x[self.rows], state.x_start[self.rows], self.seams.weight_at(state.time) * self._gravity, dt
+            )
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
@@ -97,12 +102,6 @@ class ClothDynamics:
         x = state.x[self.rows]
         sewn = spring_energy(self.seams.springs, self.seams.rest_at(state.time), x) if len(self.seams) else 0.0
         return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x) + sewn)
-
-
-def rest_mesh(body: Body) -> Mesh:
-    """Return the welded mesh of a cloth in its rest state: scaled by `rest_scale`."""
-    mesh = body.mesh.welded
-    return mesh if body.rest_scale == 1.0 else mesh.moved(mesh.vertices * body.rest_scale)
 
 
 def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:

@@ -33,7 +33,9 @@ class DeformableDynamics:
         """Apply damping, air drag and gravity to v, store x in x_start, and advance x by v."""
         for part in self._parts:
             part.push(state, dt)
-        _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, self.gravity, dt)
+        weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)
+        gravity = (weight * self.gravity[0], weight * self.gravity[1], weight * self.gravity[2])
+        _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, gravity, dt)
 
     def relax(self, state: State, dt: float) -> None:
         """One sweep over all constraints."""

@@ -36,8 +36,17 @@ class Seams:
 
     def rest_at(self, time: float) -> Floats:
         """Return the rest lengths (s,) at `time` seconds, metres."""
-        s = 1.0 if self._closing == 0.0 else min(max(time / self._closing, 0.0), 1.0)
-        return np.asarray(self._gaps * (1.0 - s * s * (3.0 - 2.0 * s)))
+        return np.asarray(self._gaps * (1.0 - closed_share(time, self._closing)))
+
+    def weight_at(self, time: float) -> float:
+        """Return the factor of gravity at `time`: panels are weightless until they are sewn, or they would fall."""
+        return 0.0 if len(self) and time < self._closing else 1.0
+
+
+def closed_share(time: float, closing: float) -> float:
+    """Return how far stitches have closed at `time`, 0 to 1, easing in and out over `closing` seconds."""
+    s = 1.0 if closing == 0.0 else min(max(time / closing, 0.0), 1.0)
+    return s * s * (3.0 - 2.0 * s)
 
 
 def joined_vertices(scene: Scene) -> NDArray[np.int32]:

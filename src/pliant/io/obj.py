@@ -127,7 +127,8 @@ class _Groups:
     def __init__(self, part: str | None) -> None:
         self.part, self.wanted = part, part is None
         self.known: dict[str, None] = {}
-        self.section, self._sections = 0, {(): 0}
+        self.section = 0
+        self._sections: dict[tuple[str, ...], int] = {(): 0}
         self._now: dict[bytes, tuple[str, ...]] = {b"o": (), b"g": ()}
 
     def enter(self, key: bytes, line: bytes) -> None:

@@ -47,5 +47,5 @@ class ObjMarks:
             # some programs write 0 to 255
             colors[np.array(self._rows)] = found / (255.0 if np.nanmax(found, initial=0.0) > 1.0 else 1.0)
         lines = np.array(self._lines, np.int64).reshape(-1, 2)
-        lines = lines[((lines >= 0) & (lines < n)).all(1)].astype(np.int32)
-        return Marks(groups, {}, colors, lines)
+        known = lines[((lines >= 0) & (lines < n)).all(1)]
+        return Marks(groups, {}, colors, known.astype(np.int32))

@@ -53,7 +53,7 @@ def rows_of(name: str, value: Any, mesh: Mesh) -> Rows:
     several = [value] if isinstance(value, str) else value
     if isinstance(several, (list, tuple)) and several and all(isinstance(each, str) for each in several):
         return np.unique(np.concatenate([select(mesh, each) for each in several]))
-    return validate.rows(name, value, mesh.n_vertices)
+    return validate.rows(name, value, mesh.n_vertices).astype(np.int64)
 
 
 def _split(text: str, sign: str) -> list[str]:
@@ -75,7 +75,7 @@ def _term(mesh: Mesh, term: str, whole: str) -> Mask:
     where = f"{term!r} in selection {whole!r}" if term != whole else f"selection {whole!r}"
     if word not in _WORDS:
         raise ValueError(f"{where} is not understood; expected {FORMS}")
-    out = np.zeros(mesh.n_vertices, np.bool_)
+    out: Mask = np.zeros(mesh.n_vertices, np.bool_)
     if word == "all":
         out[mesh.faces] = True
     elif word in _SIDES:
@@ -90,10 +90,11 @@ def _term(mesh: Mesh, term: str, whole: str) -> Mask:
         out = _colour(mesh, rest, where)
     elif word == "box":
         low, high = _numbers(rest, 6, where, "box:x0,y0,z0,x1,y1,z1").reshape(2, 3)
-        out = ((mesh.vertices >= np.minimum(low, high)) & (mesh.vertices <= np.maximum(low, high))).all(1)
+        x = mesh.vertices
+        out = np.asarray(((x >= np.minimum(low, high)) & (x <= np.maximum(low, high))).all(1))
     elif word == "sphere":
         *centre, radius = _numbers(rest, 4, where, "sphere:x,y,z,r")
-        out = ((mesh.vertices - centre) ** 2).sum(1) <= radius**2
+        out = np.asarray(((mesh.vertices - centre) ** 2).sum(1) <= radius**2)
     elif word == "piece":
         out = _piece(mesh, rest, where)
     else:

@@ -93,8 +93,8 @@ def sewn(a: Mesh, rows_a: Rows, b: Mesh, rows_b: Rows, bodies: tuple[int, int] =
         if closed != other_closed:
             raise ValueError("one side of a seam is a closed loop and the other is not; select a part of the loop")
         other = _aligned(a.vertices[rows], b.vertices[other], other, closed)
-        *matched, swap = _matched(a.vertices, rows, b.vertices, other, closed)
-        found.append(Stitches(*matched, bodies=(bodies[1], bodies[0]) if swap else bodies))
+        finer, onto, share, swap = _matched(a.vertices, rows, b.vertices, other, closed)
+        found.append(Stitches(finer, onto, share, (bodies[1], bodies[0]) if swap else bodies))
     return found
 
 
