@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .io.animation import load_clip as load_clip
     from .io.height_map import load_heights as load_heights
     from .mesh import Mesh as Mesh
+    from .mesh.selection import select as select
+    from .mesh.stitches import Stitches as Stitches
     from .motion.character import Character as Character
     from .motion.clip import Clip as Clip
     from .motion.deforming import Attached as Attached
@@ -71,6 +73,7 @@ _HOME = {
     "Simulation": "simulation",
     "Skinned": "motion.deforming",
     "Solid": "scene",
+    "Stitches": "mesh.stitches",
     "check": "audit.check",
     "choose_method": "detect.choose",
     "closest_point": "detect.queries.closest_point",
@@ -94,6 +97,7 @@ _HOME = {
     "save": "io",
     "save_animation": "io",
     "save_character": "io",
+    "select": "mesh.selection",
     "shapes": "shapes",
     "unregister": "detect",
 }

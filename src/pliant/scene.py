@@ -100,8 +100,7 @@ class Grip:
     motion: Motion | Deforming
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rows, str):  # a selection, which the body resolves
-            object.__setattr__(self, "rows", validate.rows("rows", self.rows, 2**31 - 1))
+        object.__setattr__(self, "rows", validate.rows("rows", self.rows, 2**31 - 1))
 
 
 @check_arguments
@@ -135,12 +134,12 @@ class Body:
     layer: int = 0
     warp: str = "auto"
     stitches: Any = ()
-    rest_scale: float | tuple[float, float] = 1.0
+    rest_scale: Any = 1.0
 
     def __post_init__(self) -> None:
         if validate.choice("warp", self.warp, WARPS) in ("u", "v") and self.mesh.uv is None:
             raise ValueError(f"warp = {self.warp!r} needs texture coordinates, which {self.label!r} does not have")
-        held = [Grip(rows_of("grip rows", g.rows, self.mesh), g.motion) for g in self.grips]
+        held = [Grip(validate.rows("grip rows", g.rows, self.mesh.n_vertices), g.motion) for g in self.grips]
         object.__setattr__(self, "grips", tuple(held))
         if self.obstacle and self.grips:
             raise ValueError(
@@ -148,9 +147,9 @@ class Body:
             )
         object.__setattr__(self, "pins", rows_of("pins", self.pins, self.mesh))
         object.__setattr__(self, "stitches", validate.indices("stitches", self.stitches, 2, self.mesh.n_vertices))
-        for scale in np.atleast_1d(self.rest_scale):
-            validate.number("rest_scale", scale, low=0.1, high=10.0)
-        if (self.obstacle or isinstance(self.material, Solid)) and (len(self.stitches) or self.rest_scale != 1.0):
+        object.__setattr__(self, "rest_scale", validate.pair("rest_scale", self.rest_scale, low=0.1, high=10.0))
+        sewn = len(self.stitches) or self.rest_scale != (1.0, 1.0)
+        if sewn and (self.obstacle or isinstance(self.material, Solid)):
             raise ValueError(f"body {self.label!r} is not cloth; only cloth has stitches and a rest_scale")
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.obstacle and any(self.velocity):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..arguments import check_arguments
 from .boundaries import boundary_loops
 from .mesh import Mesh
 
@@ -33,6 +34,7 @@ FORMS = (
 )
 
 
+@check_arguments
 def select(mesh: Mesh, text: str) -> Rows:
     """Return the rows of vertices that a selection names, ascending; ValueError if it is invalid or names none."""
     mask = np.zeros(mesh.n_vertices, np.bool_)
@@ -52,7 +54,10 @@ def rows_of(name: str, value: Any, mesh: Mesh) -> Rows:
     """Return rows of vertices: `value` is a selection, several of them, or the rows themselves."""
     several = [value] if isinstance(value, str) else value
     if isinstance(several, (list, tuple)) and several and all(isinstance(each, str) for each in several):
-        return np.unique(np.concatenate([select(mesh, each) for each in several]))
+        try:
+            return np.unique(np.concatenate([select(mesh, each) for each in several]))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
     return validate.rows(name, value, mesh.n_vertices).astype(np.int64)
 
 
