@@ -147,7 +147,7 @@ class _Holder:
         self._add_pins(b, rows)
         x = self.bodies[b].mesh.vertices[rows]
         near = [self._near(c, x) for c in self.scene.obstacles]
-        self.tell(f"{len(rows)} vertices of {self.bodies[b].label!r} are pinned{_told(near)}")
+        self.tell(f"{_counted(rows, self.bodies[b].label)} pinned{_told(near)}")
 
     def attach(self, text: str) -> None:
         """Attach what one request names to a body of the scene."""
@@ -177,7 +177,7 @@ class _Holder:
             self.bodies[b] = dataclasses.replace(self.bodies[b], grips=grips)
         place = f"bone {bone[1]!r}" if bone else f"the skin of {body.label!r}"
         told = _told([self._near(c, points)])
-        self.tell(f"{len(rows)} vertices of {self.bodies[b].label!r} are attached to {place}{why}{told}")
+        self.tell(f"{_counted(rows, self.bodies[b].label)} attached to {place}{why}{told}")
 
     def _add_pins(self, b: int, rows: Rows) -> None:
         self.bodies[b] = dataclasses.replace(self.bodies[b], pins=np.union1d(self.bodies[b].pins, rows))
@@ -239,6 +239,10 @@ def split_target(text: str) -> tuple[str, str]:
     if not sign or not target.strip() or re.fullmatch(r"\s*[-+.0-9eE]+\s*", target) or selection[-1:] in "<>=":
         return text.strip(), ""
     return selection.strip(), target.strip()
+
+
+def _counted(rows: Rows, label: str) -> str:
+    return f"{len(rows)} {'vertex' if len(rows) == 1 else 'vertices'} of {label!r} {'is' if len(rows) == 1 else 'are'}"
 
 
 def _told(near: list[tuple[int, int]]) -> str:
