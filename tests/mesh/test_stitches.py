@@ -62,6 +62,14 @@ def test_several_seams_are_paired_with_the_nearest():
         assert (a.vertices[each.rows, :2] == b.vertices[each.onto[:, 0], :2]).all()
 
 
+def test_the_two_sides_of_a_dart_are_sewn_up_to_its_tip():
+    a = sheet(5, 0.0)
+    (found,) = sewn(a, side(a, "left 1mm"), a, side(a, "top 1mm"))
+    (tip,) = side(a, "left 1mm & top 1mm")
+    assert len(found) == 4
+    assert tip not in found.rows
+
+
 def test_the_inside_of_a_sheet_cannot_be_sewn():
     a = sheet(5, 0.1)
     with pytest.raises(ValueError, match="stitches join boundaries"):

@@ -94,6 +94,9 @@ def sewn(a: Mesh, rows_a: Rows, b: Mesh, rows_b: Rows, bodies: tuple[int, int] =
             raise ValueError("one side of a seam is a closed loop and the other is not; select a part of the loop")
         other = _aligned(a.vertices[rows], b.vertices[other], other, closed)
         finer, onto, share, swap = _matched(a.vertices, rows, b.vertices, other, closed)
+        if bodies[0] == bodies[1]:  # where the two sides of a dart meet there is nothing to sew
+            apart = (a.weld_index[onto] != a.weld_index[finer][:, None]).all(1)
+            finer, onto, share = finer[apart], onto[apart], share[apart]
         found.append(Stitches(finer, onto, share, (bodies[1], bodies[0]) if swap else bodies))
     return found
 
