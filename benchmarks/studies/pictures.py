@@ -22,6 +22,7 @@ from figures import G, slope, speeds
 from fix import draw_fix
 from guesses import draw_guesses
 from height_grids import draw_height_grids
+from holding import draw_holding
 from image_space import draw_image_space
 from impact import draw_impact
 from nouns import draw_nouns
@@ -310,6 +311,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "image-space": lambda: draw_image_space(save), "consistent-depth": lambda: draw_consistent_depth(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
+    "holding": lambda: draw_holding(save),
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
     "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
     "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),
