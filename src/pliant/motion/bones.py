@@ -13,11 +13,12 @@ from .character import Character
 from .deforming import Skinned
 
 Floats = NDArray[np.float64]
-# parts of the body, by the names of bones: the first pattern that any bone matches is used
+# parts of the body, by the names of bones: the first pattern that any bone matches is used; those after the first stand
+# in for them
 REGIONS = {
-    "shoulders": (r"clavicle|shoulder|collar.?bone", r"upper.?arm|arm.*_?1$|arm_joint"),
+    "shoulders": (r"clavicle|shoulder|collar.?bone", r"(?<!fore)(?<!lower)(?<!lower[ _.])arm(?![a-z])"),
     "neck": (r"neck", r"head"),
-    "waist": (r"waist", r"hips?(?![a-z])|pelvis", r"abdomen|spine|torso"),
+    "waist": (r"waist|hips?(?![a-z])|pelvis", r"abdomen|spine|torso"),
     "wrists": (r"wrist", r"hand"),
     "ankles": (r"ankle", r"foot"),
 }
@@ -71,16 +72,21 @@ def bone_called(character: Character, name: str) -> int | None:
     return near[0] if len(near) == 1 else None
 
 
-def bones_in(character: Character, region: str) -> list[int]:
-    """Return the bones of a region of the body, by their names: those with skin, if any of them have.
+def region_segments(character: Character, region: str) -> dict[str, Floats]:
+    """Return segments (k,2,3) in the rest pose, by the names of the bones of a region: those with skin, if any have.
 
-    ValueError lists the bones if no name matches.
+    Bones that only stand in for others, such as upper arms for shoulders, count by their joints, the first of each
+    chain. ValueError lists the bones if no name matches.
     """
     skinned = set(np.unique(character.joints[character.weights > 0.0]).tolist())
-    for pattern in REGIONS[region]:
+    for rank, pattern in enumerate(REGIONS[region]):
         found = [k for k, name in enumerate(character.names) if re.search(pattern, name, re.I)]
+        found = [k for k in found if k in skinned] or found
+        if found and rank:
+            found = [k for k in found if character.parents[k] not in found]
+            return {character.names[k]: bone_segments(character, k)[:1, [0, 0]] for k in found}
         if found:
-            return [k for k in found if k in skinned] or found
+            return {character.names[k]: bone_segments(character, k) for k in found}
     raise ValueError(f"no bone of {character.mesh.name!r} belongs to {region!r} by its name; {list_bones(character)}")
 
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ..mesh import Mesh
 from ..mesh.boundaries import boundary_loops
-from ..motion.bones import bone_segments, bones_in, distance_to_segments, list_bones
+from ..motion.bones import distance_to_segments, list_bones, region_segments
 from ..motion.character import Character
 
 Rows = NDArray[np.int64]
@@ -25,10 +25,10 @@ def rows_near_region(garment: Mesh, character: Character, region: str) -> tuple[
     loops = boundary_loops(garment)
     if not loops:
         raise ValueError(f"garment {garment.name!r} has no boundary to attach to the {region}; expected a selection")
-    bones = bones_in(character, region)
+    bones = region_segments(character, region)
     found, names, least = [np.zeros(0, np.int64)], [], np.inf
-    for bone in bones:
-        away = [distance_to_segments(garment.vertices[loop.rows], bone_segments(character, bone)) for loop in loops]
+    for name, segments in bones.items():
+        away = [distance_to_segments(garment.vertices[loop.rows], segments) for loop in loops]
         k = min(range(len(loops)), key=lambda k: float(away[k].min()))
         nearest = float(away[k].min())
         least = min(least, nearest)
@@ -36,9 +36,9 @@ def rows_near_region(garment: Mesh, character: Character, region: str) -> tuple[
             continue
         around = float(away[k].mean()) <= AROUND * nearest
         found.append(loops[k].rows[around | (away[k] <= nearest + BESIDE * size)])
-        names.append(character.names[bone])
+        names.append(name)
     if not names:
-        listed = ", ".join(character.names[bone] for bone in bones)
+        listed = ", ".join(bones)
         raise ValueError(
             f"the boundary of garment {garment.name!r} is at least {least:.3g} m from the {region} ({listed}); "
             f"place it as it is worn in the rest pose, or attach it to another bone; {list_bones(character)}"
