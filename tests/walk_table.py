@@ -140,7 +140,7 @@ def _nouns(
     return [
         Call("Cloth", pliant.Cloth, {}, cloth),
         Call("Solid", pliant.Solid, {}, dict.fromkeys(("young", "poisson", "density", "damping"), "number")),
-        Call("select", pliant.select, {"mesh": flat, "text": "all"}, {"mesh": "mesh", "text": "text"}),
+        Call("select", pliant.select, {"mesh": flat, "selection": "all"}, {"mesh": "mesh", "selection": "text"}),
         Call("Stitches", pliant.Stitches, {"rows": [0], "onto": [[1, 2]]}, {"rows": "rows", "onto": "array", "share": "array?", "bodies": "several"}),
         Call("Stitches.pairs", pliant.Stitches.pairs, {"pairs": [[0, 1]]}, {"pairs": "array", "bodies": "several"}),
         Call("Grip", pliant.Grip, {"rows": [0], "motion": motion}, {"rows": "rows", "motion": "instance"}),

@@ -35,16 +35,16 @@ FORMS = (
 
 
 @check_arguments
-def select(mesh: Mesh, text: str) -> Rows:
+def select(mesh: Mesh, selection: str) -> Rows:
     """Return the rows of vertices that a selection names, ascending; ValueError if it is invalid or names none."""
     mask = np.zeros(mesh.n_vertices, np.bool_)
-    for each in _split(text, "+"):
-        mask |= np.logical_and.reduce([_term(mesh, term, text) for term in _split(each, "&")])
+    for each in _split(selection, "+"):
+        mask |= np.logical_and.reduce([_term(mesh, term, selection) for term in _split(each, "&")])
     rows = np.flatnonzero(mask)
     if not len(rows):
         low, high = (" ".join(f"{v:.3g}" for v in corner) for corner in mesh.bounds)
         raise ValueError(
-            f"selection {text!r} names no vertex of {mesh.name!r}, whose {mesh.n_vertices} vertices lie between "
+            f"selection {selection!r} names no vertex of {mesh.name!r}, whose {mesh.n_vertices} vertices lie between "
             f"({low}) and ({high}) m; widen it"
         )
     return rows

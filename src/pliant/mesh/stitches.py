@@ -27,7 +27,7 @@ class Stitches:
     rows: Any
     onto: Any
     share: Any = None
-    bodies: tuple[int, int] = (0, 0)
+    bodies: Any = (0, 0)
 
     def __post_init__(self) -> None:
         put, most = object.__setattr__, 2**31 - 1
@@ -35,6 +35,7 @@ class Stitches:
         put(self, "onto", validate.indices("onto", self.onto, 2, most).astype(np.int64))
         given = np.zeros(len(self.rows)) if self.share is None else self.share
         put(self, "share", np.clip(validate.floats("share", given, (len(self.rows),)), 0.0, 1.0))
+        put(self, "bodies", _two_bodies(self.bodies))
         if len(self.onto) != len(self.rows):
             raise ValueError(f"onto has {len(self.onto)} rows; expected {len(self.rows)}, one per vertex in rows")
         same = self.onto == self.rows[:, None]
@@ -42,10 +43,11 @@ class Stitches:
             k = int(np.argmax(same.any(1)))
             raise ValueError(f"stitch {k} joins vertex {self.rows[k]} to itself; expected two different vertices")
 
+    @check_arguments
     @classmethod
-    def pairs(cls, pairs: Any, bodies: tuple[int, int] = (0, 0)) -> "Stitches":
+    def pairs(cls, pairs: Any, bodies: Any = (0, 0)) -> "Stitches":
         """Return stitches of pairs (k,2) of vertices: the first of each in bodies[0], the second in bodies[1]."""
-        both = validate.indices("stitches", pairs, 2, 2**31 - 1)
+        both = validate.indices("pairs", pairs, 2, 2**31 - 1)
         return cls(both[:, 0], both[:, [1, 1]], bodies=bodies)
 
     def __len__(self) -> int:
@@ -58,6 +60,11 @@ class Stitches:
                 have = f"mesh {mesh.name!r} has {mesh.n_vertices} vertices"
                 raise ValueError(f"stitches: {name} has vertex {int(rows.max())}, but {have}")
         return a.weld_index[self.rows].astype(np.int64), b.weld_index[self.onto].astype(np.int64)
+
+
+def _two_bodies(given: Any) -> tuple[int, int]:
+    one, two = validate.indices("bodies", [given], 2, 2**31 - 1)[0].tolist()
+    return int(one), int(two)
 
 
 def check_stitches(stitches: Sequence[Stitches], cloths: Mapping[int, Mesh]) -> tuple[Stitches, ...]:
