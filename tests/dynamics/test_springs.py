@@ -96,6 +96,20 @@ def test_a_resumed_run_closes_its_seams_bitwise_identically(tmp_path):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_a_body_under_a_seam_does_not_open_it(solver):
+    """Two sheets that are sewn over the top of a ball hang down on both of its sides."""
+    a, b = (shapes.cloth(0.2, 0.12, (7, 5), centre=(0.0, 0.125, 0.07 * side)) for side in (1, -1))
+    seams = sewn(a, select(a, "back 1mm"), b, select(b, "front 1mm"), (0, 1))
+    ball = Body(shapes.ball(0.1, 2), obstacle=True)
+    scene = Scene([Body(a), Body(b), ball], stitches=seams, closing=0.05, eps=0.004, friction=0.5)
+    sim = Simulation(scene, substeps=4, method="bvh", solver=solver)
+    frames = list(sim.run(40))
+    assert len(frames[-1].contacts) > 20
+    assert gaps(scene, sim.state.x).max() < 5e-5
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_panels_sewn_in_safe_mode_never_intersect(solver):
     a, b = (shapes.cloth(0.2, 0.2, n, plane="xy", centre=(0.0, 0.0, z)) for n, z in ((7, 0.02), (9, -0.02)))
     both = "bottom 1mm + left 1mm + right 1mm"

@@ -88,32 +88,18 @@ def build_scene(
     options: dict[str, Any],
     held: HoldOptions = UNHELD,
 ) -> "tuple[Scene, RunLength]":
-    """Build the scene with its cloth held; return it with its default frames and substeps."""
-    from ..scenes.holding import hold_cloths
-
-    holding = held.holding()
-    if holding.holds and wear.hold == "auto" and cloth is not None:
-        wear = dataclasses.replace(wear, hold="none")  # what is held is given
-    built, length = _build(cloth, body, scene, place, files, wear, options)
-    return hold_cloths(built, holding, lambda text: output.say(f"note: {text}")), length
-
-
-def _build(
-    cloth: pathlib.Path | None,
-    body: pathlib.Path | None,
-    scene: str | None,
-    place: str,
-    files: FileOptions,
-    wear: WearOptions,
-    options: dict[str, Any],
-) -> "tuple[Scene, RunLength]":
-    """Build the scene; return it with its default frames and substeps. options["material"]: only what was given."""
+    """Build the scene, with its cloth held; return it with its default frames and substeps. options["material"]: only
+    what was given."""
     from .. import validate
     from ..mesh import Mesh
     from ..scene import Cloth
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
+    from ..scenes.holding import hold_cloths
 
+    holding = held.holding()
+    if holding.holds and wear.hold == "auto" and cloth is not None:
+        wear = dataclasses.replace(wear, hold="none")  # what is held is given
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")
     if cloth is not None and body is None:
@@ -134,28 +120,33 @@ def _build(
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             built = SCENES[name](**options)
-        return built, default_run_length(built)
+        return hold_cloths(built, holding, _note), default_run_length(built)
     if cloth is None:
         _refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
         options["material"] = tablecloth_material(rigid, **given)
-        return tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options), RunLength()
+        built = tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options)
+        return hold_cloths(built, holding, _note), RunLength()
     found = read_body(body, files)
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
         built = _dress(cloth, body, found, files, wear, options)
-        return built, default_run_length(built)
+        return hold_cloths(built, holding, _note), default_run_length(built)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
     soft = read_mesh(cloth, files)
     name = f"{soft.name} on {rigid.name}"
     built = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
-    if held := len(built.bodies[0].pins):
-        output.say(f"note: {held} boundary vertices close to the body are pinned; --hold none releases them")
-    return built, RunLength()
+    if pinned := len(built.bodies[0].pins):
+        output.say(f"note: {pinned} boundary vertices close to the body are pinned; --hold none releases them")
+    return hold_cloths(built, holding, _note), RunLength()
+
+
+def _note(text: str) -> None:
+    output.say(f"note: {text}")
 
 
 def _refuse_wear_options(wear: WearOptions, why: str) -> None:

@@ -94,6 +94,10 @@ class ClothDynamics:
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
+        self.close_seams(state, dt)
+
+    def close_seams(self, state: State, dt: float) -> None:
+        """Project the stitches that are longer than their rest length."""
         if len(self.seams):
             relax_springs(self.seams.springs, self.seams.rest_at(state.time + dt), state.x[self.rows], self.w, dt)
 

@@ -43,6 +43,11 @@ class DeformableDynamics:
             part.relax(state, dt)
         self.reset_lost_vertices(state)
 
+    def close_seams(self, state: State, dt: float) -> None:
+        """Project the stitches of cloths, after contacts may have opened them."""
+        if self.cloths is not None:
+            self.cloths.close_seams(state, dt)
+
     def finish(self, state: State, dt: float) -> None:
         """Compute velocities from positions."""
         self.reset_lost_vertices(state)

@@ -106,9 +106,10 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
         order = [np.arange(mesh.n_faces)]
         groups = _groups(mesh)
         if (colored or groups) and mesh.n_faces:
-            own = [*groups.values(), *([mesh.material] if mesh.material is not None else [])]
+            own: list[NDArray[Any]] = [*groups.values(), *([mesh.material] if mesh.material is not None else [])]
             # runs of one material and the same groups keep the order of the faces
-            order = np.split(order[0], np.flatnonzero(np.any([np.diff(each) != 0 for each in own], 0)) + 1)
+            ends = np.any([each[1:] != each[:-1] for each in own], axis=0)
+            order = np.split(order[0], np.flatnonzero(ends) + 1)
         for run in order:
             if groups and len(run):
                 named = [name for name, inside in groups.items() if inside[run[0]]]
@@ -133,7 +134,7 @@ def _groups(mesh: Mesh) -> dict[str, NDArray[np.int8]]:
     for name, rows in mesh.marks.groups.items():
         inside = np.zeros(mesh.n_vertices, np.bool_)
         inside[rows] = True
-        faces = inside[mesh.faces].all(1).astype(np.int8)
+        faces = np.asarray(inside[mesh.faces].all(1), np.int8)
         if faces.any():
             found["_".join(name.split())] = faces
     return found

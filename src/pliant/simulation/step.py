@@ -184,7 +184,9 @@ class Simulation:
             drag.pull(self.state, dt_substep)
 
     def _keep_apart(self, dt_substep: float) -> None:
-        """In safe mode, limit the motion to what the guard proves free of intersections."""
+        """Close seams that contacts have opened; in safe mode, limit the motion to what the guard proves free of
+        intersections."""
+        self.dynamics.close_seams(self.state, dt_substep)
         self.dynamics.reset_lost_vertices(self.state)
         self.self_contact.keep(self.state, dt_substep)
 
