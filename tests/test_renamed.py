@@ -117,6 +117,7 @@ def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
         ("pliant.fill", "Loss", "FillLoss"),
         ("pliant.scenes.defaults", "Pace", "RunLength"),
         ("pliant.view.server", "USUAL", "DEFAULT_LIMITS"),
+        ("pliant.view.session_interface", "SessionProtocol", "SessionInterface"),
         ("pliant.scenes.defaults", "pace_of", "default_run_length"),
         ("pliant.fill", "filled", "fill_and_measure"),
         ("pliant.fill", "measured", "measure_loss"),

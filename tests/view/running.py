@@ -10,7 +10,7 @@ from pliant.view.access import AccessRules
 from pliant.view.commands import Do
 from pliant.view.listening import listen_at
 from pliant.view.server import DEFAULT_LIMITS, Limits, Server
-from pliant.view.session_interface import SessionProtocol
+from pliant.view.session_interface import SessionInterface
 from view.fake import FakeSession
 from view.raw import Raw
 
@@ -47,7 +47,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    session: SessionProtocol, limits: Limits = DEFAULT_LIMITS, token: bool = False, host: str = "127.0.0.1"
+    session: SessionInterface, limits: Limits = DEFAULT_LIMITS, token: bool = False, host: str = "127.0.0.1"
 ) -> Iterator[Running]:
     """Serve `session` on a free port while the block runs."""
     listening = listen_at(host, 0)

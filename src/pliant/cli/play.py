@@ -14,7 +14,7 @@ from .reading import PLAIN, FileOptions, metres
 from .scene_building import WearOptions, build_scene, refuse_place
 
 if TYPE_CHECKING:
-    from ..view.session_interface import SessionProtocol
+    from ..view.session_interface import SessionInterface
 
 PORT = 8420
 _WORN = WearOptions()
@@ -123,7 +123,7 @@ def make_session(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
-) -> "SessionProtocol":
+) -> "SessionInterface":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread."""
     from ..detect.choose import AUTO
     from ..detect.methods import method_name

@@ -1,4 +1,4 @@
-"""Drag constraint: a mouse spring with bounded force on a patch of a deformable body, solved before contacts."""
+"""Drag constraint: a position constraint with bounded force on a patch of a deformable body, solved before contacts."""
 
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ from ..state import State
 
 Floats = NDArray[np.float64]
 GRAVITIES = 8.0  # largest force, over the weight of the whole body
-FASTEST, SLOWEST = 4.0, 1.0  # m/s: limits of the speed of the constraint's target, by the displacement per substep
+FASTEST, SLOWEST = 4.0, 1.0  # m/s: bounds on the speed of `at`, used where step / dt is outside them
 SPREAD = 2.5  # edge lengths: radius of the patch that shares the force, so that no single triangle is distorted
 
 

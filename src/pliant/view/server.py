@@ -30,7 +30,7 @@ from . import http_responses
 from .access import AccessRules, Controls, token_in
 from .commands import LONGEST, Command, Refused, ValidCommands, parse
 from .page import FRONT, Page, table
-from .session_interface import SessionProtocol
+from .session_interface import SessionInterface
 
 LINK = "/link"  # path of the WebSocket
 LOG = logging.getLogger("pliant.view.sockets")
@@ -98,7 +98,7 @@ class Server:
     """Serves one session on one listening socket, in one event loop."""
 
     def __init__(
-        self, session: SessionProtocol, listening: socket.socket, rules: AccessRules, limits: Limits = DEFAULT_LIMITS
+        self, session: SessionInterface, listening: socket.socket, rules: AccessRules, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         self.session, self.rules, self.limits = session, rules, limits
         self.pages: dict[str, Page] = table()
@@ -327,7 +327,7 @@ class Server:
 
 
 def run(
-    session: SessionProtocol,
+    session: SessionInterface,
     listening: socket.socket,
     rules: AccessRules,
     limits: Limits = DEFAULT_LIMITS,

@@ -34,7 +34,7 @@ QUEUE = 1000  # largest number of queued commands
 PUBLISH_INTERVAL = 1 / 60  # shortest interval between published frames, seconds
 FRAME_BUDGET = 0.028  # computing time above which a frame is divided, seconds
 MEASURE_INTERVAL = 0.25  # interval between measurements of the exact referee, seconds
-MESSAGES_KEPT = 20  # messages kept for pages that connect later
+MESSAGES_KEPT = 20  # messages kept for clients that are behind
 TRIM_INTERVAL = 10.0  # interval between returns of free memory, seconds
 _FACTOR = {"1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0}
 
@@ -42,8 +42,8 @@ _FACTOR = {"1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0}
 class Session:
     """An interactive run in its own thread. Everything that other threads read is replaced as a whole.
 
-    Commands are executed between frames; of consecutive drag or slider movements only the last is executed. `folder`:
-    destination of recordings.
+    Commands are executed between frames, and within 50 ms while the next is not yet due; of consecutive drag or slider
+    movements only the last is executed. `folder`: destination of recordings.
     """
 
     def __init__(self, choice: StartOptions | None = None, folder: pathlib.Path | None = None) -> None:
@@ -237,7 +237,7 @@ class Session:
             statistics.reset_frame_time()
 
     def _wait(self, span: float) -> None:
-        """Wait until the frame is due; a scene that is late does not catch up."""
+        """Wait until the frame is due, and execute the commands that arrive; a scene that is late does not catch up."""
         now = time.perf_counter()
         self._due = max(self._due + span, now - span)
         while (left := self._due - time.perf_counter()) > 0.0 and not self._stopping.is_set():
@@ -290,7 +290,7 @@ class Session:
 
     def _run_commands(self) -> None:
         """Execute the queued commands."""
-        for _ in range(len(self._queue)):  # commands that arrive meanwhile wait for the next frame
+        for _ in range(len(self._queue)):  # commands that arrive meanwhile wait for the next call
             with self._lock:
                 client, command = self._queue.popleft()
             try:

@@ -1,9 +1,12 @@
-"""Session protocol: the interface between server and session, so that each can be tested without the other."""
+"""Session interface: what the server calls of a session, so that each can be tested without the other."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from .. import renamed
 from .commands import Command, ValidCommands
+
+__getattr__ = renamed.module(__name__, {"SessionProtocol": "pliant.view.session_interface:SessionInterface"})
 
 
 class PublishedFrame(NamedTuple):
@@ -14,7 +17,7 @@ class PublishedFrame(NamedTuple):
     data: bytes  # empty before the first frame
 
 
-class SessionProtocol(Protocol):
+class SessionInterface(Protocol):
     """A running simulation as seen from other threads; no method blocks except `stop`."""
 
     @property

@@ -21,7 +21,7 @@ function follow(header, now) {
   if (now - state.readingsAt < 200) return;
   state.readingsAt = now;
   read("read-rate", link.rate.at(performance.now()).toFixed(0));
-  read("read-slow", `${header.speed < 0.995 ? header.speed.toFixed(2) : header.speed.toFixed(1)}×`);
+  read("read-speed", `${header.speed < 0.995 ? header.speed.toFixed(2) : header.speed.toFixed(1)}×`);
   read("read-contacts", String(header.contacts));
   $("deep").classList.toggle("bad", header.deepest > 0);
   read("read-deepest", header.deepest === null ? "–" : header.deepest.toFixed(header.deepest < 9.95 ? 2 : 1));
