@@ -53,7 +53,7 @@ class Hands:
         self.frames += 1
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
-                self.bad.append((header["frame"], name))
+                self.bad.append((header["part"], name))
         soft = [k for k, is_soft in enumerate(self.hello.get("soft", [])) if is_soft]
         self.x = next((arrays[f"x{k}"] for k in soft if f"x{k}" in arrays), self.x)
 

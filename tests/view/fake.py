@@ -117,7 +117,7 @@ class FakeSession:
     def _frame(self, arrays: dict[str, np.ndarray]) -> bytes:
         header = json.dumps(
             {
-                "time": self.time, "frame": self.serial, "paused": self.paused, "recording": 0, "fps": self.rate,
+                "time": self.time, "part": self.serial, "paused": self.paused, "recording": 0, "parts_per_second": self.rate,
                 "ms": {"predict": 0.4, "relax": 2.1, "detect": 1.2, "respond": 0.3, "finish": 0.2, "sum": 4.2},
                 "contacts": 12, "deepest": 0.0, "inside": None, "held": self.held is not None, "pins": len(self.pins),
                 "speed": 1.0, "arrays": [[name, "f4", list(a.shape)] for name, a in arrays.items()],

@@ -60,7 +60,7 @@ class SceneDescription:
 
 def _choices(run: InteractiveRun) -> dict[str, list[tuple[str, str, str]]]:
     """Return the entries of each menu: name, title, and the reason why it is unavailable (empty: available)."""
-    plain = {"scene": run.scenes, "self": run.modes, "response": run.responses, "speed": SPEEDS}
+    plain = {"scene": run.scenes, "self": run.self_contact_modes, "response": run.responses, "speed": SPEEDS}
     found = {what: [(name, name, "") for name in names] for what, names in plain.items()}
     return found | {"method": [(name, name, why) for name, why in run.methods().items()]}
 

@@ -32,7 +32,7 @@ from .session_interface import PublishedFrame
 log = logging.getLogger("pliant.view")
 QUEUE = 1000  # largest number of queued commands
 PUBLISH_INTERVAL = 1 / 60  # shortest interval between published frames, seconds
-FRAME_BUDGET = 0.028  # computing time above which a frame is divided, seconds
+PART_BUDGET = 0.028  # computing time above which a part of a frame is divided, seconds
 MEASURE_INTERVAL = 0.25  # interval between measurements of the exact referee, seconds
 MESSAGES_KEPT = 20  # messages kept for clients that are behind
 TRIM_INTERVAL = 10.0  # interval between returns of free memory, seconds
@@ -42,12 +42,12 @@ _FACTOR = {"1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0}
 class Session:
     """An interactive run in its own thread. Everything that other threads read is replaced as a whole.
 
-    Commands are executed between frames, and within 50 ms while the next is not yet due; of consecutive drag or slider
+    Commands are executed between parts of frames, and while the next part is not yet due; of consecutive drag or slider
     movements only the last is executed. `folder`: destination of recordings.
     """
 
-    def __init__(self, choice: StartOptions | None = None, folder: pathlib.Path | None = None) -> None:
-        self._choice, self._folder = choice or StartOptions(), folder or pathlib.Path()
+    def __init__(self, start_options: StartOptions | None = None, folder: pathlib.Path | None = None) -> None:
+        self._start_options, self._folder = start_options or StartOptions(), folder or pathlib.Path()
         self.newest = PublishedFrame(0, 0, b"")
         self.messages: tuple[tuple[int, str], ...] = ()
         self.known = ValidCommands({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
@@ -103,7 +103,7 @@ class Session:
     def _loop(self) -> None:
         try:
             self._send_message("note", "creating the scene; the very first start compiles for about a minute ...")
-            self._run = InteractiveRun(self._choice)
+            self._run = InteractiveRun(self._start_options)
             self._open_scene()
             while not self._stopping.is_set():
                 self._run_commands()
@@ -128,13 +128,13 @@ class Session:
         self._holds.clear()
         self._recording: Recording | None = None
         self._least_distance, self._measured_at, self._measured_time = float("nan"), 0.0, -1.0
-        self._part, self._spent = 0, 0.0  # substeps since the last whole frame, and the seconds they took
+        self._substeps_done, self._spent = 0, 0.0  # substeps since the last whole frame, and the seconds they took
         self._reset_times()
         self._found = _contacts.empty()
         self._trim_memory(collect=True)
         self._publish_hello(new=True)
         self._note(f"preparing {self._run.name}; code that runs for the first time is compiled ...")
-        self._run.step()  # not shown, so that compile time does not count as frame time
+        self._run.step()  # not shown, so that compile time does not count as computing time
         self._run.reset()
         self._reset_times()
         self._publish(self._current_frame())
@@ -190,7 +190,7 @@ class Session:
         return Frame(index=sim.index, time=state.time, x=x, pose=pose, contacts=self._found, seconds=0.0)
 
     def _advance(self) -> None:
-        """Compute one frame, publish it if the last one is old enough, and wait until it is due."""
+        """Compute one part of a frame, publish it if the last one is old enough, and wait until it is due."""
         run, began = self._run, time.perf_counter()
         run.clock.seconds.clear()
         try:
@@ -201,11 +201,11 @@ class Session:
             self._wait(0.2)  # time to choose other settings in case it fails again
             return
         seconds = time.perf_counter() - began
-        self._statistics.add_frame(seconds, run.clock.seconds, run.slices_per_frame)
+        self._statistics.add_part(seconds, run.clock.seconds, run.parts_per_frame)
         self._spent += seconds
         self._found = frame.contacts
-        self._part = (self._part + run.substeps) % run.frame_substeps
-        if self._part == 0:
+        self._substeps_done = (self._substeps_done + run.substeps_per_part) % run.substeps_per_frame
+        if self._substeps_done == 0:
             whole, self._spent = dataclasses.replace(frame, seconds=self._spent), 0.0
             self._record(whole)
         if self._paused or time.perf_counter() - self._published_at >= PUBLISH_INTERVAL - 0.003:
@@ -228,16 +228,16 @@ class Session:
             self._paused = True
 
     def _adapt_substeps(self) -> None:
-        """Divide frames that take too long and merge very short ones, after two frames have been measured."""
-        run, statistics, before = self._run, self._statistics, self._run.substeps
-        if statistics.count < 3 or FRAME_BUDGET / 4 < statistics.mean < FRAME_BUDGET or self._part:
+        """Divide parts that take too long and merge very short ones, after three parts have been measured."""
+        run, statistics, before = self._run, self._statistics, self._run.substeps_per_part
+        if statistics.count < 3 or PART_BUDGET / 4 < statistics.mean < PART_BUDGET or self._substeps_done:
             return
-        run.fit_substeps(statistics.mean / before, 0.7 * FRAME_BUDGET)
-        if run.substeps != before:
-            statistics.reset_frame_time()
+        run.fit_substeps_per_part(statistics.mean / before, 0.7 * PART_BUDGET)
+        if run.substeps_per_part != before:
+            statistics.reset_part_time()
 
     def _wait(self, span: float) -> None:
-        """Wait until the frame is due, and execute the commands that arrive; a scene that is late does not catch up."""
+        """Wait until the part is due, and execute the commands that arrive; a scene that is late does not catch up."""
         now = time.perf_counter()
         self._due = max(self._due + span, now - span)
         while (left := self._due - time.perf_counter()) > 0.0 and not self._stopping.is_set():
@@ -270,10 +270,10 @@ class Session:
         least = 1e3 * self._least_distance  # millimetres
         header = {
             "time": frame.time,
-            "frame": frame.index,
+            "part": frame.index,
             "paused": self._paused,
             "recording": len(self._recording) if self._recording is not None else 0,
-            "fps": round(self._statistics.fps, 1),
+            "parts_per_second": round(self._statistics.parts_per_second, 1),
             "ms": {name: round(ms, 3) for name, ms in self._statistics.ms.items()},
             "contacts": len(frame.contacts),
             "least": round(least, 4) if np.isfinite(least) else None,
@@ -316,7 +316,7 @@ class Session:
             self._choose(command.what, command.to)
         elif isinstance(command, Set):
             newest = len(self.messages) and self.messages[-1][0]
-            run.tune(command.name, command.to, self._note)
+            run.set_parameter(command.name, command.to, self._note)
             if self.messages and self.messages[-1][0] != newest:
                 self._note("")
         elif isinstance(command, Show):
@@ -353,14 +353,14 @@ class Session:
             self._paused = self._single_step = True
         elif what == "reset":
             self._holds.clear()
-            self._found, self._part, self._spent = _contacts.empty(), 0, 0.0
+            self._found, self._substeps_done, self._spent = _contacts.empty(), 0, 0.0
             self._least_distance, self._measured_at, self._measured_time = float("nan"), 0.0, -1.0
             self._run.reset()
             if self._referee is not None:  # for open bodies it stores the side of each vertex
                 self._referee = Referee(self._run.scene)
         elif what == "record":
             self._recording = Recording(self._run.scene, FRAME_SECONDS)
-            self._part, self._spent = 0, 0.0
+            self._substeps_done, self._spent = 0, 0.0
             self._recording.add(self._current_frame())
             self._note(f"recording: up to {self._recording.longest:.0f} s")
         elif self._recording is not None:
@@ -388,12 +388,12 @@ class Session:
                 raise
             return
         if what == "method":
-            run.use(to, self._note)
+            run.set_method(to, self._note)
             self._reset_times()
         elif what == "self":
             run.set_self_contact(to)
         elif what == "response":
-            run.respond(to)
+            run.set_response(to)
         else:
             self._speed = to
         self._note("")
