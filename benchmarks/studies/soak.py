@@ -54,7 +54,7 @@ class Hands:
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 self.bad.append((header["part"], name))
-        soft = [k for k, is_soft in enumerate(self.hello.get("soft", [])) if is_soft]
+        soft = [k for k, is_soft in enumerate(self.hello.get("deformable", [])) if is_soft]
         self.x = next((arrays[f"x{k}"] for k in soft if f"x{k}" in arrays), self.x)
 
     def wish(self) -> list[dict]:

@@ -114,8 +114,10 @@ MODULES = {
     "view.ear": "pliant.view.log_relay",
     "view.face": "pliant.view.session_interface",
     "view.gate": "pliant.view.access",
+    "view.listening": "pliant.view.listening_socket",
     "view.looks": "pliant.view.overlays",
     "view.memory": "pliant.view.heap",
+    "view.page": "pliant.view.static_files",
     "view.stage": "pliant.view.interactive_run",
     "view.tempo": "pliant.view.frame_statistics",
     "view.wire": "pliant.view.frame_encoding",
@@ -229,7 +231,11 @@ NAMES = {
     },
     "view.gate": {
         "Gate": "pliant.view.access.AccessRules",
-        "listen_at": "pliant.view.listening.listen_at",
+        "listen_at": "pliant.view.listening_socket.listen_at",
+    },
+    "view.page": {
+        "Page": "pliant.view.static_files.StaticFile",
+        "table": "pliant.view.static_files.static_files",
     },
     "view.stage": {
         "Choice": "pliant.view.interactive_run.StartOptions",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from pliant.view.access import AccessRules
 from pliant.view.commands import Do
-from pliant.view.listening import listen_at
+from pliant.view.listening_socket import listen_at
 from pliant.view.server import DEFAULT_LIMITS, Limits, Server
 from pliant.view.session_interface import SessionInterface
 from view.fake import FakeSession
@@ -81,9 +81,9 @@ def is_well(server: Running) -> None:
     session = server.server.session
     before = session.newest.serial
     with Raw(server.port) as client:
-        assert client.words("hello")["world"] == session.world
-        world, serial = client.picture()
-        assert world == session.world
+        assert client.words("hello")["generation"] == session.generation
+        generation, serial = client.picture()
+        assert generation == session.generation
         assert before <= serial <= session.serial  # frames may have come meanwhile
         client.say(do="go")
         assert until(lambda: session.commands and session.commands[-1][1] == Do("go"))

@@ -16,7 +16,7 @@ from pliant.scenes import SCENES, drape_scene
 from pliant.simulation.measure.referee import Referee
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
 from pliant.view.frame_encoding import decode, encode
-from pliant.view.interactive_run import InteractiveRun, StartOptions, with_parameter, value_of
+from pliant.view.interactive_run import InteractiveRun, StartOptions, value_of, with_parameter
 from pliant.view.overlays import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
 
@@ -77,8 +77,8 @@ def test_frames_are_read_as_they_were_written():
         "image": rng.integers(0, 255, (4, 3, 4)).astype(np.uint8),
         "no": np.empty(0),
     }
-    world, serial, header, found = decode(encode(3, 2**32 + 5, {"time": 0.25}, given))
-    assert (world, serial, header["time"]) == (3, 5, 0.25)
+    generation, serial, header, found = decode(encode(3, 2**32 + 5, {"time": 0.25}, given))
+    assert (generation, serial, header["time"]) == (3, 5, 0.25)
     assert found["x0"].tobytes() == given["x0"].astype("<f4").tobytes()
     assert (found["image"] == given["image"]).all()
     assert found["no"].shape == (0,)
@@ -170,7 +170,6 @@ def test_a_drag_moves_the_cloth_and_leaving_lets_it_go(session):
     session.post(1, Grab(tuple(corner + np.array([-0.01, 1.0, -0.01])), (0.0, -1.0, 0.0), False))
     until(lambda: header(session)["held"] or header(session)["missed"])
     assert header(session)["held"]
-    assert (arrays(session)["drag"] == arrays(session)["hand"]).all()  # its former name
     to = arrays(session)["drag"][0] + [0.15, 0.25, 0.15]
     session.post(1, Do("go"))
     session.post(1, Pull(tuple(to.tolist())))
@@ -255,10 +254,10 @@ def test_every_field_that_goes_over_the_line_is_explained(session):
     assert sorted(name for name in sent if f"`{name}`" not in text) == []
 
 
-def test_another_scene_is_another_world(session):
-    world = session.newest.world
+def test_another_scene_is_another_generation(session):
+    generation = session.newest.generation
     session.post(1, Choose("scene", "cloth-on-box-corner"))
-    until(lambda: session.newest.world > world and session.newest.data and header(session)["part"] > 1)
+    until(lambda: session.newest.generation > generation and session.newest.data and header(session)["part"] > 1)
     assert json.loads(session.hello())["hello"]["scene"] == "cloth-on-box-corner"
     assert not problems(session)
 
@@ -271,10 +270,10 @@ def test_a_scene_that_cannot_be_shown_gives_way_to_the_one_before(session, monke
             super().__init__(scene)
 
     monkeypatch.setattr("pliant.view.session.Referee", Fails)
-    world = session.newest.world
+    generation = session.newest.generation
     session.post(1, Choose("scene", "cloth-on-box-corner"))
     until(lambda: problems(session))
-    until(lambda: session.newest.world > world and session.newest.data and header(session)["part"] > 1)
+    until(lambda: session.newest.generation > generation and session.newest.data and header(session)["part"] > 1)
     assert json.loads(session.hello())["hello"]["scene"] == "tablecloth-on-ball"
     assert problems(session) == ["no room for its referee"]
 
@@ -380,7 +379,7 @@ def test_a_step_that_fails_begins_again_and_lets_go(session):
     head = shown_after(session, Grab(tuple(at + np.array([0.003, 1.0, 0.002])), (0.0, -1.0, 0.0), False))[2]
     assert head["held"]
     kept, seen = session._run.step, []
-    session.listen(lambda: seen.append(header(session)))  # all of them: it soon is later again
+    session.subscribe(lambda: seen.append(header(session)))  # all of them: it soon is later again
 
     def step():
         session._run.step = kept

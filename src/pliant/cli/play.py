@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..view.session_interface import SessionInterface
 
 PORT = 8420
-_WORN = WearOptions()
+_DEFAULT_WEAR = WearOptions()
 
 
 def play(
@@ -38,7 +38,7 @@ def play(
     self_contact: Literal["off", "push", "safe"] | None = None,
     thickness: str | None = None,
     place: Literal["auto", "as-is", "above"] = "auto",
-    wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
+    wear: Annotated[WearOptions, Parameter(name="*")] = _DEFAULT_WEAR,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
@@ -85,7 +85,7 @@ def play(
     """
     from .. import validate
     from ..view.access import AccessRules
-    from ..view.listening import listen_at
+    from ..view.listening_socket import listen_at
     from ..view.server import Limits, run
 
     port = validate.whole("--port", port, low=0, high=65535)
@@ -109,7 +109,7 @@ def play(
                 threading.Thread(target=_open, args=(rules.url,), daemon=True).start()
 
         run(session, listening, rules, limits, ready)
-    if (failed := session.failed) and not session.newest.world:
+    if (failed := session.failed) and not session.has_started:
         raise ValueError(failed)
     return 0
 
@@ -134,7 +134,7 @@ def make_session(
     if method is not None:
         method = None if method == AUTO else method_name(method)
     if body is None and (scene is None or scene in SCENES):
-        if wear != _WORN:
+        if wear != _DEFAULT_WEAR:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
         refuse_place(place, "a built-in scene has its own positions")
         return Session(StartOptions(scene or "tablecloth-on-bust", method, options), folder)

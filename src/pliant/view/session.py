@@ -31,7 +31,7 @@ from .session_interface import PublishedFrame
 
 log = logging.getLogger("pliant.view")
 QUEUE = 1000  # largest number of queued commands
-PUBLISH_INTERVAL = 1 / 60  # shortest interval between published frames, seconds
+PUBLISH_INTERVAL = 1 / 60 - 0.003  # shortest interval between published frames, seconds; parts are not due exactly
 PART_BUDGET = 0.028  # computing time above which a part of a frame is divided, seconds
 MEASURE_INTERVAL = 0.25  # interval between measurements of the exact referee, seconds
 MESSAGES_KEPT = 20  # messages kept for clients that are behind
@@ -50,7 +50,7 @@ class Session:
         self._start_options, self._folder = start_options or StartOptions(), folder or pathlib.Path()
         self.newest = PublishedFrame(0, 0, b"")
         self.messages: tuple[tuple[int, str], ...] = ()
-        self.known = ValidCommands({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
+        self.valid_commands = ValidCommands({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
         self._hello = self.failed = ""
         self._calls: list[Callable[[], None]] = []
         self._queue: collections.deque[tuple[int, Command | None]] = collections.deque()
@@ -60,8 +60,7 @@ class Session:
         self._paused, self._single_step, self._speed = False, False, "1"
         self._statistics, self._warned = FrameStatistics(), set[str]()  # warnings already sent for this scene
         self._missed = 0  # grabs that hit nothing
-        # client -> its drag constraint, and whether it becomes a pin on release
-        self._holds: dict[int, tuple[DragConstraint, bool]] = {}
+        self._holds: dict[int, tuple[DragConstraint, bool]] = {}  # by client; True: becomes a pin on release
 
     def start(self) -> None:
         self._thread.start()
@@ -72,10 +71,14 @@ class Session:
         if self._thread.ident is not None:
             self._thread.join(1.5)
 
+    @property
+    def has_started(self) -> bool:
+        return self.newest.generation > 0
+
     def hello(self) -> str:
         return self._hello
 
-    def listen(self, call: Callable[[], None]) -> None:
+    def subscribe(self, call: Callable[[], None]) -> None:
         self._calls.append(call)
 
     def post(self, client: int, command: Command) -> None:
@@ -156,11 +159,12 @@ class Session:
         self._statistics.reset()
 
     def _publish_hello(self, new: bool = False) -> None:
-        """Publish a new `hello`; `new`: without a frame, so that pages draw the world from its start."""
-        run, world = self._run, self.newest.world + 1
-        self.known = self._description.known(run)
-        self._hello = self._description.hello(world, run, self._overlays, self._speed)
-        self.newest = PublishedFrame(world, self.newest.serial, b"" if new else self.newest.data)
+        """Publish a greeting of the next generation. `new`: of another scene, of which there is no frame yet; otherwise
+        the last frame is kept. Its stamp has the former generation, so pages leave their image as it is."""
+        run, generation = self._run, self.newest.generation + 1
+        self.valid_commands = self._description.valid_commands(run)
+        self._hello = self._description.hello(generation, run, self._overlays, self._speed)
+        self.newest = PublishedFrame(generation, self.newest.serial, b"" if new else self.newest.data)
         self._notify()
 
     def _send_message(self, kind: str, text: str, **flags: bool) -> None:
@@ -185,9 +189,8 @@ class Session:
         self._wake.clear()
 
     def _current_frame(self) -> Frame:
-        sim, state = self._run.sim, self._run.sim.state
-        x, pose = state.x.copy(), state.pose.copy()
-        return Frame(index=sim.index, time=state.time, x=x, pose=pose, contacts=self._found, seconds=0.0)
+        index, state = self._run.sim.index, self._run.sim.state.copy()
+        return Frame(index=index, time=state.time, x=state.x, pose=state.pose, contacts=self._found, seconds=0.0)
 
     def _advance(self) -> None:
         """Compute one part of a frame, publish it if the last one is old enough, and wait until it is due."""
@@ -206,9 +209,9 @@ class Session:
         self._found = frame.contacts
         self._substeps_done = (self._substeps_done + run.substeps_per_part) % run.substeps_per_frame
         if self._substeps_done == 0:
-            whole, self._spent = dataclasses.replace(frame, seconds=self._spent), 0.0
-            self._record(whole)
-        if self._paused or time.perf_counter() - self._published_at >= PUBLISH_INTERVAL - 0.003:
+            self._record(dataclasses.replace(frame, seconds=self._spent))
+            self._spent = 0.0
+        if self._paused or time.perf_counter() - self._published_at >= PUBLISH_INTERVAL:
             self._publish(frame)
         self._adapt_substeps()
         self._wait(run.sim.dt / _FACTOR[self._speed])
@@ -238,8 +241,7 @@ class Session:
 
     def _wait(self, span: float) -> None:
         """Wait until the part is due, and execute the commands that arrive; a scene that is late does not catch up."""
-        now = time.perf_counter()
-        self._due = max(self._due + span, now - span)
+        self._due = max(self._due + span, time.perf_counter() - span)
         while (left := self._due - time.perf_counter()) > 0.0 and not self._stopping.is_set():
             self._sleep(min(left, 0.05))
             self._run_commands()
@@ -256,11 +258,10 @@ class Session:
             for b, body in enumerate(scene.bodies)
             if not body.obstacle or body.motion is not None
         }
-        own = [(drag, pin) for drag, pin in self._holds.values()]
-        if own:
-            arrays["drag"] = np.array([own[0][0].point(run.sim.state), own[0][0].to])
-            arrays["hand"] = arrays["drag"]  # its former name, for one version
-        if pins := [pin.at for pin in run.drags if all(pin is not drag for drag, _ in own)]:
+        held = [drag for drag, _ in self._holds.values()]
+        if held:
+            arrays["drag"] = np.array([held[0].point(run.sim.state), held[0].to])
+        if pins := [drag.at for drag in run.drags if all(drag is not one for one in held)]:
             arrays["pins"] = np.array(pins)
         try:
             arrays |= self._overlays.draw(run.sim, frame)
@@ -278,14 +279,13 @@ class Session:
             "contacts": len(frame.contacts),
             "least": round(least, 4) if np.isfinite(least) else None,
             "deepest": None if np.isnan(least) else round(max(0.0, -least), 4),
-            "held": bool(own),
+            "held": bool(held),
             "missed": self._missed,
-            "pins": len(run.drags) - len(own),
+            "pins": len(run.drags) - len(held),
             "speed": round(self._statistics.speed, 3),
-            "slow": round(self._statistics.speed, 3),  # its former name, for one version
         }
-        news = self.newest
-        self.newest = PublishedFrame(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
+        generation, serial = self.newest.generation, self.newest.serial + 1
+        self.newest = PublishedFrame(generation, serial, encode(generation, serial, header, arrays))
         self._notify()
 
     def _run_commands(self) -> None:
@@ -315,9 +315,9 @@ class Session:
         elif isinstance(command, Choose):
             self._choose(command.what, command.to)
         elif isinstance(command, Set):
-            newest = len(self.messages) and self.messages[-1][0]
+            before = self.messages
             run.set_parameter(command.name, command.to, self._note)
-            if self.messages and self.messages[-1][0] != newest:
+            if self.messages is not before:  # a note "preparing ...", which is now over
                 self._note("")
         elif isinstance(command, Show):
             self._overlays.on[command.name] = command.on
