@@ -9,9 +9,9 @@ from ... import renamed, validate
 from ...kernels.bvh.tree import Tree
 from ...kernels.jit import worth
 from ...kernels.queries import closest_point as _nearest
-from ...kernels.queries import pseudonormals as _normals
+from ...kernels.queries import pseudonormal_update as _normals
 from ...kernels.queries.closest_point import Blocks
-from ...kernels.queries.pseudonormals import Rings
+from ...kernels.queries.pseudonormal_update import Rings
 from ...kernels.queries.surface import Surface
 from ...mesh import Mesh
 from ..base import Inside, Side
@@ -133,7 +133,7 @@ class DeformingClosestPoints(SurfaceQueries):
 def writable_surface(welded: Mesh) -> tuple[Floats, Surface, Rings]:
     """Return the writable vertices of a surface, the surface, and the adjacency that its pseudonormals need.
 
-    Pseudonormals are zero until `kernels.queries.pseudonormals.freshen` computes those requested.
+    Pseudonormals are zero until `kernels.queries.pseudonormal_update.freshen` computes those requested.
     """
     top, kept = welded.topology, welded.vertices.copy()
     x = kept.view()

@@ -9,7 +9,7 @@ from ....contacts import EDGE_EDGE, Contacts
 from ....kernels.detectors.stochastic import sides as _kernels
 from ....kernels.jit import worth
 from ....kernels.mesh.features import Segments
-from ....kernels.queries import pseudonormals as _normals
+from ....kernels.queries import pseudonormal_update as _normals
 from ...queries.contact_records import WeldedSide
 from ...queries.penetration import writable_surface
 from ...queries.solid import Solid
