@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import renamed
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS, method_name
@@ -20,6 +21,7 @@ from ..simulation.drag import DragConstraint
 from ..state import State
 
 log = logging.getLogger("pliant.view")
+__getattr__ = renamed.module(__name__, {"tuned": "pliant.view.interactive_run:with_parameter"})
 FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`; simulated in one or more parts
 SPEEDS = ("1/4", "1/2", "1", "2")
 OWN = "your files"
