@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from pliant.kernels import jit, sources, store
+from pliant.kernels import disk_cache, jit, sources
 
 SOURCES = pathlib.Path(jit.__file__).parent
 
@@ -228,15 +228,15 @@ def test_an_error_in_an_inner_kernel_reaches_python(tmp_path):
 
 
 def test_a_lock_that_nobody_gives_back_is_waited_for_only_so_long(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.1)
+    monkeypatch.setattr(disk_cache, "PATIENCE", 0.1)
     path = tmp_path / "folder" / "a.lock"
     entered = []
 
     def enter():
-        with store.locked(path):
+        with disk_cache.locked(path):
             entered.append(True)
 
-    with store.locked(path), store.locked(path):
+    with disk_cache.locked(path), disk_cache.locked(path):
         thread = threading.Thread(target=enter)
         thread.start()
         thread.join()

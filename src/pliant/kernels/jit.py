@@ -5,10 +5,10 @@ variables, read once at import, change this:
 
 - `PLIANT_COMPILE=0` leaves every kernel plain Python, for debuggers and for tests without a compiler;
 - `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not cover parallel loops;
-- `PLIANT_INNER=0` compiles kernels that only kernels call for Python too, as versions of Numba that `store` does not
-  list always do.
+- `PLIANT_INNER=0` compiles kernels that only kernels call for Python too, as versions of Numba that `disk_cache` does
+  not list always do.
 
-Compiled code is cached on disk (`sources`, `store`).
+Compiled code is cached on disk (`sources`, `disk_cache`).
 """
 
 import functools
@@ -19,7 +19,7 @@ import threading
 
 import numba
 
-from . import sources, store
+from . import disk_cache, sources
 
 COMPILED = os.environ.get("PLIANT_COMPILE", "1") not in ("0", "off", "false")
 PARALLEL = os.environ.get("PLIANT_PARALLEL", "1") not in ("0", "off", "false")
@@ -53,7 +53,7 @@ def _root() -> pathlib.Path:
 
 
 def _switches() -> str:
-    return f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK} {store.INNER}"
+    return f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK} {disk_cache.INNER}"
 
 
 @functools.cache
@@ -85,7 +85,7 @@ def kernel(function=None, *, parallel=False):
         return function
     options = {"nogil": True, "error_model": "numpy", "parallel": parallel and PARALLEL, "no_cfunc_wrapper": True}
     compiled = numba.njit(**options)(function)
-    store.share(compiled, kernel_cache(pathlib.Path(function.__code__.co_filename)))
+    disk_cache.share(compiled, kernel_cache(pathlib.Path(function.__code__.co_filename)))
     return _one_at_a_time(compiled) if parallel else compiled
 
 
