@@ -39,8 +39,8 @@ class MeshDetector:
     def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "MeshDetector":
         """Set the positions (n,3) of the vertices of `a` and `b`; None uses those of the mesh.
 
-        `start_a` and `start_b` (n,3) are the positions at the start of the step, for continuous collision detection
-        (method "continuous"). Default: the new positions, that is, no motion.
+        `start_a` and `start_b` (n,3) are the positions at the start of the motion, for continuous collision
+        detection (method "continuous"). Default: the new positions, that is, no motion.
         """
         parts = [_positions("x_a", x_a, self.a)]
         if self.b is not None:
@@ -104,10 +104,13 @@ def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.0
 
 @check_arguments
 def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", within: float = 0.002) -> Contacts:
-    """Return all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
+    """Return the contacts of mesh `a` with mesh `b` (None: with itself) at a distance of at most `within` metres.
+
+    Exact methods report pairs of a vertex and a face, or of two edges. Vertices of either mesh inside the other are
+    reported at any depth if that is closed. Within one mesh, features that share a vertex are not in contact.
 
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
-    faces or `topology.edges`. Method "auto" is exact for meshes, where for a scene it may choose
-    distance-field, of class B; `choose_method` returns its choice and the reason.
+    faces or `topology.edges`. Method "auto" is exact for meshes, whereas for a scene it may choose distance-field, of
+    class B; `choose_method` returns its choice and the reason.
     """
     return detector(method, a, b, within=within).find()

@@ -22,8 +22,8 @@ class RunLength:
 
 
 def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
-    """The default length in frames of `dt` seconds: 250, or as many as the characters take to play their clips, once or,
-    if they loop, TIMES times."""
+    """The default length, in frames of `dt` seconds: 250, or what characters take to play their clips once (TIMES times
+    if they loop)."""
     dt = validate.number("dt", dt, above=0.0)
     played = [shape.times[-1] for shape in scene.deforming_motions.values() if isinstance(shape, Recorded)]
     if played and not scene.deformable:  # recorded frames only: nothing is simulated
