@@ -82,8 +82,8 @@ class InsideQuery(Protocol):
 
 @runtime_checkable
 class Detector(Protocol):
-    """`update` is the only method that takes new positions. `find` returns the contacts there; its argument is the state
-    last passed to `update`.
+    """`update` is the only method that takes new positions. `find` returns the contacts there; it is passed the
+    state of the last `update`.
 
     guarantee: A never misses, B bounded error, C measured recall.
     A detector also states `obstacle_may_deform`; detectors of earlier versions have `follows` instead.

@@ -31,8 +31,8 @@ from .kinematics import Kinematics
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
     """Result of one frame of `dt`: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
-    substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections: exact
-    number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
+    substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
+    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
     vertex moves undone because the new position was not finite."""
 
     index: int
@@ -108,7 +108,7 @@ class Simulation:
         every_substep = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
-        self.response = RESPONSES[self.response_name](scene, obstacles=every_substep)
+        self.response = RESPONSES[self.response_name](scene, reads_obstacle_vertices=every_substep)
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
