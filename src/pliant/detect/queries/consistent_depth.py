@@ -53,7 +53,7 @@ class ConsistentDepth:
             self._side_of[side.rows] = k
         result = [(side.first, side.body, first) for side, first in zip(self.sides, self._faces, strict=False)]
         self._numbers = np.array(result, np.int32).reshape(-1, 3)
-        self._depths: dict[int, DeformingClosestPoints] = {}
+        self._distance_queries: dict[int, DeformingClosestPoints] = {}
         self._pool = Pool()
         self.forget()
 
@@ -146,9 +146,11 @@ class ConsistentDepth:
     def _depth(self, b: int, x: Floats, vertices: Ints) -> Rows:
         """Return the faces of side b that are nearest to the given vertices."""
         side = self.sides[b]
-        if b not in self._depths:
-            self._depths[b] = DeformingClosestPoints(Mesh(side.mesh.vertices, side.mesh.faces, groups=side.mesh.groups))
-        return self._depths[b].update(x[side.rows]).query(x[vertices])[2]
+        if b not in self._distance_queries:
+            self._distance_queries[b] = DeformingClosestPoints(
+                Mesh(side.mesh.vertices, side.mesh.faces, groups=side.mesh.groups)
+            )
+        return self._distance_queries[b].update(x[side.rows]).query(x[vertices])[2]
 
 
 def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
