@@ -54,7 +54,7 @@ class Projection(Response):
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, with restitution."""
         if len(contacts):
-            slow = 4.0 * self._gravity * dt
-            _kernels.limit_restitution(
+            slow = 4.0 * self._gravity * dt  # four times the speed that gravity adds in a substep
+            _kernels.apply_restitution(
                 contacts, state.v, self._before, self.w, self.restitution, slow, self.normal_correction
             )

@@ -169,9 +169,9 @@ def recompute_degenerate_faces(
     if len(rows):
         from ...kernels.queries import pair_geometry as _geometry
 
-        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
+        normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
         signs = sign if len(sign) else np.ones(len(a.x))
-        _geometry.vertex_face_geometry(b.surface, a.x, pairs[rows], signs, weights, normal, distance)
+        _geometry.vertex_face_geometry(b.surface, a.x, pairs[rows], signs, normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
 
 
@@ -191,9 +191,9 @@ def recompute_degenerate_edges(
     if len(rows):
         from ...kernels.queries import pair_geometry as _geometry
 
-        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
+        normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
         one, two = (Segments(each.x, each.welded.side.mesh.topology.edges) for each in (a, b))
-        _geometry.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], weights, normal, distance)
+        _geometry.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
 
 

@@ -209,7 +209,7 @@ class EnclosedSolid:
 def fronts(surface: Surface, points: Floats, found: Rows, barycentric: Floats) -> Signs:
     """(n,) 1 in front of the nearest feature, -1 behind it, 0 where its pseudonormal does not decide."""
     sign = np.empty(len(points), np.int8)
-    worth(_nearest.sides_by_pseudonormal, len(points), _FEW)(surface, points, found, barycentric, sign)
+    worth(_nearest.signs_by_pseudonormal, len(points), _FEW)(surface, points, found, barycentric, sign)
     return sign
 
 

@@ -161,8 +161,8 @@ class BoneBoxesDetector(BaseDetector):
         fill(x, x_b, self.body.mesh.faces, pairs, sign, self._owners, out, degenerate)
         rows = np.flatnonzero(degenerate)
         if len(rows):
-            weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-            _geometry.vertex_face_geometry(self._skin.surface, x, pairs[rows], sign, weights, normal, distance)
+            normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
+            _geometry.vertex_face_geometry(self._skin.surface, x, pairs[rows], sign, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
         # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
         off = np.abs(out["distance"] - one.distance) > with_rounding_margin(0.0, x, x_b)

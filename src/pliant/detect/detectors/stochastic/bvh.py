@@ -12,7 +12,7 @@ from ....arguments import check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import traversal as _kernels
 from ....kernels.detectors.stochastic.features import FacetQuery, add_features
-from ....kernels.detectors.stochastic.traversal import Queue, Traversal, Walker
+from ....kernels.detectors.stochastic.traversal import Queue, Traversal, TraversedTree
 from ....state import State
 from ...base import BaseDetector, Finds, Side
 from ...bvh.tree import refit, tree_of
@@ -79,7 +79,7 @@ class StochasticBvhDetector(BaseDetector):
             _kernels.fill_cells(made.nodes, made.order, mesh.vertices, mesh.faces, fill)
             self._trees.append(made)
             rest = np.ascontiguousarray(made.nodes["bounds"])
-            self._walkers.append(Walker(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
+            self._walkers.append(TraversedTree(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
         self._queue = _queue(1 << 10)
         self._out = np.empty((1 << 14, 3), np.int32)
         self._lot = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)

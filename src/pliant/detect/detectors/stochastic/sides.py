@@ -50,7 +50,7 @@ class Closed:
         found[:, 0] = faces
         distance = np.empty(len(points))
         rings, n = self._rings, len(points)
-        worth(_kernels.walk_near, n, _FEW)(
+        worth(_kernels.descend_to_nearest, n, _FEW)(
             self._surface, rings.by_vertex, rings.vertex_faces, points, found, barycentric
         )
         worth(_normals.freshen, n, _FEW)(rings, self._surface, found)
