@@ -200,8 +200,8 @@ def drape(
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"
-    with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
-        bake_options = {"progress": baked, "cache": cache} if fielded else None
+    with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
+        bake_options = {"progress": progress, "cache": cache} if fielded else None
         sim = Simulation(
             built, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
         )

@@ -25,15 +25,15 @@ class MeshDetector:
         within = validate.number("within", within, low=0.0)
         self.chosen = MethodChoice(method_name(method), "requested") if method != AUTO else choose_method(a, b, within)
         method = self.chosen.name
-        kind = METHODS[method]
+        detector_class = METHODS[method]
         wanted = Finds.SELF if b is None else Finds.OBSTACLE
-        if not kind.finds & wanted:
+        if not detector_class.finds & wanted:
             able = [name for name, other in METHODS.items() if other.finds & wanted]
             what = "self-contact" if b is None else "contact of two meshes"
             raise ValueError(f"method {method!r} does not find {what}; one of: {', '.join(able)}")
         self.a, self.b = a, b
         sides = [Side(a, 0, 0)] if b is None else [Side(a, 0, 0), Side(b, a.n_vertices, 1)]
-        self._detector = kind(*sides, within=within, **check_options(method, options))
+        self._detector = detector_class(*sides, within=within, **check_options(method, options))
         self.update()
 
     def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "MeshDetector":

@@ -21,9 +21,10 @@ _EACH = 8  # initial buffer size in pairs per triangle
 
 
 class NearPairs:
-    """Proximity queries of leaf meshes at their current positions; `b=None` tests a against itself without adjacency.
+    """Proximity queries of leaf meshes at their current positions.
 
-    `cull` skips patches of one mesh that provably do not touch themselves.
+    `b=None` tests a against itself, excluding adjacent features; `cull` then skips patches that
+    provably do not touch themselves.
     """
 
     def __init__(

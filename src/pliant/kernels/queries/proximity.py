@@ -4,8 +4,8 @@ Every vertex and every edge is assigned to one of its triangles, so that a pair 
 of triangles (representative triangles: Curtis, Tamstorf, Manocha 2008) and nothing is found twice.
 
 A traversal only records the features of triangles whose boxes overlap. Their distances are computed in batches of
-BATCH pairs, in one vectorised loop over columns; the few pairs within rounding error of the threshold are recomputed one
-by one.
+BATCH pairs, in one vectorised loop over columns; the few pairs within rounding error of the threshold are recomputed
+one by one.
 """
 
 from typing import NamedTuple
