@@ -39,7 +39,7 @@ CONTACT = np.dtype(
         ("anchor", "f8", 3),  # metres
         ("anchor_velocity", "f8", 3),  # metres per second
         ("distance", "f8"),  # metres, negative inside
-        ("time", "f8"),  # 0..1 within the step
+        ("time", "f8"),  # 0..1 from start to end positions (CCD)
     ],
     align=True,
 )

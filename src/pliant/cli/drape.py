@@ -113,7 +113,8 @@ def drape(
     config
         A TOML file with any of these options under the same names; the command line takes precedence.
     frames
-        Number of frames of DT seconds. Default: 250; for a character the whole clip.
+        Number of frames of DT seconds. Default: 250; for a character as many as its clip lasts, three times where the
+        scene repeats it.
     resolution
         Particles along the side of the cloth. Default: 36, or the scene's own.
     dt
@@ -124,7 +125,9 @@ def drape(
         How cloth is integrated. xpbd: one sweep over all constraints per substep, fast, stretches more the finer the
         cloth is; implicit: all constraints together, stretches little and much the same at every resolution.
     eps
-        Contact offset between cloth and body, 5mm or metres. Default: 5 mm at human size, scaled for other sizes.
+        Contact offset between cloth and body, 5mm or metres. Default: the scene's own; on a static body 5 mm, but
+        at least a tenth and at most half of the cloth's median edge, at most 1 % of the body's size, and at least 1/320
+        of its longest side; on a character 0.25 % of its size, 4 mm for a person, and at most half of the median edge.
     friction
         Coefficient of friction. Default: 0.3, or the scene's own.
     friction_model
@@ -133,8 +136,8 @@ def drape(
         Coefficient of restitution: 0 absorbs impacts, 1 returns them.
     self_contact
         off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
-        intersections stays free of them. Default: the scene's own, which is safe for cloth self-contact and soft bodies
-        (ribbon, twist, stack, pinch, curtain, cylinders, intestine, liver, creatures) and off for the others.
+        intersections stays free of them. Default: the scene's own; safe for several garments, for soft bodies and for
+        the scenes of cloth self-contact.
     thickness
         Distance kept between layers of cloth, 2mm or metres. Default: EPS, or the scene's own.
     wind
@@ -142,8 +145,9 @@ def drape(
     gravity
         Metres per second squared, x y z.
     place
-        For a mesh file of a cloth: above centres it over the body; as-is leaves it; auto moves it only if it starts
-        inside or far away.
+        For a mesh file of a cloth: above centres it over the body; as-is leaves it; auto centres it over the body only
+        if it starts beside, below or far from it, or, if it is a flat sheet, inside it. A garment that starts inside
+        stays, with a warning.
     method
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
         a character with many bones and bvh for other deforming bodies; the table says which and why. (The library's
@@ -191,13 +195,13 @@ def drape(
     chosen_here["friction"] = friction
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
-    output.say_if_compiling("dynamics.cloth.relax_serial")
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options)
+    output.say_if_compiling("dynamics.deformable.advance")
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, dt)
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"
-    with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
-        bake_options = {"progress": baked, "cache": cache} if fielded else None
+    with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
+        bake_options = {"progress": progress, "cache": cache} if fielded else None
         sim = Simulation(
             built, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
         )

@@ -81,7 +81,8 @@ def play(
     thickness
         Distance kept between layers of cloth: 2mm, or metres.
     place
-        above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
+        above: centre the cloth over the body; as-is: leave it; auto: centre it over the body only if it starts beside,
+        below or far from it, or, if it is a flat sheet, inside it.
     """
     from .. import validate
     from ..view.access import AccessRules

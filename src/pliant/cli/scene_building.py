@@ -35,8 +35,12 @@ def build_scene(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
+    dt: float = 0.01,
 ) -> "tuple[Scene, RunLength]":
-    """Build the scene; return it with its default frames and substeps. options["material"]: only what was given."""
+    """Build the scene; return it with its default number of frames of `dt` seconds and of substeps.
+
+    options["material"]: only what was given.
+    """
     from .. import validate
     from ..mesh import Mesh
     from ..scene import Cloth
@@ -63,7 +67,7 @@ def build_scene(
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             built = SCENES[name](**options)
-        return built, default_run_length(built)
+        return built, default_run_length(built, dt)
     if cloth is None:
         _refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
@@ -75,7 +79,7 @@ def build_scene(
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
         built = _dress(cloth, body, found, files, wear, options)
-        return built, default_run_length(built)
+        return built, default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)

@@ -50,7 +50,7 @@ class DeformableDynamics:
         state.time += dt
 
     def reset_lost_vertices(self, state: State) -> None:
-        """Reset vertices whose position is not finite or out of range to the start of the step, at rest."""
+        """Reset vertices whose position is not finite or out of range to the start of the substep, at rest."""
         self.lost += _kernels.reset_lost_vertices(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
 
     def energy(self, state: State) -> dict[str, float]:

@@ -5,8 +5,8 @@ variables, read once at import, change this:
 
 - `PLIANT_COMPILE=0` leaves every kernel plain Python, for debuggers and for tests without a compiler;
 - `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not cover parallel loops;
-- `PLIANT_INNER=0` compiles kernels that only kernels call for Python too, as versions of Numba that `disk_cache` does
-  not list always do.
+- `PLIANT_INNER=0` also compiles a Python entry point for kernels that only kernels call; Numba versions that are not in
+  `disk_cache.TESTED` always do.
 
 Compiled code is cached on disk (`sources`, `disk_cache`).
 """
@@ -14,12 +14,12 @@ Compiled code is cached on disk (`sources`, `disk_cache`).
 import functools
 import os
 import pathlib
-import sys
 import threading
 
 import numba
 
 from . import disk_cache, sources
+from .cache_folder import cache_root
 
 COMPILED = os.environ.get("PLIANT_COMPILE", "1") not in ("0", "off", "false")
 PARALLEL = os.environ.get("PLIANT_PARALLEL", "1") not in ("0", "off", "false")
@@ -34,18 +34,6 @@ if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ:
 
 # workqueue aborts the process when two Python threads launch at once; a lock makes every layer safe and costs 0.1 us.
 _launch = threading.RLock()
-
-
-def cache_root() -> pathlib.Path:
-    """The folder of everything that pliant caches; `PLIANT_CACHE` overrides the platform's default."""
-    if chosen := os.environ.get("PLIANT_CACHE"):
-        return pathlib.Path(chosen)
-    home = pathlib.Path.home()
-    if sys.platform == "win32":
-        return pathlib.Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "pliant" / "cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "pliant"
-    return pathlib.Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "pliant"
 
 
 def _root() -> pathlib.Path:

@@ -15,6 +15,9 @@ class Response:
     """`constrain_prediction`, `begin`, `apply` and `finish` are called in this order in every substep, `end_frame` once
     per frame.
 
+    The constructor takes the scene, and by keyword `eps` (default: the scene's) and `reads_obstacle_vertices`: whether
+    contacts may refer to vertices of moving obstacles. Only `Projection` stores their velocities; the others ignore it.
+
     unresolved: number of pairs that were still too near when an iterative response stopped. between: whether it works
     between two deformable bodies. iterates: whether `end_frame` separates contacts iteratively. strict: whether the
     final projection moves vertices that it leaves inside a body out before a frame is returned.

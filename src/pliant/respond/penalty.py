@@ -23,7 +23,7 @@ class Penalty(Response):
     """
 
     def __init__(
-        self, scene: Scene, *, obstacles: bool = False, eps: float | None = None, tau: float | None = None
+        self, scene: Scene, *, reads_obstacle_vertices: bool = False, eps: float | None = None, tau: float | None = None
     ) -> None:
         self.eps = scene.eps if eps is None else eps
         self.tau = TAU if tau is None else validate.number("tau", tau, above=0.0)

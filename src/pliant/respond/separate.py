@@ -27,7 +27,7 @@ class Separate(Response):
         self,
         scene: Scene,
         *,
-        obstacles: bool = False,
+        reads_obstacle_vertices: bool = False,
         eps: float | None = None,
         speed: float = SPEED,
         tau: float = TAU,

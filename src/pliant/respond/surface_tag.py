@@ -31,7 +31,7 @@ class SurfaceTag(Response):
         self,
         scene: Scene,
         *,
-        obstacles: bool = False,
+        reads_obstacle_vertices: bool = False,
         eps: float | None = None,
         deep: float | None = None,
         stiffness: float = STIFFNESS,

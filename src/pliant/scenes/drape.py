@@ -33,7 +33,7 @@ def drape_scene(
     """Return a scene in which `cloth` falls over the static `body`.
 
     place: "as-is" leaves both where they are; "above" centres the cloth over the body; "auto" does so only if the
-    cloth would start beside the body, far away from it, or (flat sheets only) inside it. eps: the contact offset in
+    cloth would start beside the body, below it, far from it, or (flat sheets only) inside it. eps: the contact offset,
     metres; default: `default_eps`. hold: "auto" pins the boundary loops of a garment that lie close to the body all
     around (waistbands, cuffs, collars), unless the garment was moved; "none" pins nothing, so only friction holds it.
     Other options are those of Scene (friction, gravity, wind ...).

@@ -1,4 +1,5 @@
-"""Drape: a cloth over a body, from two meshes to a finished run."""
+"""The Python function `pliant.drape`: from two meshes to a finished run. The command is in `cli/drape.py`, the scene in
+`scenes/drape.py`."""
 
 import time
 from collections.abc import Callable

@@ -30,9 +30,9 @@ from .kinematics import Kinematics
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
-    """Result of one step of `dt`: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last substep,
-    and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections: exact
-    number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
+    """Result of one frame of `dt`: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
+    substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
+    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
     vertex moves undone because the new position was not finite."""
 
     index: int
@@ -49,13 +49,13 @@ class Frame:
     cut = renamed.attribute("cut", "intersections")
 
 
-SHORTEST = 1e-9  # s per step: shorter motion is lost in rounding
-LONGEST = 3600.0  # s per step: a body in free fall for longer leaves the scene
+SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
+LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
 
 
 @check_arguments
 class Simulation:
-    """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
+    """Runs a scene in frames of `dt` seconds, each divided into `substeps`.
 
     `solver` integrates cloth: "xpbd" sweeps once over all constraints per substep, as the papers do; "implicit" solves
     them together, which keeps the strain small and much the same at every resolution (docs/dynamics/implicit.md).
@@ -65,7 +65,7 @@ class Simulation:
     `response` is one of RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty",
     "geometric" and "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and
     `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
-    these, see docs/self-contact.md.
+    these, unless the scene has self_contact="off" (docs/self-contact.md).
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Simulation:
         every_substep = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
-        self.response = RESPONSES[self.response_name](scene, obstacles=every_substep)
+        self.response = RESPONSES[self.response_name](scene, reads_obstacle_vertices=every_substep)
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
@@ -214,7 +214,7 @@ class Simulation:
 
     @check_arguments
     def run(self, frames: int) -> Iterator[Frame]:
-        """Run `frames` steps and yield each frame."""
+        """Advance by `frames` frames and yield each."""
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
 

@@ -78,7 +78,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
 
 def _build_scene(run: Run) -> tuple[Scene, RunLength]:
     """Return the scene, and its default frames and substeps."""
-    given = run.parameters
+    given, dt = run.parameters, run.parameters.get("dt", 0.01)
     options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
     stuff = {name.partition(".")[2]: value for name, value in given.items() if name.startswith("material.")}
     options["material"] = Cloth(**stuff)
@@ -87,7 +87,7 @@ def _build_scene(run: Run) -> tuple[Scene, RunLength]:
         if "resolution" in given:
             options["resolution"] = given["resolution"]
         scene = SCENES[run.inputs["scene"].name](**options)
-        return scene, default_run_length(scene)
+        return scene, default_run_length(scene, dt)
     garment, body = run.inputs["garment"], run.inputs["body"]
     if body.file is not None and garment.name != TABLECLOTH and is_animated(body.file):
         _refuse(given, ("place",), f"{body.name} is a character; its garments are not placed")
@@ -95,7 +95,7 @@ def _build_scene(run: Run) -> tuple[Scene, RunLength]:
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
         scene = dress_scene([garment.load(given)], character, **worn, **options)
-        return scene, default_run_length(scene)
+        return scene, default_run_length(scene, dt)
     own = _WORN if garment.name == TABLECLOTH else _WORN[:2]
     _refuse(given, own, f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
@@ -107,7 +107,7 @@ def _build_scene(run: Run) -> tuple[Scene, RunLength]:
         _ignore_resolution(given, garment.name)
         how = {name: given[name] for name in ("place", "hold") if name in given}
         scene = drape_scene(garment.load(given), under, **how, **options)
-    return scene, default_run_length(scene)
+    return scene, default_run_length(scene, dt)
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:

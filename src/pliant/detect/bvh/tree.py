@@ -74,9 +74,6 @@ def set_items(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) ->
         _volumes.volumes_of(x, y, elements, tree.order, kind_of(tree), tree.items)
 
 
-tree_of_faces, refit_faces = tree_of, refit
-
-
 def kind_of(tree: Tree) -> int:
     """Return the kind of volume, which the number of its parameters determines."""
     return {4: _volumes.SPHERE, 15: _volumes.ORIENTED}.get(tree.items.shape[1], _volumes.SLABS)

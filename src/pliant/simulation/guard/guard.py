@@ -70,7 +70,7 @@ class Guard(FormerNames):
                 f"choose at least {lowest:.2g} m, or move the scene nearer to the origin"
             )
         self._cloth = Projection(scene, eps=self.thickness)
-        self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, obstacles=True)
+        self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
         count = int(scene.first[-1])
         cloth = leaf_mesh_of(scene, scene.deformable, state.x, count)
         # interior vertices of a solid have no contacts and are not guarded
