@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
+from ..kernels.respond.projection import Substep
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
 from .implicit import ImplicitSolver
+from .strain_limit import StrainLimit
 from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
 
 SOLVERS = ("xpbd", "implicit")
@@ -52,6 +55,8 @@ class ClothDynamics:
         self._gravity = np.asarray(scene.gravity)
         implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
         self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w) if implicit else None
+        self._limit = StrainLimit(parts, self.w)
+        self._inverse_masses = scene.inverse_masses
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
@@ -81,10 +86,23 @@ class ClothDynamics:
     def relax(self, state: State, dt: float) -> None:
         """Sweep once over all constraints, or solve them implicitly."""
         if self._implicit is not None:
-            self._implicit.relax(state.x[self.rows], state.x_start[self.rows], self._gravity, dt)
+            x = state.x[self.rows]
+            self._implicit.relax(x, state.x_start[self.rows], self._gravity, dt)
+            self._limit.apply(x)
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
+
+    def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
+        """Solve again with the contacts that have moved vertices (pushed > 0), by the implicit solver.
+
+        Return whether vertices moved, so that the contacts have to be enforced again.
+        """
+        if self._implicit is None or not len(contacts):
+            return False
+        x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
+        moved = self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
+        return self._limit.apply(x) or moved
 
     def elastic(self, state: State) -> float:
         """Return the elastic energy of stretch, shear and bending, joules."""

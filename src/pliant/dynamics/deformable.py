@@ -1,13 +1,17 @@
 """All deformable bodies of a scene, cloths and solids, as one system: predict, relax, finish."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import validate
+from ..contacts import Contacts
 from ..kernels.dynamics import deformable as _kernels
 from ..scene import Scene
 from ..state import State
 from .cloth import ClothDynamics
 from .tets import TetDynamics
+
+Floats = NDArray[np.float64]
 
 
 class DeformableDynamics:
@@ -40,6 +44,13 @@ class DeformableDynamics:
         for part in self._parts:
             part.relax(state, dt)
         self.reset_lost_vertices(state)
+
+    def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
+        """Solve cloths again with the contacts that have moved vertices; return whether vertices moved."""
+        if self.cloths is None or not self.cloths.relax_in_contact(state, contacts, pushed, dt):
+            return False
+        self.reset_lost_vertices(state)
+        return True
 
     def finish(self, state: State, dt: float) -> None:
         """Compute velocities from positions."""

@@ -152,6 +152,8 @@ class Simulation:
             with clock("respond"):
                 self.response.begin(found, state)
                 self.response.apply(found, state, dt_substep, self.detect)
+            with clock("relax in contact"):
+                self._relax_in_contact(found, dt_substep)
             with clock("guard"):
                 self._keep_apart(dt_substep)
             with clock("finish"):
@@ -182,6 +184,15 @@ class Simulation:
         self.dynamics.relax(self.state, dt_substep)
         for drag in self.drags:
             drag.pull(self.state, dt_substep)
+
+    def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
+        """Solve the materials again where contacts have moved vertices, and enforce the contacts again.
+
+        Otherwise cloth would end every substep with the strain that the contacts have caused.
+        """
+        pushed = self.response.enforced()
+        if pushed is not None and self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
+            self.response.apply(found, self.state, dt_substep, self.detect)
 
     def _keep_apart(self, dt_substep: float) -> None:
         """In safe mode, limit the motion to what the guard proves free of intersections."""
