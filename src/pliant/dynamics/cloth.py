@@ -1,6 +1,6 @@
 """Cloth: triangles resist stretch and shear, hinges resist bending, air drag acts on faces.
 
-`SOLVERS` names the two ways to integrate it: a sweep of XPBD over all constraints, or an implicit step (`implicit`).
+`SOLVERS` names the two ways to integrate it: an implicit step (`implicit`), or one sweep of XPBD over all constraints.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from .implicit import ImplicitSolver
 from .strain_limit import StrainLimit
 from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
 
-SOLVERS = ("xpbd", "implicit")
+SOLVERS = ("implicit", "xpbd")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
@@ -33,7 +33,7 @@ class ClothDynamics:
     SOLVERS.
     """
 
-    def __init__(self, scene: Scene, solver: str = "xpbd") -> None:
+    def __init__(self, scene: Scene, solver: str = "implicit") -> None:
         self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.wind = scene.wind

@@ -15,10 +15,10 @@ __getattr__ = renamed.module(
 
 @dataclasses.dataclass(frozen=True)
 class RunLength:
-    """Number of frames of a hundredth of a second, and substeps per frame."""
+    """Number of frames of a hundredth of a second, and of substeps per frame; None: as many as the solver needs."""
 
     frames: int = 250
-    substeps: int = 16
+    substeps: int | None = None
 
 
 def default_run_length(scene: Scene) -> RunLength:
@@ -31,4 +31,4 @@ def default_run_length(scene: Scene) -> RunLength:
         for shape in scene.deforming_motions.values()
         if isinstance(shape, Skinned)
     ]
-    return RunLength(max(1, round(100.0 * max(spans))), 3) if spans else RunLength()
+    return RunLength(max(1, round(100.0 * max(spans)))) if spans else RunLength()

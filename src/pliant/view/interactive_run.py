@@ -10,6 +10,7 @@ import numpy as np
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS, method_name
+from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
@@ -90,7 +91,8 @@ class InteractiveRun:
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.choice.options if name == self.choice.scene else {}))
         wanted = resolve_method_for_scene(scene, method).name
-        self._begin(name, scene, default_run_length(scene).substeps, wanted, note)
+        substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
+        self._begin(name, scene, substeps, wanted, note)
 
     def _begin(self, name: str, scene: Scene, frame_substeps: int, method: str, note: Callable[[str], None]) -> None:
         backup = dict(self.__dict__)
