@@ -89,6 +89,7 @@ class ClothDynamics:
             x = state.x[self.rows]
             self._implicit.relax(x, state.x_start[self.rows], self._gravity, dt)
             self._limit.apply(x)
+            self._implicit.end_relax(x)
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
@@ -98,11 +99,11 @@ class ClothDynamics:
 
         Return whether vertices moved, so that the contacts have to be enforced again.
         """
-        if self._implicit is None or not len(contacts):
+        if self._implicit is None:
             return False
         x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
         moved = self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
-        return self._limit.apply(x) or moved
+        return moved and (self._limit.apply(x) or len(contacts) > 0)
 
     def elastic(self, state: State) -> float:
         """Return the elastic energy of stretch, shear and bending, joules."""

@@ -45,7 +45,9 @@ class ImplicitSolver:
         n, f = len(w), len(membrane.faces)
         self._blocks = np.zeros((n, 6))
         self._axes, self._force = np.empty((f, 10)), np.empty((3 * f, 3))
-        self._r, self._z, self._p, self._q, self._curl, self._predicted = (np.zeros((n, 3)) for _ in range(6))
+        self._r, self._z, self._p, self._q, self._curl, self._predicted, self._relaxed = (
+            np.zeros((n, 3)) for _ in range(7)
+        )
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
         self._constrained = 0  # number of vertices that contacts constrain
@@ -96,14 +98,19 @@ class ImplicitSolver:
         """Improve x after contacts have moved its vertices, with those vertices free to slide only.
 
         contacts (c,) refer to the vertices of the whole scene, of which x begins at row `first`; pushed (c,) is 0 for
-        those that moved nothing. Return whether any did.
+        those that moved nothing. Whatever has moved x since `relax` counts as an impulse from outside, friction too.
+        Return whether anything has.
         """
-        free = self._free_directions
-        self._constrained = _constraints.collect(contacts, pushed, substep, first, STILL, free)
-        if self._constrained:
-            self.solve(x, self._predicted, substep.dt)
-        constrained, self._constrained = self._constrained, 0
-        return constrained > 0
+        if not _kernels.add_displacement(self._relaxed, x, self._predicted):
+            return False
+        self._constrained = _constraints.collect(contacts, pushed, substep, first, STILL, self._free_directions)
+        self.solve(x, self._predicted, substep.dt)
+        self._constrained = 0
+        return True
+
+    def end_relax(self, x: Floats) -> None:
+        """Remember x, the positions before contacts."""
+        self._relaxed[:] = x
 
     def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
         """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`."""

@@ -75,7 +75,7 @@ class Kinematics:
         if not self._moving or not self.scene.deformable:
             return 1
         soft, eps = self.scene.deformable_rows, self.scene.eps * (1.0 + 1e-9)
-        box = np.stack([state.x[soft].min(0) - eps, state.x[soft].max(0) + eps])
+        box = np.stack([state.x[soft].min(0) - 2.0 * eps, state.x[soft].max(0) + 2.0 * eps])
         speed = max(self._fastest(b, state, dt, box, state.v[soft].mean(0)) for b in self._moving)
         parts, step = 1, dt / substeps
         while speed * step > parts * eps and parts < MOST_PARTS:
