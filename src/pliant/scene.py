@@ -37,6 +37,7 @@ class Cloth:
     bend: float = 2e-4  # N m: moment per metre of width for a curvature of 1/m
     damping: float = 0.01  # m2/s: kinematic viscosity of the internal friction
     air: float = 1.2  # kg/m3: density of the surrounding air; 0 is vacuum
+    strain_limit: float = 0.05  # largest strain of edges, by the implicit solver
     stretch_weft: float | None = None  # N/m
     bend_weft: float | None = None  # N m
 

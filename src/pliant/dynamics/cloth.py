@@ -1,6 +1,6 @@
 """Cloth: triangles resist stretch and shear, hinges resist bending, air drag acts on faces.
 
-`SOLVERS` names the two ways to integrate it: a sweep of XPBD over all constraints, or an implicit step (`implicit`).
+`SOLVERS` names the two ways to integrate it: an implicit step (`implicit`), or one sweep of XPBD over all constraints.
 """
 
 from typing import Any
@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
+from ..kernels.respond.projection import Substep
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
 from .implicit import ImplicitSolver
+from .strain_limit import StrainLimit
 from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
 
-SOLVERS = ("xpbd", "implicit")
+SOLVERS = ("implicit", "xpbd")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
@@ -30,7 +33,7 @@ class ClothDynamics:
     SOLVERS.
     """
 
-    def __init__(self, scene: Scene, solver: str = "xpbd") -> None:
+    def __init__(self, scene: Scene, solver: str = "implicit") -> None:
         self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.wind = scene.wind
@@ -52,6 +55,8 @@ class ClothDynamics:
         self._gravity = np.asarray(scene.gravity)
         implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
         self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w) if implicit else None
+        self._limit = StrainLimit(parts, self.w)
+        self._inverse_masses = scene.inverse_masses
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
@@ -81,10 +86,24 @@ class ClothDynamics:
     def relax(self, state: State, dt: float) -> None:
         """Sweep once over all constraints, or solve them implicitly."""
         if self._implicit is not None:
-            self._implicit.relax(state.x[self.rows], state.x_start[self.rows], self._gravity, dt)
+            x = state.x[self.rows]
+            self._implicit.relax(x, state.x_start[self.rows], self._gravity, dt)
+            self._limit.apply(x)
+            self._implicit.end_relax(x)
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
+
+    def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
+        """Solve again with the contacts that have moved vertices (pushed > 0), by the implicit solver.
+
+        Return whether vertices moved, so that the contacts have to be enforced again.
+        """
+        if self._implicit is None:
+            return False
+        x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
+        moved = self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
+        return moved and (self._limit.apply(x) or len(contacts) > 0)
 
     def elastic(self, state: State) -> float:
         """Return the elastic energy of stretch, shear and bending, joules."""

@@ -1,20 +1,38 @@
 """All deformable bodies of a scene, cloths and solids, as one system: predict, relax, finish."""
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import validate
+from ..contacts import Contacts
 from ..kernels.dynamics import deformable as _kernels
 from ..scene import Scene
 from ..state import State
 from .cloth import ClothDynamics
 from .tets import TetDynamics
 
+Floats = NDArray[np.float64]
+
+SUBSTEP = {"implicit": 0.0025, "xpbd": 0.000625}  # s: longest by default; one sweep of XPBD converges by its substeps
+MOST_SUBSTEPS = 1000
+
+
+def default_substeps(scene: Scene, dt: float, solver: str) -> int:
+    """Return the number of substeps of a frame of `dt` seconds: 4 of 0.01 s by the implicit solver, 16 by XPBD, which
+    also integrates soft bodies."""
+    if not scene.deformable:
+        return 1
+    longest = SUBSTEP["xpbd" if scene.solids else solver]
+    return min(max(math.ceil(dt / longest * (1.0 - 1e-9)), 1), MOST_SUBSTEPS)
+
 
 class DeformableDynamics:
     """Advances the `rows` of the positions from the first to the last deformable body by the dynamics of each
     material; `solver` integrates the cloths (`cloth.SOLVERS`)."""
 
-    def __init__(self, scene: Scene, solver: str = "xpbd") -> None:
+    def __init__(self, scene: Scene, solver: str = "implicit") -> None:
         self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.masses = scene.masses[self.rows]
@@ -40,6 +58,13 @@ class DeformableDynamics:
         for part in self._parts:
             part.relax(state, dt)
         self.reset_lost_vertices(state)
+
+    def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
+        """Solve cloths again with the contacts that have moved vertices; return whether vertices moved."""
+        if self.cloths is None or not self.cloths.relax_in_contact(state, contacts, pushed, dt):
+            return False
+        self.reset_lost_vertices(state)
+        return True
 
     def finish(self, state: State, dt: float) -> None:
         """Compute velocities from positions."""

@@ -3,11 +3,15 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import contacts as _contacts
 from .. import renamed
 from ..contacts import Contacts
 from ..state import State
 
+Floats = NDArray[np.float64]
 Detect = Callable[[State], Contacts]
 
 
@@ -38,6 +42,11 @@ class Response:
     def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Move x according to the contacts; an iterative response finds contacts again by `detect`."""
         raise NotImplementedError
+
+    def enforced(self) -> Floats | None:
+        """Return how far (n,) the last `apply` has moved the weighted point of each contact, metres, if it enforces
+        gaps, so that materials are solved again with these contacts; None by default."""
+        return None
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v, which has been recomputed from the displacement of the substep."""

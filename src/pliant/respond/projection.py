@@ -51,6 +51,9 @@ class Projection(Response):
                 contacts, substep, self.eps, friction, RECOVERY, self.normal_correction, self.friction_correction
             )
 
+    def enforced(self) -> Floats:
+        return self.normal_correction
+
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, with restitution."""
         if len(contacts):

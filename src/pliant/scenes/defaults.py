@@ -15,10 +15,10 @@ __getattr__ = renamed.module(
 
 @dataclasses.dataclass(frozen=True)
 class RunLength:
-    """Number of frames, and substeps per frame."""
+    """Number of frames, and of substeps per frame; None: as many as the solver needs."""
 
     frames: int = 250
-    substeps: int = 16
+    substeps: int | None = None
 
 
 def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
@@ -33,4 +33,4 @@ def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
         for shape in scene.deforming_motions.values()
         if isinstance(shape, Skinned)
     ]
-    return RunLength(max(1, round(max(spans) / dt)), 3) if spans else RunLength()
+    return RunLength(max(1, round(max(spans) / dt))) if spans else RunLength()

@@ -38,7 +38,7 @@ class Checkpoint:
     failed_substeps: int  # substeps in which the guard gave pairs up
     given_up_pairs: int  # pairs given up
     scene: str  # fingerprint
-    solver: str = "xpbd"
+    solver: str = "implicit"
     response: str = "projection"
     response_state: Contacts = dataclasses.field(default_factory=_contacts.empty)
     self_method: str = ""  # and self_response: empty if the guard, or nothing, handles self-contact

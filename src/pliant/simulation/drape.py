@@ -20,7 +20,7 @@ def drape(
     frames: int = 250,
     *,
     dt: float = 0.01,
-    substeps: int = 16,
+    substeps: int | None = None,
     method: str = "distance-field",
     measure: bool = True,
     progress: Callable[[Frame], None] | None = None,

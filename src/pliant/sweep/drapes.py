@@ -53,7 +53,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         scene,
         given.get("dt", 0.01),
         substeps=given.get("substeps", defaults.substeps),
-        solver=given.get("solver", "xpbd"),
+        solver=given.get("solver", "implicit"),
         method=given.get("method", AUTO),
         self_method=given.get("self-method"),
         self_response=given.get("self-response"),

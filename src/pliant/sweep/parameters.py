@@ -103,7 +103,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "resolution": _whole(2, 2000),
         "dt": _real(above=0.0),
         "substeps": _whole(1, 1000),
-        "solver": _one_of("xpbd", "implicit"),
+        "solver": _one_of("implicit", "xpbd"),
         "eps": _metres(0.0),
         "friction": _real(low=0.0),
         "friction-model": _one_of("coulomb", "simple"),

@@ -11,6 +11,7 @@ from .. import renamed
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS, method_name
+from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
@@ -92,7 +93,8 @@ class InteractiveRun:
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.start_options.options if name == self.start_options.scene else {}))
         wanted = resolve_method_for_scene(scene, method).name
-        self._begin(name, scene, default_run_length(scene).substeps, wanted, note)
+        substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
+        self._begin(name, scene, substeps, wanted, note)
 
     def _begin(
         self, name: str, scene: Scene, substeps_per_frame: int, method: str, note: Callable[[str], None]
