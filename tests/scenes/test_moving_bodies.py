@@ -1,7 +1,5 @@
 """Cloth on bodies that move, against closed forms: it sticks, slides and turns as Coulomb and Newton say."""
 
-import logging
-
 import numpy as np
 import pytest
 
