@@ -14,7 +14,8 @@ from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
 from .implicit import ImplicitSolver
-from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
+from .rigidity import Hinged, hinge_rigidities
+from .weave import rest_shapes, warp_directions
 
 SOLVERS = ("xpbd", "implicit")
 Floats = NDArray[np.float64]
