@@ -75,7 +75,7 @@ MATERIALS = {
         ("thickness", "friction", "self_friction"),
     ),
     "leather": Fabric(
-        Cloth(0.50, 4000.0, 1500.0, 1.5e-4, 0.01, 1.2, None, None, 0.80e-3, 0.50, 0.60),
+        Cloth(0.50, 4000.0, 1500.0, 2.5e-5, 0.01, 1.2, None, None, 0.80e-3, 0.50, 0.60),
         "sheep garment leather",
         "small strain",
         ("Memon 2021",),
