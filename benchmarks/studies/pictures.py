@@ -309,7 +309,8 @@ def materials() -> None:
 
 
 PICTURES: dict[str, Callable[[], None]] = {
-    "drape": drape, "materials": materials, "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
+    "drape": drape, "materials": materials,
+    "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
     "separate": separate,
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
     "bone-boxes": lambda: draw_bone_boxes(save), "crossings": lambda: draw_crossings(save),
