@@ -10,27 +10,9 @@ from . import output
 from .diagnostics import Sources, run_warnings
 from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .scene_building import WearOptions, build_scene
+from .scene_building import COTTON, ClothOptions, WearOptions, build_scene, given_material
 
 HTML, PNG = (".html", ".htm"), (".png",)
-
-
-@dataclasses.dataclass(frozen=True)
-class ClothOptions:
-    """Material of the cloth."""
-
-    density: float | None = None
-    "Mass per area, kg/m2. Default: 0.2, or the scene's own."
-    stretch: float | None = None
-    "Stretch stiffness, N/m. Default: 500, or the scene's own."
-    shear: float | None = None
-    "Shear stiffness, N/m. Default: 100, or the scene's own."
-    bend: float | None = None
-    "Bending stiffness, N m. Default: 0.0002; scaled to size and weight for the tablecloth over --body."
-    damping: float | None = None
-    "Internal friction, m2/s. Default: 0.01; scaled to its size for the tablecloth over --body."
-    air: float | None = None
-    "Density of the surrounding air, kg/m3; 0 is vacuum. Default: 1.2."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +29,7 @@ class SelfContactOptions:
     "Subdivision levels of the sphere-surface method. Default: chosen by the thickness."
 
 
-_COTTON, _WORN, _GUARDED = ClothOptions(), WearOptions(), SelfContactOptions()
+_WORN, _GUARDED = WearOptions(), SelfContactOptions()
 
 
 def drape(
@@ -66,6 +48,7 @@ def drape(
     solver: Literal["implicit", "xpbd"] = "implicit",
     eps: str | None = None,
     friction: float | None = None,
+    self_friction: float | None = None,
     friction_model: Literal["coulomb", "simple"] = "coulomb",
     restitution: Annotated[float, Parameter(name=["--restitution", "--elasticity"])] = 0.0,
     self_contact: Literal["off", "push", "safe"] | None = None,
@@ -76,7 +59,8 @@ def drape(
     place: Literal["auto", "as-is", "above"] = "auto",
     method: str | None = None,
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
-    material: ClothOptions = _COTTON,
+    fabric: Annotated[str | None, Parameter(name="--material")] = None,
+    material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
@@ -131,7 +115,10 @@ def drape(
         at least a tenth and at most half of the cloth's median edge, at most 1 % of the body's size, and at least 1/320
         of its longest side; on a character 0.25 % of its size, 4 mm for a person, and at most half of the median edge.
     friction
-        Coefficient of friction. Default: 0.3, or the scene's own.
+        Coefficient of friction between cloth and body. Default: that of the named material, else the scene's own, else
+        0.3.
+    self_friction
+        Coefficient of friction between layers of cloth. Default: that of the named material, else FRICTION.
     friction_model
         coulomb: limited by the normal force, can stick; simple: damps sliding, cannot stick.
     restitution
@@ -141,7 +128,8 @@ def drape(
         intersections stays free of them. Default: the scene's own; safe for several garments, for soft bodies and for
         the scenes of cloth self-contact.
     thickness
-        Distance kept between layers of cloth, 2mm or metres. Default: EPS, or the scene's own.
+        Distance kept between layers of cloth, 2mm or metres. Default: that of the named material, else the scene's own,
+        else EPS.
     wind
         Metres per second, x y z.
     gravity
@@ -154,6 +142,9 @@ def drape(
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
         a character with many bones and bvh for other deforming bodies; the table says which and why. (The library's
         default is distance-field for every scene.)
+    fabric
+        Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
+        parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
     measure
         Measure every frame with the exact referee.
     cache
@@ -186,7 +177,7 @@ def drape(
         "restitution": restitution,
         "wind": wind,
         "gravity": gravity,
-        "material": {name: value for name, value in dataclasses.asdict(material).items() if value is not None},
+        "material": given_material(fabric, material),
     }
     # options that are not given keep the scene's values
     chosen_here = {
@@ -194,7 +185,7 @@ def drape(
         "thickness": metres("--thickness", thickness),
         "resolution": resolution,
     }
-    chosen_here["friction"] = friction
+    chosen_here |= {"friction": friction, "self_friction": self_friction}
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
     output.say_if_compiling("dynamics.deformable.advance")

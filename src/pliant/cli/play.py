@@ -11,7 +11,15 @@ from cyclopts import Parameter
 from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
-from .scene_building import WearOptions, build_scene, refuse_place
+from .scene_building import (
+    COTTON,
+    ClothOptions,
+    WearOptions,
+    build_scene,
+    chosen_material,
+    given_material,
+    refuse_place,
+)
 
 if TYPE_CHECKING:
     from ..view.session_interface import SessionInterface
@@ -39,6 +47,8 @@ def play(
     thickness: str | None = None,
     place: Literal["auto", "as-is", "above"] = "auto",
     wear: Annotated[WearOptions, Parameter(name="*")] = _DEFAULT_WEAR,
+    fabric: Annotated[str | None, Parameter(name="--material")] = None,
+    material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
@@ -83,6 +93,9 @@ def play(
     place
         above: centre the cloth over the body; as-is: leave it; auto: centre it over the body only if it starts beside,
         below or far from it, or, if it is a flat sheet, inside it.
+    fabric
+        Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
+        parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
     """
     from .. import validate
     from ..view.access import AccessRules
@@ -96,7 +109,11 @@ def play(
         resolution = validate.whole("resolution", resolution, low=2, high=2000)
     typed = {"resolution": resolution, "eps": metres("--eps", eps), "friction": friction}
     typed["thickness"] = metres("--thickness", thickness)
-    options = {name: value for name, value in (typed | {"self_contact": self_contact}).items() if value is not None}
+    every: dict[str, Any] = typed | {"self_contact": self_contact}
+    options = {name: value for name, value in every.items() if value is not None}
+    if given := given_material(fabric, material):
+        chosen_material(given)  # reports what is wrong before the server starts
+        options["material"] = given
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
         session = make_session(scene, body, method, folder, place, files, wear, options)
@@ -138,6 +155,8 @@ def make_session(
         if wear != _DEFAULT_WEAR:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
         refuse_place(place, "a built-in scene has its own positions")
+        if "material" in options:
+            options["material"] = chosen_material(options["material"])
         return Session(StartOptions(scene or "tablecloth-on-bust", method, options), folder)
     if body is None:
         raise ValueError(_unknown_scene(str(scene)))

@@ -9,7 +9,7 @@ from .reading import FileOptions, outward, read_body, read_mesh, warn_of_mesh
 
 if TYPE_CHECKING:
     from ..motion.character import Character
-    from ..scene import Scene
+    from ..scene import Cloth, Scene
     from ..scenes.defaults import RunLength
 
 
@@ -25,6 +25,49 @@ class WearOptions:
     "auto: waistbands, cuffs and collars of a garment stay fixed to the skin; none: only friction holds them."
     layer: tuple[pathlib.Path, ...] = ()
     "Mesh file of another garment over the first; repeat for each, inner to outer."
+
+
+@dataclasses.dataclass(frozen=True)
+class ClothOptions:
+    """Material of the cloth."""
+
+    density: float | None = None
+    "Mass per area, kg/m2. Default: 0.2, or the scene's own."
+    stretch: float | None = None
+    "Stretch stiffness along the warp, N/m. Default: 500, or the scene's own."
+    stretch_weft: float | None = None
+    "Stretch stiffness along the weft, N/m. Default: as along the warp."
+    shear: float | None = None
+    "Shear stiffness, N/m. Default: 100, or the scene's own."
+    bend: float | None = None
+    "Bending stiffness along the warp, N m. Default: 0.0002; scaled to size and weight for the tablecloth over --body."
+    bend_weft: float | None = None
+    "Bending stiffness along the weft, N m. Default: as along the warp."
+    damping: float | None = None
+    "Internal friction, m2/s. Default: 0.01; scaled to its size for the tablecloth over --body."
+    air: float | None = None
+    "Density of the surrounding air, kg/m3; 0 is vacuum. Default: 1.2."
+    name: str | None = None
+    "In a file of --config: the material by name, with the parameters beside it that differ. Default: none."
+
+
+COTTON = ClothOptions()
+
+
+def given_material(name: str | None, options: ClothOptions) -> dict[str, Any]:
+    """Return what was given of the material: its name and its parameters."""
+    if name is not None and options.name is not None and name != options.name:
+        raise ValueError(f"--material {name} and material.name = {options.name!r} differ; give one of them")
+    given = dataclasses.asdict(options) | {"name": name or options.name}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def chosen_material(given: dict[str, Any]) -> "Cloth":
+    """Return the material of these parameters, by name where one is given."""
+    from ..scene import Cloth
+
+    rest = {key: value for key, value in given.items() if key != "name"}
+    return Cloth.named(given["name"], **rest) if "name" in given else Cloth(**rest)
 
 
 def build_scene(
@@ -43,7 +86,6 @@ def build_scene(
     """
     from .. import validate
     from ..mesh import Mesh
-    from ..scene import Cloth
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
 
@@ -56,7 +98,7 @@ def build_scene(
     given = options.get("material", {})
     options = {name: value for name, value in options.items() if name != "material"}
     if given:
-        options["material"] = Cloth(**given)
+        options["material"] = chosen_material(given)
     if "resolution" in options:
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
         if cloth is not None:
@@ -72,7 +114,8 @@ def build_scene(
         _refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
-        options["material"] = tablecloth_material(rigid, **given)
+        if "name" not in given:  # a named material is what it is, at any size
+            options["material"] = tablecloth_material(rigid, **given)
         return tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options), RunLength()
     found = read_body(body, files)
     if not isinstance(found, Mesh):

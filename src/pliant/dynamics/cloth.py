@@ -3,6 +3,7 @@
 `SOLVERS` names the two ways to integrate it: an implicit step (`implicit`), or one sweep of XPBD over all constraints.
 """
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,21 @@ from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
 from ..kernels.respond.projection import Substep
+from ..materials import Cloth
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
 from .implicit import ImplicitSolver
+from .rigidity import Hinged, hinge_rigidities
 from .strain_limit import StrainLimit
-from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
+from .weave import rest_shapes, warp_directions
 
 SOLVERS = ("implicit", "xpbd")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
+_TOO_STIFF = 10.0  # stiffness of a material over that which a sweep of XPBD carries, above which a warning is due
+log = logging.getLogger("pliant.dynamics")
 
 
 class ClothDynamics:
@@ -39,6 +44,7 @@ class ClothDynamics:
         self.wind = scene.wind
         begin = self.rows.start
         parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.cloths]
+        self._parts, self._warned_of = parts, 0.0
         self.membrane = _membrane(parts)
         self.hinges = _hinges(parts)
         faces = self.membrane.faces
@@ -62,6 +68,9 @@ class ClothDynamics:
         """Begin a frame of substeps of dt."""
         if self._implicit is not None:
             self._implicit.begin(state.x[self.rows], dt)
+        elif dt != self._warned_of:
+            self._warned_of = dt
+            _warn_of_stiffness(self._parts, dt)
 
     def push(self, state: State, dt: float) -> None:
         """Apply viscous damping and air drag to the velocities."""
@@ -109,6 +118,20 @@ class ClothDynamics:
         """Return the elastic energy of stretch, shear and bending, joules."""
         x = state.x[self.rows]
         return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x))
+
+
+def _warn_of_stiffness(parts: list[Any], dt: float) -> None:
+    """Warn of materials that a sweep per substep cannot carry: cloth then stretches as if its stiffness were about
+    density edge^2 / dt^2 (measured: docs/dynamics/validation.md). The default stiffness is not warned of."""
+    for body, mesh, _ in parts:
+        stiffness = max(body.material.stretch_by_direction)
+        ends = mesh.vertices[mesh.topology.edges]
+        carried = body.material.density * float(np.median(((ends[:, 0] - ends[:, 1]) ** 2).sum(1))) / dt**2
+        if stiffness > max(_TOO_STIFF * carried, Cloth().stretch):
+            text = (
+                "%r has a stretch stiffness of %.0f N/m; xpbd carries about %.2g N/m at this resolution and substep: "
+            )
+            log.warning(text + "use the solver implicit, or more substeps", body.label, stiffness, carried)
 
 
 def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:

@@ -1,5 +1,7 @@
 """Geometric: move to a contact-free position, repeated until nothing touches (Jung et al. 2005, sections 4 and 5)."""
 
+from typing import cast
+
 import numpy as np
 
 from .. import contacts as _contacts
@@ -38,7 +40,7 @@ class Geometric(Response):
     ) -> None:
         self.eps = scene.eps if eps is None else eps
         self.rounds = ROUNDS if rounds is None else validate.whole("rounds", rounds, low=1, high=10_000)
-        self.friction = scene.friction
+        self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.restitution = scene.restitution
         self.w = scene.inverse_masses

@@ -1,5 +1,7 @@
 """Projection onto the surface, with friction, then velocity correction (Fuhrmann et al. 2003, section 4)."""
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +28,7 @@ class Projection(Response):
 
     def __init__(self, scene: Scene, *, reads_obstacle_vertices: bool = False, eps: float | None = None) -> None:
         self.eps = scene.eps if eps is None else eps
-        self.friction = scene.friction
+        self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.restitution = scene.restitution
         self.w = scene.inverse_masses

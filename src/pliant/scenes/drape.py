@@ -12,6 +12,7 @@ from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
 from .attachment import HOLDS, snug
+from .material_options import take_cloth
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")
@@ -24,7 +25,7 @@ def drape_scene(
     *,
     place: str = "auto",
     eps: float | None = None,
-    material: Cloth | None = None,
+    material: Cloth | str | None = None,
     pins: Any = (),
     hold: str = "auto",
     name: str = "drape",
@@ -36,6 +37,7 @@ def drape_scene(
     cloth would start beside the body, below it, far from it, or (flat sheets only) inside it. eps: the contact offset,
     metres; default: `default_eps`. hold: "auto" pins the boundary loops of a garment that lie close to the body all
     around (waistbands, cuffs, collars), unless the garment was moved; "none" pins nothing, so only friction holds it.
+    material: a Cloth, or the name of one in `MATERIALS`.
     Other options are those of Scene (friction, gravity, wind ...).
     """
     validate.choice("place", place, PLACES)
@@ -62,7 +64,7 @@ def drape_scene(
         raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
     if hold == "auto" and not len(pins) and cloth is given and not _is_sheet(cloth):
         pins = snug(cloth, ClosestPoints(body), body.size, standing=True)
-    soft = Body(cloth, material=material or Cloth(), pins=pins)
+    soft = Body(cloth, material=take_cloth({"material": material}), pins=pins)
     return Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options)
 
 

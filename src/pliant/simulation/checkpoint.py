@@ -23,7 +23,17 @@ from ..scene import Scene, Solid
 from ..state import State
 
 FORMAT = 6
-_PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "restitution", "self_contact", "thickness")
+_PARAMETERS = (
+    "gravity",
+    "wind",
+    "eps",
+    "friction",
+    "friction_model",
+    "restitution",
+    "self_contact",
+    "thickness",
+    "self_friction",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)

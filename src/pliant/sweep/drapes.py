@@ -20,7 +20,17 @@ from .plan import Run
 from .work import Written, write_thumbnail
 
 log = logging.getLogger("pliant.sweep")
-_SCENE = ("eps", "friction", "friction-model", "restitution", "self-contact", "thickness", "wind", "gravity")
+_SCENE = (
+    "eps",
+    "friction",
+    "self-friction",
+    "friction-model",
+    "restitution",
+    "self-contact",
+    "thickness",
+    "wind",
+    "gravity",
+)
 _WORN = ("clip", "lead-in", "hold")
 _FIGURES = (
     "frames",
@@ -81,7 +91,9 @@ def _build_scene(run: Run) -> tuple[Scene, RunLength]:
     given, dt = run.parameters, run.parameters.get("dt", 0.01)
     options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
     stuff = {name.partition(".")[2]: value for name, value in given.items() if name.startswith("material.")}
-    options["material"] = Cloth(**stuff)
+    fabric = given.get("material")
+    if stuff or fabric:
+        options["material"] = Cloth.named(fabric, **stuff) if fabric else Cloth(**stuff)
     if "scene" in run.inputs:
         _refuse(given, (*_WORN, "place"), f"scene {run.inputs['scene'].name!r} defines its own")
         if "resolution" in given:
@@ -101,7 +113,8 @@ def _build_scene(run: Run) -> tuple[Scene, RunLength]:
     under = body.load(given)
     if garment.name == TABLECLOTH:
         chosen = {name: given[name] for name in ("resolution", "place") if name in given}
-        options["material"] = tablecloth_material(under, **stuff)
+        if not fabric:  # a named material is what it is, at any size
+            options["material"] = tablecloth_material(under, **stuff)
         scene = tablecloth_scene(under, **chosen, **options)
     else:
         _ignore_resolution(given, garment.name)

@@ -74,6 +74,12 @@ def _method_or_auto(name: str, value: Any) -> str:
     return AUTO if value == AUTO else _method(name, value)
 
 
+def _material(name: str, value: Any) -> str:
+    from ..fabrics import MATERIALS
+
+    return validate.choice(name, _text(name, value), tuple(MATERIALS))
+
+
 def _response(name: str, value: Any) -> str:
     from ..respond import RESPONSES
 
@@ -96,6 +102,7 @@ LIMITS: dict[str, Check] = {
     "min-clearance": _limit(),
 }
 NEED_BODY = ("max-inside", "max-body-pairs", "min-clearance")
+_MATERIAL = ("density", "stretch", "stretch_weft", "shear", "bend", "bend_weft", "damping", "air")
 _FILES: dict[str, Check] = {"units": _units, "up": _one_of("x", "y", "z")}
 PARAMETERS: dict[str, dict[str, Check]] = {
     "drape": {
@@ -106,6 +113,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "solver": _one_of("implicit", "xpbd"),
         "eps": _metres(0.0),
         "friction": _real(low=0.0),
+        "self-friction": _real(low=0.0),
         "friction-model": _one_of("coulomb", "simple"),
         "restitution": _real(low=0.0),
         "self-contact": _one_of("off", "push", "safe"),
@@ -120,7 +128,8 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "lead-in": _real(low=0.0),
         "hold": _one_of("auto", "none"),
         "measure": _flag,
-        **{f"material.{name}": _real(low=0.0) for name in ("density", "stretch", "shear", "bend", "damping", "air")},
+        "material": _material,
+        **{f"material.{name}": _real(low=0.0) for name in _MATERIAL},
         **_FILES,
     },
     "check": {

@@ -305,10 +305,18 @@ def with_parameter(scene: Scene, name: str, to: float) -> Scene:
     if name in _CLOTH or name in _SOLID:
         kind = Cloth if name in _CLOTH else Solid
         bodies = [
-            dataclasses.replace(body, material=dataclasses.replace(body.material, **{name: to}))  # type: ignore[arg-type]
+            dataclasses.replace(body, material=_changed(body.material, name, to))
             if not body.obstacle and isinstance(body.material, kind)
             else body
             for body in scene.bodies
         ]
         return dataclasses.replace(scene, bodies=bodies)
     return dataclasses.replace(scene, **{name: to})  # type: ignore[arg-type]
+
+
+def _changed(material: Cloth | Solid, name: str, to: float) -> Cloth | Solid:
+    """Return the material with a new value; where the weft has its own, it changes in the same proportion."""
+    change, weft = {name: to}, getattr(material, f"{name}_weft", None)
+    if weft is not None and getattr(material, name) > 0.0:
+        change[f"{name}_weft"] = weft * to / getattr(material, name)
+    return dataclasses.replace(material, **change)  # type: ignore[arg-type]
