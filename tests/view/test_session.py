@@ -20,7 +20,7 @@ from pliant.view.interactive_run import InteractiveRun, StartOptions, value_of, 
 from pliant.view.overlays import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("frozen")]  # every session collects garbage
 SMALL = StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
 
 

@@ -45,7 +45,7 @@ class SurfaceTag(Response):
         self.simple = scene.friction_model == "simple"
         self.w = scene.inverse_masses
         self.normal_correction, self._outward, self._stopped = np.zeros(0), np.zeros(0), np.zeros(0)
-        self.tags: Contacts = np.zeros(0, CONTACT)
+        self.tags = cast("Contacts", np.zeros(0, CONTACT))
 
     @property
     def tagged(self) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import os
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,7 @@ class Checkpoint:
                 own = [_text("between", saved["between"][k]) for k in range(2)]
                 detector_states = validate.floats("ways", saved["ways"], (None, 11))
                 kept = np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy()
-                response_state = _checked(kept, len(state.x))
+                response_state = _checked(cast("Contacts", kept), len(state.x))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises many types of exceptions for foreign files

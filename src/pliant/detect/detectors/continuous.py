@@ -1,7 +1,7 @@
 """Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,7 +209,7 @@ class ContinuousDetector(BaseDetector):
             return near
         hits = self._collisions.all(self.tolerance, self.solver)
         collided = [self._records(hits, kind, state) for kind in (VERTEX_TO_FACE, FACE_TO_VERTEX, EDGE_TO_EDGE)]
-        return joined(np.concatenate(collided), near, state.x_start)
+        return joined(cast("Contacts", np.concatenate(collided)), near, state.x_start)
 
     def _parts(self) -> tuple[tuple[Moving, WeldedSide], tuple[Moving, WeldedSide]]:
         return (self._collisions.a, self._still.one), (self._collisions.b, self._still.other)

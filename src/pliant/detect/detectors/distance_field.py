@@ -1,7 +1,7 @@
 """Vertices and edge midpoints of a deformable body against the baked field of a rigid obstacle."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +158,7 @@ class DistanceFieldDetector(BaseDetector):
 
 def joined(parts: Sequence[Contacts]) -> Contacts:
     """Concatenate `parts` as bytes: NumPy copies records field by field, 20 us instead of 3 for a hundred."""
-    return np.concatenate([part.view(np.uint8) for part in parts]).view(CONTACT)
+    return cast("Contacts", np.concatenate([part.view(np.uint8) for part in parts]).view(CONTACT))
 
 
 def _same_body(field: Sampled, obstacle: Side) -> None:

@@ -162,7 +162,7 @@ class EnclosedSolid:
         corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
         x = triangles.reshape(-1, 3)
         x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
-        surface = Surface(x, corners, corners, normal, none, none)
+        surface = Surface(x, corners, corners.copy(), normal, none, none)  # writable, as the edges of a topology are
         return Outer(surface, blocks_of_surface(surface), face)
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:

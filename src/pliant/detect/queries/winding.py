@@ -6,7 +6,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import renamed
+from ... import renamed, validate
 from ...kernels.jit import worth
 from ...kernels.queries import rays as _rays
 from ...kernels.queries import winding as _kernels
@@ -34,7 +34,7 @@ class RayWinding:
     """Winding numbers of points with respect to triangles whose vertices may move between queries."""
 
     def __init__(self, faces: Rows, n_vertices: int) -> None:
-        self.faces = np.ascontiguousarray(faces).view(np.uint32)
+        self.faces = validate.read_only(np.ascontiguousarray(faces).view(np.uint32))
         self._code = np.empty(n_vertices, np.uint32)
 
     def winding(self, x: Floats, points: Floats) -> Rows:
@@ -52,7 +52,7 @@ class RayWinding:
             rays, order = self._rays(axis, points[near])
             self._codes(x, rays)
             parts = np.zeros((_rays.PARTS, len(near)), np.int32)
-            worth(_rays.wind, len(self.faces), _SOME)(x, self.faces, self._code, rays, parts)
+            worth(_rays.wind, len(self.faces), _SOME)(validate.read_only(x), self.faces, self._code, rays, parts)
             found[near[order]] = parts.sum(0)
         return found
 
@@ -62,7 +62,7 @@ class RayWinding:
         rays, order = self._rays(shortest(bounds_of(x)), points)
         self._codes(x, rays)
         depth, face = np.full((len(points), 2), np.inf), np.full((len(points), 2), -1, np.int32)
-        _rays.first_layers(x, self.faces, self._code, rays, own[order], depth, face)
+        _rays.first_layers(validate.read_only(x), self.faces, self._code, rays, own[order], depth, face)
         best = np.argmin(depth, 1)[:, None]
         out_depth, out_face = np.empty(len(points)), np.empty(len(points), np.int32)
         out_depth[order] = np.take_along_axis(depth, best, 1)[:, 0]
@@ -70,7 +70,7 @@ class RayWinding:
         return out_depth, out_face
 
     def _codes(self, x: Floats, rays: Rays) -> None:
-        worth(_rays.codes, len(x), _SOME)(x, rays, self._code)
+        worth(_rays.codes, len(x), _SOME)(validate.read_only(x), rays, self._code)
 
     def _rays(self, axis: int, points: Floats) -> tuple[Rays, NDArray[np.int64]]:
         """Bin the points into a grid of cells perpendicular to the axis, with two cells per point."""
