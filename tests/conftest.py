@@ -1,14 +1,21 @@
 """What all tests share: the data folder that may be absent, seeds and case counts from the environment."""
 
+import contextlib
 import functools
 import gc
 import os
 import pathlib
 import signal
 import sys
+from collections.abc import Generator
 
 import numpy as np
 import pytest
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 DATA = pathlib.Path(__file__).resolve().parents[1].parent / "shared" / "data"
 SEED = int(os.environ.get("PLIANT_SEED", "2003"))
@@ -21,6 +28,22 @@ def cases(default: int) -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests marked long")
+
+
+@contextlib.contextmanager
+def alone() -> Generator[None]:
+    """Let the processes of a run through one by one."""
+    with open(__file__, "rb") as file:
+        if fcntl and "PYTEST_XDIST_WORKER" in os.environ:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave the bytecode of tests and libraries to the first process: in a new checkout it takes 17 s."""
+    with alone():
+        return (yield)
 
 
 FIRST = ("test_docs.py", "test_scenes.py", "test_trees.py")  # files that take longest: no process is left with them
@@ -54,6 +77,12 @@ def hear_ctrl_c() -> None:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
+
+
+@pytest.fixture(scope="module")
+def frozen() -> None:
+    """Keep what earlier files made, mostly compiled kernels, out of every later `gc.collect`."""
+    gc.freeze()
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def _nouns(
     flat: Any, body: Any, bar: Any, clip: Any, motion: Any, moving: Any, character: Any, scene: Any
 ) -> list[Call]:
     cloth = dict.fromkeys(("density", "stretch", "shear", "bend", "damping", "air"), "number")
-    cloth |= dict.fromkeys(("stretch_weft", "bend_weft"), "number?")
+    cloth |= dict.fromkeys(("stretch_weft", "bend_weft", "thickness", "friction", "self_friction"), "number?")
     return [
         Call("Cloth", pliant.Cloth, {}, cloth),
         Call("Solid", pliant.Solid, {}, dict.fromkeys(("young", "poisson", "density", "damping"), "number")),
@@ -155,10 +155,10 @@ def _nouns(
         Call(
             "Scene", pliant.Scene, {"bodies": [pliant.Body(flat), pliant.Body(body, obstacle=True)]},
             {
-                "bodies": "several", "gravity": "array", "wind": "array", "eps": "number", "friction": "number",
+                "bodies": "several", "gravity": "array", "wind": "array", "eps": "number", "friction": "number?",
                 "friction_model": "choice", "restitution": "number", "name": "text", "self_contact": "choice",
-                "thickness": "number?", "overlaps": "several", "overlap_resolution": "whole", "stitches": "several",
-                "closing": "number",
+                "thickness": "number?", "overlaps": "several", "overlap_resolution": "whole", "self_friction": "number?",
+                "stitches": "several", "closing": "number",
             },
         ),
         Call("Clip", pliant.Clip, {"mesh": flat, "frames": X[None]}, {"mesh": "mesh", "frames": "array", "color": "array", "poses": "array?", "skin": "instance?"}),

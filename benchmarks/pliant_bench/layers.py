@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.detect.queries.depth_image import DepthCamera, LayeredDepthImage
-from pliant.detect.queries.points_inside import PointsInside
 from pliant.detect.queries.static_depth_image import StaticDepthCamera
+from pliant.detect.queries.winding import RayWinding
 from pliant.kernels.queries.depth_image import Screen
 from pliant.mesh import Mesh
 from pliant.report.tables import Column, Table
@@ -216,7 +216,7 @@ def _inside_case(mesh: Mesh, points: Floats) -> InsideCase:
     rows = np.random.default_rng(2).choice(len(points), min(CHECKED, len(points)), replace=False)
     above = [crossed(mesh.vertices, mesh.faces, points[k, :2]) > points[k, 2] for k in rows]
     truth = np.array([hits.sum() % 2 == 1 for hits in above])
-    ours = PointsInside(mesh.faces, mesh.n_vertices).winding(mesh.vertices, points) > 0
+    ours = RayWinding(mesh.faces, mesh.n_vertices).winding(mesh.vertices, points) > 0
     return InsideCase(mesh, deformed(mesh.vertices), points, ours, rows, truth)
 
 
@@ -229,7 +229,7 @@ def _judge_inside(case: InsideCase, found: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def _our_points(case: InsideCase) -> list[Entry]:
-    ask = PointsInside(case.mesh.faces, case.mesh.n_vertices)
+    ask = RayWinding(case.mesh.faces, case.mesh.n_vertices)
 
     def work() -> NDArray[np.int32]:
         return [ask.winding(x, case.points) for x in case.frames][-1]

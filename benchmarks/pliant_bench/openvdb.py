@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.kernels.jit import cache_root
+from pliant.kernels.cache_folder import cache_root
 
 from . import machine
 

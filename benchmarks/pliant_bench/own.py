@@ -50,8 +50,8 @@ class FaceTree:
 
     def __init__(self, mesh: Mesh) -> None:
         self.faces = mesh.faces
-        self.tree = _find("pliant.detect.bvh.tree", "tree_of_faces")(mesh.vertices, mesh.faces)
-        self._refit = _find("pliant.detect.bvh.tree", "refit_faces")
+        self.tree = _find("pliant.detect.bvh.tree", "tree_of")(mesh.vertices, mesh.faces)
+        self._refit = _find("pliant.detect.bvh.tree", "refit")
 
     def refit(self, x: Floats) -> None:
         self._refit(self.tree, x, self.faces)

@@ -5,7 +5,7 @@ import pathlib
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +158,7 @@ def _rows(
     referee = BruteForceDetector(cloth, skin, within=scene.eps)
     truth = np.stack([distances(referee.find(state), cloth, scene.eps) for state in last])
     for who, detector in made.items():
-        records = [np.array(detector.update(state).find(state)) for state in last]
+        records = [cast("Contacts", np.array(detector.update(state).find(state))) for state in last]
         d = np.stack([distances(found, cloth, scene.eps) for found in records])
         near, told = truth < scene.eps, d < scene.eps
         error = 1e3 * np.abs(d - truth)[near | told]

@@ -33,7 +33,7 @@ class Pair:
         self.sides = [Side(meshes[0], 0, 0), Side(meshes[1], meshes[0].n_vertices, 1)]
         self.x = np.concatenate([mesh.vertices for mesh in meshes])
         self.depth = ConsistentDepth(self.sides)
-        self.table = TetHash(self.x, self.depth.solids.tets)
+        self.table = TetHash(self.x, self.depth.tet_bodies.tets)
         links = meshes[0].links
         self.size = float(np.linalg.norm(self.x[links[:, 0]] - self.x[links[:, 1]], axis=1).mean())
 

@@ -257,7 +257,7 @@ def responses(count: float) -> Made:
     found = pliant.detector("distance-field", cloth, ball, within=within, midpoints=False).find()
     runs: dict[str, Run] = {}
     for name in ("projection", "surface-tag", "penalty", "geometric"):
-        response = RESPONSES[name](scene, obstacles=True)
+        response = RESPONSES[name](scene, reads_obstacle_vertices=True)
 
         runs[name] = Prepared(start.copy, functools.partial(_answered, response, found))
     return len(found), runs

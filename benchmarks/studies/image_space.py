@@ -14,8 +14,8 @@ from PIL import Image, ImageDraw, ImageFont
 import pliant
 from pliant.detect.queries.depth_image import DepthCamera, screen_of
 from pliant.detect.queries.overlap import Overlaps
-from pliant.detect.queries.points_inside import PointsInside
 from pliant.detect.queries.static_depth_image import StaticDepthCamera
+from pliant.detect.queries.winding import RayWinding
 from pliant.kernels import jit
 from pliant.report.camera import Camera
 from pliant.report.overlay import painted
@@ -113,7 +113,7 @@ def cost() -> None:
     )
     for n in (50, 158, 500, 1000):
         mesh = bumpy_torus(n)
-        camera, ask = DepthCamera(mesh), PointsInside(mesh.faces, mesh.n_vertices)
+        camera, ask = DepthCamera(mesh), RayWinding(mesh.faces, mesh.n_vertices)
         points = np.random.default_rng(0).uniform(*mesh.bounds, (100_000, 3))
         shots = []
         for size in (64, 256):

@@ -46,6 +46,7 @@ from pliant.report.picture import render
 from pliant.scenes import SCENES
 from pliant.simulation.record import record
 from pliant.simulation.result import Result
+from pliant.simulation.swatches import draw_swatches
 
 IMAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "images"
 PAPER, INK, QUIET, RED = (255, 255, 255), (35, 38, 45), (120, 126, 140), (196, 74, 62)
@@ -300,8 +301,17 @@ def replay() -> None:
     save("replay", Image.open(io.BytesIO(shot)))
 
 
+def materials() -> None:
+    """The same drape in every material, for docs/materials.md."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "materials.png"
+        draw_swatches([(name, fabric.cloth) for name, fabric in pliant.MATERIALS.items()], path)
+        save("materials", Image.open(path))
+
+
 PICTURES: dict[str, Callable[[], None]] = {
-    "drape": drape, "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
+    "drape": drape, "materials": materials,
+    "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
     "separate": separate,
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
     "bone-boxes": lambda: draw_bone_boxes(save), "crossings": lambda: draw_crossings(save),

@@ -13,7 +13,7 @@ from PIL import Image
 
 from pliant.view.access import AccessRules
 from pliant.view.interactive_run import StartOptions
-from pliant.view.listening import listen_at
+from pliant.view.listening_socket import listen_at
 from pliant.view.server import Server
 from pliant.view.session import Session
 

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 import pliant
-from pliant.detect.bvh.wide import tree_of
+from pliant.detect.bvh.wide import blocks_of_surface
 from pliant.detect.queries.closest_point import surface_of
 from pliant.kernels.queries.closest_point import nearest_range
 from pliant.report.slices import Scale, coloured
@@ -42,7 +42,7 @@ def drawn() -> Image.Image:
     p = points.reshape(-1, 3)
     found, where = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
     surface = surface_of(mesh)
-    nearest_range(tree_of(surface), surface, p, np.arange(len(p)), found, where)
+    nearest_range(blocks_of_surface(surface), surface, p, np.arange(len(p)), found, where)
     near = np.abs(field.exact.query(p)[0]) <= BAND * h
     kind = found[:, 1]
     colour = np.select([kind[:, None] == 0, kind[:, None] >= 4], [np.array(FACE), np.array(EDGE)], np.array(VERTEX))

@@ -17,7 +17,7 @@ import numpy as np
 
 import pliant
 from pliant.scenes import SCENES
-from pliant.simulation.measure.intersections import IntersectionStatistics
+from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 
 NAMES = ("ribbon", "twist", "stack", "pinch", "curtain", "spinning-ball")
 

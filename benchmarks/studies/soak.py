@@ -53,8 +53,8 @@ class Hands:
         self.frames += 1
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
-                self.bad.append((header["frame"], name))
-        soft = [k for k, is_soft in enumerate(self.hello.get("soft", [])) if is_soft]
+                self.bad.append((header["part"], name))
+        soft = [k for k, is_soft in enumerate(self.hello.get("deformable", [])) if is_soft]
         self.x = next((arrays[f"x{k}"] for k in soft if f"x{k}" in arrays), self.x)
 
     def wish(self) -> list[dict]:

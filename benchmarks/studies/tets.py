@@ -16,7 +16,7 @@ from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 from pliant.scenes import SCENES
-from pliant.simulation.measure.intersections import IntersectionStatistics
+from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 from pliant.simulation.record import record
 
 WIDE, HIGH, GAP = 294, 270, 8

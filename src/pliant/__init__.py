@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect.queries.intersections import intersections as intersections
     from .detect.queries.overlap import overlap as overlap
     from .errors import MeshFileError as MeshFileError
+    from .fabrics import MATERIALS as MATERIALS
     from .fill import fill_with_tets as fill_with_tets
     from .io import load as load
     from .io import load_character as load_character
@@ -35,6 +36,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .io import save_character as save_character
     from .io.animation import load_clip as load_clip
     from .io.height_map import load_heights as load_heights
+    from .materials import Cloth as Cloth
+    from .materials import Solid as Solid
     from .mesh import Mesh as Mesh
     from .mesh.selection import select as select
     from .mesh.stitches import Stitches as Stitches
@@ -45,10 +48,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .motion.deforming import Skinned as Skinned
     from .motion.rigid import Motion as Motion
     from .scene import Body as Body
-    from .scene import Cloth as Cloth
     from .scene import Grip as Grip
     from .scene import Scene as Scene
-    from .scene import Solid as Solid
     from .simulation import Simulation as Simulation
     from .simulation.cutting import cut as cut
     from .simulation.drape import drape as drape
@@ -59,12 +60,13 @@ _HOME = {
     "Body": "scene",
     "Character": "motion.character",
     "Clip": "motion.clip",
-    "Cloth": "scene",
+    "Cloth": "materials",
     "DistanceField": "detect.fields.field",
     "Grip": "scene",
     "HeightGrid": "detect.fields.height_grid",
     "HeightGrids": "detect.fields.height_grids",
     "HeightSequence": "detect.fields.height_sequence",
+    "MATERIALS": "fabrics",
     "Mesh": "mesh",
     "MeshFileError": "errors",
     "Motion": "motion.rigid",
@@ -72,7 +74,7 @@ _HOME = {
     "Scene": "scene",
     "Simulation": "simulation",
     "Skinned": "motion.deforming",
-    "Solid": "scene",
+    "Solid": "materials",
     "Stitches": "mesh.stitches",
     "check": "audit.check",
     "choose_method": "detect.choose",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import renamed, validate
 from .arguments import check_arguments, takes, wrong
+from .materials import Cloth, Solid
 from .mesh import Mesh
 from .mesh.selection import rows_of
 from .mesh.stitches import Stitches, check_stitches
@@ -22,73 +23,8 @@ Floats = NDArray[np.float64]
 FRICTION_MODELS = ("coulomb", "simple")
 SELF_CONTACT = ("off", "push", "safe")
 WARPS = ("auto", "u", "v", "x", "y", "z")
+_PLAIN = Cloth()
 CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
-
-
-@check_arguments
-@dataclasses.dataclass(frozen=True)
-class Cloth:
-    """Cloth material in SI units. The default is a firm, slightly elastic cotton, alike along warp and weft.
-
-    `stretch` and `bend` are those along the warp, and along the weft unless `stretch_weft` and `bend_weft` are given.
-    """
-
-    density: float = 0.20  # kg/m2
-    stretch: float = 500.0  # N/m: force per metre of width for a strain of 1
-    shear: float = 100.0  # N/m: force per metre of width for a shear angle of 1 radian
-    bend: float = 2e-4  # N m: moment per metre of width for a curvature of 1/m
-    damping: float = 0.01  # m2/s: kinematic viscosity of the internal friction
-    air: float = 1.2  # kg/m3: density of the surrounding air; 0 is vacuum
-    stretch_weft: float | None = None  # N/m
-    bend_weft: float | None = None  # N m
-
-    def __post_init__(self) -> None:
-        for name in ("density", "stretch", "shear"):
-            validate.number(name, getattr(self, name), above=0.0)
-        for name in ("bend", "damping", "air"):
-            validate.number(name, getattr(self, name), low=0.0)
-        if self.stretch_weft is not None:
-            validate.number("stretch_weft", self.stretch_weft, above=0.0)
-        if self.bend_weft is not None:
-            validate.number("bend_weft", self.bend_weft, low=0.0)
-
-    @property
-    def stretch_by_direction(self) -> tuple[float, float]:
-        """Stretch stiffness along warp and weft, N/m."""
-        return self.stretch, self.stretch if self.stretch_weft is None else self.stretch_weft
-
-    @property
-    def bend_by_direction(self) -> tuple[float, float]:
-        """Bending rigidity along warp and weft, N m."""
-        return self.bend, self.bend if self.bend_weft is None else self.bend_weft
-
-
-@check_arguments
-@dataclasses.dataclass(frozen=True)
-class Solid:
-    """Material of a soft body of tetrahedra in SI units. The default is a soft rubber foam."""
-
-    young: float = 5e4  # Pa: Young's modulus
-    poisson: float = 0.4  # Poisson's ratio; 0.5 would be incompressible
-    density: float = 400.0  # kg/m3
-    damping: float = 0.01  # m2/s: internal friction; viscosity over density
-
-    def __post_init__(self) -> None:
-        validate.number("young", self.young, above=0.0)
-        if not 0.0 <= validate.number("poisson", self.poisson) < 0.5:
-            raise ValueError(f"poisson = {self.poisson:g} must be at least 0 and below 0.5")
-        validate.number("density", self.density, above=0.0)
-        validate.number("damping", self.damping, low=0.0)
-
-    @property
-    def mu(self) -> float:
-        """Lame's second parameter, Pa: the shear modulus."""
-        return self.young / (2.0 * (1.0 + self.poisson))
-
-    @property
-    def lam(self) -> float:
-        """Lame's first parameter, Pa."""
-        return self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
 
 
 @check_arguments
@@ -122,7 +58,7 @@ class Body:
 
     mesh: Mesh
     obstacle: bool = False  # static without `motion`, otherwise kinematic
-    material: Cloth | Solid = Cloth()
+    material: Cloth | Solid = _PLAIN
     pins: Any = ()
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
     flat: bool = False
@@ -228,27 +164,31 @@ def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
 class Scene:
     """Bodies in one world. The (welded) vertices of all of them are one array, in the order of `bodies`.
 
-    eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f. friction_model:
-    "coulomb" (eqs. 5 and 6 of Fuhrmann et al. 2003, with sticking) or "simple" (eq. 3: scales tangential motion).
-    restitution: coefficient of restitution, 0..1. self_contact: "off"; "push" (deformable bodies are kept `thickness`
-    metres, default eps, from themselves and each other, without guarantee); or "safe" (a state without intersections
-    stays so, with cloth and bodies; see docs/self-contact.md). overlaps: pairs of closed bodies, by index, whose
-    overlap volume is measured and drawn, at `overlap_resolution` pixels. stitches: `Stitches` within or between cloths,
-    besides those of the bodies; closing: seconds from the start in which all stitches close.
+    eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f between them;
+    self_friction: among deformable bodies. friction_model: "coulomb" (eqs. 5 and 6 of Fuhrmann et al. 2003, with
+    sticking) or "simple" (eq. 3: scales tangential motion). restitution: coefficient of restitution, 0..1.
+    self_contact: "off"; "push" (deformable bodies are kept `thickness` metres from themselves and each other, without
+    guarantee); or "safe" (a state without intersections stays so, with cloth and bodies; see docs/self-contact.md).
+    friction, self_friction and thickness that are not given are those of the cloths' materials: the mean of the
+    coefficients, the largest thickness; where no material has them, 0.3, `friction` and `eps`.
+    overlaps: pairs of closed bodies, by index, whose overlap volume is measured and drawn, at `overlap_resolution`
+    pixels. stitches: `Stitches` within or between cloths, besides those of the bodies; closing: seconds from the start
+    in which all stitches close.
     """
 
     bodies: Sequence[Body]
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0)
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
     eps: float = 0.005
-    friction: float = 0.3
+    friction: float | None = None  # a number after construction, as self_friction and thickness
     friction_model: str = "coulomb"
     restitution: float = 0.0
     name: str = "scene"
     self_contact: str = "off"
-    thickness: float | None = None  # a number after construction
+    thickness: float | None = None
     overlaps: Sequence[tuple[int, int]] = ()
     overlap_resolution: int = 64
+    self_friction: float | None = None
     stitches: Sequence[Stitches] = ()
     closing: float = 0.5
 
@@ -267,14 +207,28 @@ class Scene:
         put("wind", tuple(validate.floats("wind", self.wind, (3,)).tolist()))
         validate.number("eps", self.eps, above=0.0)
         validate.choice("friction_model", self.friction_model, FRICTION_MODELS)
-        validate.number("friction", self.friction, low=0.0, high=1.0 if self.friction_model == "simple" else np.inf)
+        most = 1.0 if self.friction_model == "simple" else np.inf
+        for name, otherwise in (("friction", 0.3), ("self_friction", None)):
+            given = getattr(self, name)
+            own = self._of_materials(name)
+            chosen = given if given is not None else float(np.mean(own)) if own else otherwise
+            put(name, validate.number(name, self.friction if chosen is None else chosen, low=0.0, high=most))
         validate.number("restitution", self.restitution, low=0.0, high=1.0)
         validate.choice("self_contact", self.self_contact, SELF_CONTACT)
-        put(
-            "thickness", validate.number("thickness", self.eps if self.thickness is None else self.thickness, above=0.0)
-        )
+        thick = max(self._of_materials("thickness"), default=self.eps) if self.thickness is None else self.thickness
+        put("thickness", validate.number("thickness", thick, above=0.0))
         put("closing", validate.number("closing", self.closing, low=0.0, high=validate.LARGEST))
         put("stitches", check_stitches(self.stitches, {b: self.bodies[b].mesh for b in self.cloths}))
+
+    def _of_materials(self, name: str) -> list[float]:
+        """Return the values of a parameter that the materials of the cloths have."""
+        found = [getattr(self.bodies[b].material, name) for b in self.cloths]
+        return [value for value in found if value is not None]
+
+    @functools.cached_property
+    def between_deformables(self) -> "Scene":
+        """This scene with the friction among deformable bodies as its `friction`, for responses between them."""
+        return self if self.self_friction == self.friction else dataclasses.replace(self, friction=self.self_friction)
 
     @functools.cached_property
     def first(self) -> NDArray[np.int64]:

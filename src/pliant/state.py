@@ -14,7 +14,8 @@ Floats = NDArray[np.float64]
 
 @dataclasses.dataclass(eq=False)
 class State:
-    """Positions x, velocities v and positions at the start of the step, each (n,3), of the vertices of all bodies.
+    """Positions x, velocities v and positions x_start at the start of the substep, each (n,3), of the vertices of all
+    bodies.
 
     pose, pose_start (bodies,3,4): pose of each body's mesh now, and `lapse` seconds ago; bodies beyond the end of the
     array are at their rest pose. The rows of x of a moving body follow its pose at the end of

@@ -5,7 +5,7 @@ Every message states what was expected, what was found and where: `vertices[17, 
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from .errors import TooBigError
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 LARGEST = 1e12  # metres; larger values would overflow cell indices
+_Number = TypeVar("_Number", bound=np.generic)
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
@@ -79,6 +80,13 @@ def indices(name: str, value: Any, width: int, count: int, of: str = "vertices")
     if bad.any():
         raise ValueError(f"{name}[{first_index(bad)}] = {int(array[bad][0])} but there are {count} {of}")
     return np.array(array, dtype=np.int32, order="C")
+
+
+def read_only(array: NDArray[_Number]) -> NDArray[_Number]:
+    """Return a read-only view, as the arrays of a mesh are: one compiled kernel serves both."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def rows(name: str, value: Any, count: int, of: str = "vertices") -> Ints:

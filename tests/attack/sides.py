@@ -29,7 +29,7 @@ def attack(trial):
     given = {"x": x, "faces": faces, "points": points}
     distance, nearest = pliant.closest_point(body, points)
     exact = ClosestPoints(body)
-    side = exact.sides(points) if hasattr(exact, "sides") else np.where(distance < 0.0, -1, 1)
+    side = exact.signs(points) if hasattr(exact, "signs") else np.where(distance < 0.0, -1, 1)
     fits = (distance < 0.0) == (side < 0)
     trial.check((fits | (distance == 0.0)).all(), f"closest_point, {name}: distance and side differ", **given)
     truth.judge(trial, f"closest_point, {name}", np.where(side == 0, np.nan, distance), **given)

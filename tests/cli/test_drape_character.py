@@ -59,6 +59,12 @@ def test_the_whole_first_clip_is_played_after_half_a_second(here, worn, capsys):
         assert np.abs(body[t] - post().shape(clip, time)).max() < 1e-6
 
 
+def test_the_whole_clip_is_played_with_another_frame_time(here, worn, capsys):
+    assert cli.run([*worn[:3], "--dt", "0.05", "--substeps", "8", "--json", "-o", "a.npz"]) == 0
+    assert json.loads(capsys.readouterr().out)["frames"] == 18  # (0.5 + 0.4) s at 20 a second
+    assert np.abs(np.load("a.npz")["frames_1"][-1] - post().shape("sway", 0.4)).max() < 1e-6
+
+
 def test_the_table_is_the_one_of_every_run_and_nothing_is_complained_about(here, worn, capsys):
     assert cli.run([*worn, "-o", "a.glb"]) == 0
     said, talk = capsys.readouterr()

@@ -101,4 +101,4 @@ def test_play_holds_files_and_built_in_scenes(here):
     for scene, body in (("sheet.obj", here / "ball.obj"), ("tablecloth-on-ball", None)):
         options = {} if body else {"resolution": 4}
         session = make_session(scene, body, None, here, "auto", PLAIN, WearOptions(), options, held)
-        assert 3 in session._choice.own.bodies[0].pins
+        assert 3 in session._start_options.own.bodies[0].pins

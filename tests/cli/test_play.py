@@ -55,7 +55,7 @@ def test_ctrl_c_closes_every_kind_of_connection_in_two_seconds() -> None:
         port = int(url.rsplit(":", 1)[1].strip("/"))
         assert url == f"http://127.0.0.1:{port}/"
         with Raw(port) as reading, Raw(port, taken=4096) as stalled, socket.create_connection(("127.0.0.1", port)):
-            assert reading.words("hello")["world"] == 1
+            assert reading.words("hello")["generation"] == 1
             assert stalled.status == 101
             for _ in range(30):
                 reading.picture()
@@ -192,11 +192,11 @@ def test_a_browser_is_opened_where_that_is_wanted(words, opened, served, capsys,
 
 def test_files_become_the_scene(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "build_scene", lambda cloth, body, *rest: ((cloth, body, rest[-2]), None))
-    words = "auto", command.PLAIN, command._WORN, {"friction": 0.5}
+    words = "auto", command.PLAIN, command._DEFAULT_WEAR, {"friction": 0.5}
     made = command.make_session("cloth.obj", tmp_path / "body.obj", "sphere_surface", tmp_path, *words)
-    assert made._choice.own == (pathlib.Path("cloth.obj"), tmp_path / "body.obj", {"friction": 0.5})
-    assert made._choice.method == "sphere-surface"
-    assert made._choice.options == {}  # or the first of the ready scenes would have them too
+    assert made._start_options.own == (pathlib.Path("cloth.obj"), tmp_path / "body.obj", {"friction": 0.5})
+    assert made._start_options.method == "sphere-surface"
+    assert made._start_options.options == {}  # or the first of the ready scenes would have them too
     over = command.make_session(None, tmp_path / "body.obj", None, tmp_path, *words)
-    assert over._choice.own[0] is None
-    assert command.make_session(None, tmp_path / "body.obj", "auto", tmp_path, *words)._choice.method is None
+    assert over._start_options.own[0] is None
+    assert command.make_session(None, tmp_path / "body.obj", "auto", tmp_path, *words)._start_options.method is None

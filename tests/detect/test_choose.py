@@ -20,7 +20,7 @@ def sheet(height: float) -> Mesh:
     [
         (sheet(0.1), BALL, "bvh"),
         (sheet(0.1), None, "bvh"),
-        (Mesh([[0.0, 0.0, 0.0]], np.zeros((0, 3), int)), BALL, "brute-force"),
+        (Mesh([[0.0, 0.0, 0.0]], np.zeros((0, 3), int)), BALL, "bvh"),
     ],
 )
 def test_auto_says_what_it_picks_and_why(a, b, name):
@@ -35,6 +35,30 @@ def test_auto_finds_what_the_referee_finds():
     exact = pliant.find_contacts(sheet(0.09), BALL, within=0.012, method="brute-force")
     assert found.tobytes() == exact.tobytes()
     assert pliant.detector("auto", sheet(0.09), BALL).chosen.name == "bvh"
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("which", ["first", "second", "both", "itself", "no faces"])
+def test_auto_finds_contacts_of_vertices_that_belong_to_no_face(which):
+    dots = 0.1 * np.random.default_rng(3).normal(size=(40, 3))
+
+    def dotted(mesh: Mesh) -> Mesh:
+        return Mesh(np.concatenate([mesh.vertices, dots]), mesh.faces)
+
+    a, b = {
+        "first": (dotted(sheet(0.1)), BALL),
+        "second": (sheet(0.1), dotted(BALL)),
+        "both": (dotted(sheet(0.1)), dotted(BALL)),
+        "itself": (dotted(sheet(0.1)), None),
+        "no faces": (Mesh(dots, np.zeros((0, 3), int)), BALL),
+    }[which]
+    found = pliant.find_contacts(a, b, within=0.02)
+    exact = pliant.find_contacts(a, b, within=0.02, method="brute-force")
+    loose = {"first": {0}, "second": {1}, "both": {0, 1}, "itself": {0}, "no faces": {0}}[which]
+    sizes = np.cumsum([0, a.n_vertices, 0 if b is None else b.n_vertices])
+    for side in loose:  # some of the vertices without a face are in contact
+        assert np.isin(exact["vertices"][:, 0], np.arange(sizes[side + 1] - len(dots), sizes[side + 1])).any()
+    assert found.tobytes() == exact.tobytes()
 
 
 @pytest.mark.compiled

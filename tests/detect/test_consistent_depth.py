@@ -97,7 +97,7 @@ def test_in_a_slow_push_depth_is_within_an_element_of_the_truth_and_no_direction
     one, other, push, steps = PUSHES[what]
     sides = sides_of(one, other)
     depths, start = ConsistentDepth(sides), positions(sides)
-    table, links = TetHash(start, depths.solids.tets), one.welded.links
+    table, links = TetHash(start, depths.tet_bodies.tets), one.welded.links
     size = np.linalg.norm(start[links[:, 0]] - start[links[:, 1]], axis=1).mean()
     steps = steps if step is None else int(np.ceil(np.linalg.norm(push) / (step * size)))
     moved, known, worst, least, jump = np.linalg.norm(push) / steps, {}, 0.0, 1.0, 0.0

@@ -13,7 +13,8 @@ from pliant.contacts import gap
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.depth_image import layered_depth_image
 from pliant.detect.queries.overlap import Overlaps
-from pliant.detect.queries.points_inside import PointsInside, points_inside
+from pliant.detect.queries.points_inside import points_inside
+from pliant.detect.queries.winding import RayWinding
 from pliant.kernels import jit
 
 
@@ -175,7 +176,7 @@ def test_points_on_the_lattice_of_a_bodys_own_vertices_are_inside_as_whole_numbe
         # the axis that is chosen is the shortest of the mesh's box: z, made a hair shorter than the rest
         flat = mesh.moved(mesh.vertices * (1.0, 1.0, 0.5))
         points = points * (1.0, 1.0, 0.5)
-        found = PointsInside(flat.faces, flat.n_vertices).winding(flat.vertices, points)
+        found = RayWinding(flat.faces, flat.n_vertices).winding(flat.vertices, points)
         assert found.tolist() == [exact_winding(flat, p) for p in points], k
 
 

@@ -158,7 +158,7 @@ def test_an_open_mesh_has_the_side_of_its_winding_number_or_none(rng):
         x, f, p = opened(rng)
         w, known = winding(p, x, f), away(p, x, f) > 1e-9
         exact = ClosestPoints(Mesh(x, f))
-        side, d = exact.sides(p), exact.query(p)[0]
+        side, d = exact.signs(p), exact.query(p)[0]
         known &= np.abs(np.abs(w - 0.5) - 0.1) > 1e-3
         assert (side == np.where(w > 0.6, -1, np.where(w < 0.4, 1, 0)))[known].all()
         assert ((d < 0.0) == (side < 0))[known].all()
@@ -203,7 +203,7 @@ def test_what_has_no_boundary_encloses_something_however_rough_it_is():
 def test_points_inside_is_the_same_question(rng):
     x, f = body("overlap", rng)
     p, _ = points_around(x, f, rng)
-    np.testing.assert_array_equal(points_inside(Mesh(x, f), p), ClosestPoints(Mesh(x, f)).sides(p) < 0)
+    np.testing.assert_array_equal(points_inside(Mesh(x, f), p), ClosestPoints(Mesh(x, f)).signs(p) < 0)
 
 
 def test_a_body_that_bends_into_itself_is_told_the_same_warm_and_cold(rng):

@@ -164,7 +164,7 @@ def test_earlier_names_are_accepted_and_the_present_ones_are_told():
     sim = Simulation(scene, method="tree", self_method="stochastic_tree")
     assert (sim.method, sim.self_contact.method) == ("bvh", "stochastic-bvh")
     run = InteractiveRun(StartOptions(own=scene, method="brute-force"))
-    run.use("tree", lambda _: None)
+    run.set_method("tree", lambda _: None)
     assert run.method == "bvh"
 
 

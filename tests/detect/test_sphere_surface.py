@@ -24,7 +24,7 @@ OWNERS = Owners(np.zeros(2, np.int32), np.zeros(2, np.int32))  # like those of a
 def of_faces(points, level):
     """Records of the first point and the triangle of the others, rows of (n,4,3)."""
     n = len(points)
-    out, unclear = empty(n), np.empty(n, bool)
+    out, degenerate = empty(n), np.empty(n, bool)
     corners = np.ascontiguousarray(points[:, 1:]).reshape(-1, 3)
     faces, here = (
         np.arange(3 * n, dtype=np.int32).reshape(-1, 3),
@@ -33,19 +33,19 @@ def of_faces(points, level):
     faces.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
     levels, tips = np.full(n, level, np.int32), np.ascontiguousarray(points[:, 0])
     faces, fine = Triangles(corners, faces), kernels.FaceLevels(levels, level)
-    kernels.fill_faces(tips, faces, here, fine, np.zeros(0), OWNERS, out, unclear)
+    kernels.fill_faces(tips, faces, here, fine, np.zeros(0), OWNERS, out, degenerate)
     return out
 
 
 def of_edges(points, level):
     """Records of the edges from the first to the second point and from the third to the fourth."""
     n = len(points)
-    out, unclear = empty(n), np.empty(n, bool)
+    out, degenerate = empty(n), np.empty(n, bool)
     one, two = (np.ascontiguousarray(points[:, s]).reshape(-1, 3) for s in (slice(0, 2), slice(2, 4)))
     ends, here = np.arange(2 * n, dtype=np.int32).reshape(-1, 2), np.arange(n, dtype=np.int32)[:, None].repeat(2, 1)
     levels = np.full(n, level, np.int32)
     fine = kernels.EdgeLevels(levels, levels, level)
-    kernels.fill_edges(Segments(one, ends), Segments(two, ends), here, fine, OWNERS, out, unclear)
+    kernels.fill_edges(Segments(one, ends), Segments(two, ends), here, fine, OWNERS, out, degenerate)
     return out
 
 

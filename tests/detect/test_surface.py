@@ -51,7 +51,7 @@ def test_signs_around_closed_meshes_are_those_of_libigl(data, name):
 @pytest.mark.parametrize("name", ORACLES)
 def test_the_inside_of_any_mesh_is_where_libigls_winding_number_says_or_unknown(data, name):
     mesh, truth, (d, *_) = oracle(data, name)
-    side = ClosestPoints(mesh).sides(truth["points"])
+    side = ClosestPoints(mesh).signs(truth["points"])
     judged = truth["unsigned"] > 1e-6 * mesh.size + 2 * ROUNDED.get(name, 0.0)
     assert ((side < 0) == (d < 0))[judged].all()
     told = judged & (side != 0)

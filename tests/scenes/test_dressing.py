@@ -10,6 +10,7 @@ from characters import post, sleeve
 from pliant import closest_point, shapes
 from pliant.scene import Scene
 from pliant.scenes import SCENES
+from pliant.scenes.defaults import default_run_length
 from pliant.scenes.dressing import dress_scene
 from pliant.simulation import Simulation
 from pliant.simulation.record import record
@@ -25,6 +26,15 @@ def run(scene: Scene, frames: int, substeps: int = 4) -> Result:
 def held(garment, **options) -> list[int]:
     (grips,) = [body.grips for body in dress_scene([garment], post(), **options).bodies if not body.obstacle]
     return sorted(row for grip in grips for row in grip.rows.tolist())
+
+
+@pytest.mark.parametrize(("loop", "seconds"), [(False, 0.5 + 0.4), (True, 0.5 + 3 * 0.4)])
+def test_a_run_lasts_as_long_as_the_clip_at_any_frame_time(loop, seconds):
+    scene = dress_scene([sleeve()], post(), loop=loop)
+    for dt in (0.01, 0.005, 0.05):
+        assert default_run_length(scene, dt).frames == round(seconds / dt)
+    with pytest.raises(ValueError, match="dt"):
+        default_run_length(scene, 0.0)
 
 
 def test_a_border_close_to_the_skin_is_held_and_one_that_stands_off_is_not():

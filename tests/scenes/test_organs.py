@@ -7,7 +7,7 @@ from conftest import DATA
 from pliant.scenes import SCENES
 from pliant.scenes.organs import liver
 from pliant.simulation import Simulation
-from pliant.simulation.measure.intersections import IntersectionStatistics
+from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled

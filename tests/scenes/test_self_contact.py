@@ -13,7 +13,7 @@ from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES
 from pliant.shapes import cloth
 from pliant.simulation import Frame, Simulation
-from pliant.simulation.measure.intersections import IntersectionStatistics
+from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 
 pytestmark = pytest.mark.compiled
 

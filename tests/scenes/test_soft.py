@@ -9,7 +9,7 @@ from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.scenes import SCENES
 from pliant.shapes import bar, box, cloth
 from pliant.simulation import Simulation
-from pliant.simulation.measure.intersections import IntersectionStatistics
+from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 from pliant.simulation.record import record
 from scenes.test_self_contact import Watched, digest
 

@@ -183,7 +183,7 @@ def test_a_damaged_or_foreign_checkpoint_is_one_clear_error(tmp_path):
 
 @pytest.mark.parametrize("load", [Checkpoint.load, State.load])
 @pytest.mark.parametrize("content", [b"PK\x03\x04 no zip", b"not a zip", b""])
-def test_a_damaged_file_is_not_left_open(tmp_path, load, content):
+def test_a_damaged_file_is_not_left_open(frozen, tmp_path, load, content):
     path = tmp_path / "run.npz"
     path.write_bytes(content)
     with warnings.catch_warnings(record=True) as said:

@@ -16,7 +16,7 @@ from pliant.scenes import SCENES
 from pliant.shapes import ball, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.deformable_contact import DeformableContact
-from pliant.simulation.measure.intersections import IntersectionStatistics
+from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 
 THICK = 0.004
 SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and m.reports is not Reports.INSIDE]

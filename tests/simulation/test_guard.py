@@ -16,7 +16,7 @@ from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.guard import Guard
 from pliant.simulation.guard.pairs import GuardedPairs
-from pliant.simulation.measure.intersections import IntersectionStatistics
+from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 
 GAP = 0.004  # metres between layers
 

@@ -37,7 +37,7 @@ RESULT = {
     "broken": "safe_mode_failed",
     "start_words": "initial_intersections_text",
 }
-STAGES = {"predict", "move", "relax", "detect", "respond", "guard", "finish", "end of frame"}
+STAGES = {"predict", "move", "relax", "relax in contact", "detect", "respond", "guard", "finish", "end of frame"}
 
 
 def little(mode: str = "off") -> Scene:

@@ -25,7 +25,7 @@ class FakeSession:
     """`side` particles along the cloth, `rate` frames a second; 0 makes frames only by `tick()`."""
 
     def __init__(self, side: int = 20, rate: float = 60.0) -> None:
-        self.rate, self.serial, self.world, self.time = rate, 0, 1, 0.0
+        self.rate, self.serial, self.generation, self.time = rate, 0, 1, 0.0
         self.cloth, self.ball = shapes.cloth(0.9, 0.9, side), shapes.ball(0.25, 2)
         self.rest = np.asarray(self.cloth.vertices, np.float32)
         clips = [Clip(self.cloth, self.rest[None], (0.7, 0.2, 0.2)), Clip(self.ball, self.ball.vertices[None])]
@@ -40,14 +40,14 @@ class FakeSession:
         self.values = {"friction": 0.3, "gravity": 9.81, "wind_x": 0.0}
         self.shown = dict.fromkeys(KNOWN.overlays, False)
         self.levels = dict.fromkeys(KNOWN.overlays, 0)
-        self.known = KNOWN
+        self.valid_commands = KNOWN
         self.messages: tuple[tuple[int, str], ...] = ()
-        self.failed = ""
+        self.has_started, self.failed = True, ""
         self._calls: list[Callable[[], None]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._hello = self._introduce()
-        self.newest = PublishedFrame(self.world, 0, b"")
+        self.newest = PublishedFrame(self.generation, 0, b"")
         self.tick()
 
     def start(self) -> None:
@@ -61,7 +61,7 @@ class FakeSession:
     def hello(self) -> str:
         return self._hello
 
-    def listen(self, call: Callable[[], None]) -> None:
+    def subscribe(self, call: Callable[[], None]) -> None:
         self._calls.append(call)
 
     def post(self, client: int, command: Command) -> None:
@@ -71,7 +71,7 @@ class FakeSession:
                 self.paused = what == "pause"
             case Choose(what, to):
                 self.chosen[what] = to
-                self.new_world()
+                self.new_generation()
             case Set(name, to):
                 self.values[name] = to
             case Show(name, on, level):
@@ -98,8 +98,8 @@ class FakeSession:
         self.messages = (*self.messages[-15:], (number, json.dumps(words)))
         self._tell()
 
-    def new_world(self) -> None:
-        self.world += 1
+    def new_generation(self) -> None:
+        self.generation += 1
         self._hello = self._introduce()
         self.tick()
 
@@ -111,20 +111,21 @@ class FakeSession:
         arrays = {"x0": x, "pins": self.pins}
         if self.held is not None:
             arrays["drag"] = np.stack([x[self.held], self.target])
-        self.newest = PublishedFrame(self.world, self.serial, self._frame(arrays))
+        self.newest = PublishedFrame(self.generation, self.serial, self._frame(arrays))
         self._tell()
 
     def _frame(self, arrays: dict[str, np.ndarray]) -> bytes:
         header = json.dumps(
             {
-                "time": self.time, "frame": self.serial, "paused": self.paused, "recording": 0, "fps": self.rate,
+                "time": self.time, "part": self.serial, "paused": self.paused, "recording": 0,
+                "parts_per_second": self.rate,
                 "ms": {"predict": 0.4, "relax": 2.1, "detect": 1.2, "respond": 0.3, "finish": 0.2, "sum": 4.2},
-                "contacts": 12, "deepest": 0.0, "inside": None, "held": self.held is not None, "pins": len(self.pins),
+                "contacts": 12, "deepest": 0.0, "held": self.held is not None, "pins": len(self.pins),
                 "speed": 1.0, "arrays": [[name, "f4", list(a.shape)] for name, a in arrays.items()],
             }
         ).encode()  # fmt: skip
         header += b" " * (-len(header) % 4)
-        start = struct.pack("<4I", 0x504C5931, self.world, self.serial, len(header))
+        start = struct.pack("<4I", 0x504C5932, self.generation, self.serial, len(header))
         return start + header + b"".join(a.astype("<f4").tobytes() for a in arrays.values())
 
     def _introduce(self) -> str:
@@ -132,9 +133,9 @@ class FakeSession:
         return json.dumps(
             {
                 "hello": {
-                    "world": self.world, "scene": self.chosen["scene"], "title": "a cloth that waves", "dt": 0.01,
-                    "clips": self.packed, "moving": [True, False], "box": KNOWN.box,
-                    "elevation": 0.3, "chosen": self.chosen,
+                    "generation": self.generation, "scene": self.chosen["scene"], "title": "a cloth that waves",
+                    "dt": 0.01, "bodies": self.packed, "moving": [True, False], "deformable": [True, False],
+                    "box": KNOWN.box, "elevation": 0.3, "chosen": self.chosen,
                     "choices": {what: [[n, n, ""] for n in names] for what, names in KNOWN.choices.items()},
                     "ranges": {
                         name: {"label": name, "unit": units[name], "low": low, "high": high,

@@ -150,5 +150,5 @@ class Raw:
         while True:
             opcode, content = self.read()
             if opcode == BINARY:
-                _, world, serial, _ = struct.unpack("<4I", content[:16])
-                return world, serial
+                _, generation, serial, _ = struct.unpack("<4I", content[:16])
+                return generation, serial

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 from pliant.view.access import AccessRules
 from pliant.view.commands import Do
-from pliant.view.listening import listen_at
+from pliant.view.listening_socket import listen_at
 from pliant.view.server import DEFAULT_LIMITS, Limits, Server
-from pliant.view.session_interface import SessionProtocol
+from pliant.view.session_interface import SessionInterface
 from view.fake import FakeSession
 from view.raw import Raw
 
@@ -47,7 +47,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    session: SessionProtocol, limits: Limits = DEFAULT_LIMITS, token: bool = False, host: str = "127.0.0.1"
+    session: SessionInterface, limits: Limits = DEFAULT_LIMITS, token: bool = False, host: str = "127.0.0.1"
 ) -> Iterator[Running]:
     """Serve `session` on a free port while the block runs."""
     listening = listen_at(host, 0)
@@ -81,9 +81,9 @@ def is_well(server: Running) -> None:
     session = server.server.session
     before = session.newest.serial
     with Raw(server.port) as client:
-        assert client.words("hello")["world"] == session.world
-        world, serial = client.picture()
-        assert world == session.world
+        assert client.words("hello")["generation"] == session.generation
+        generation, serial = client.picture()
+        assert generation == session.generation
         assert before <= serial <= session.serial  # frames may have come meanwhile
         client.say(do="go")
         assert until(lambda: session.commands and session.commands[-1][1] == Do("go"))

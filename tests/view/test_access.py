@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from pliant.view.access import AccessRules, Controls
-from pliant.view.listening import listen_at
+from pliant.view.listening_socket import listen_at
 
 HERE = AccessRules(("localhost", "127.0.0.1", "[::1]"), 8420)
 SECRET = AccessRules((*HERE.names, "desk"), 8420, "desk", "a-token")

@@ -32,13 +32,13 @@ def still():
 def test_a_client_is_told_the_world_then_its_newest_frame_then_each_new_one() -> None:
     session = small()
     with running(session) as server, Raw(server.port) as client:
-        assert client.words("hello")["world"] == 1
+        assert client.words("hello")["generation"] == 1
         assert client.words("controls") is True
         assert client.picture() == (1, 1)
         session.tick()
         assert client.picture() == (1, 2)
-        session.new_world()
-        assert client.words("hello")["world"] == 2
+        session.new_generation()
+        assert client.words("hello")["generation"] == 2
         assert client.picture() == (2, 3)
 
 
@@ -80,7 +80,7 @@ def test_who_comes_before_there_is_anything_to_show_is_told_what_is_being_done()
         assert client.words("note") == "baking"
         session._hello = hello
         session.tick()
-        assert client.words("hello")["world"] == 1
+        assert client.words("hello")["generation"] == 1
         assert client.picture() == (1, 2)
 
 
@@ -247,9 +247,7 @@ def test_the_ninth_client_is_503_until_one_leaves() -> None:
         assert [client.status for client in inside] == [101] * 8
         with Raw(server.port) as ninth:
             assert ninth.status == 503
-        assert (
-            ask(server.port, "/link").body == b"8 pages are open; close one of them.\n"
-        )  # so that a page can tell why
+        assert ask(server.port, "/link").body == b"8 clients are connected; close one.\n"  # so that a page can tell why
         assert ask(server.port, "/scene.js").status == 200
         inside[3].socket.close()
         assert until(lambda: len(server.server.reserved) == 7)
@@ -265,7 +263,7 @@ def test_who_asks_for_the_socket_as_for_a_file_takes_no_seat() -> None:
 
 
 def test_connections_that_ask_for_nothing_are_bounded_in_number() -> None:
-    with running(small(), Limits(connections=4, opening=300.0)) as server, contextlib.ExitStack() as stack:
+    with running(small(), Limits(connections=4, open_timeout=300.0)) as server, contextlib.ExitStack() as stack:
         idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 60.0)) for _ in range(4)]
         assert until(lambda: len(server.server.connections) == 4)
         with contextlib.suppress(ConnectionError):  # or nothing comes, where it was cut off before it asked
@@ -277,7 +275,7 @@ def test_connections_that_ask_for_nothing_are_bounded_in_number() -> None:
 
 def test_connections_that_ask_for_nothing_are_bounded_in_time() -> None:
     with (
-        running(small(), Limits(opening=0.3)) as server,
+        running(small(), Limits(open_timeout=0.3)) as server,
         socket.create_connection(("127.0.0.1", server.port), 60.0) as idle,
     ):
         assert idle.recv(1) == b""

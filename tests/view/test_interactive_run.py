@@ -32,9 +32,9 @@ def test_fields_on_bones_begin_again_where_the_bones_begin():
     walked(run, 12)
     run.reset()
     assert walked(run) == first
-    run.use("bvh", quiet)
+    run.set_method("bvh", quiet)
     walked(run, 12)
-    run.use("distance-field", quiet)
+    run.set_method("distance-field", quiet)
     run.step()
     seen = [one for one in run.sim.detectors if one.obstacle_may_deform]
     # from where the bones were a small step ago, not from where they were when it was used last
@@ -47,14 +47,14 @@ def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
     own = tablecloth_scene(shapes.ball(0.1, 2), resolution=12)
     own = dataclasses.replace(own, bodies=[dataclasses.replace(own.bodies[0], layer=layer), *own.bodies[1:]])
     run = InteractiveRun(StartOptions(own=own, method="active-pairs"))
-    run.set_substeps(16)
+    run.set_substeps_per_part(16)
     first = walked(run, 12)
     followed = sum((one.detector if layer else one).followed for one in run.sim.detectors)
-    run.tune("friction", 0.4)
+    run.set_parameter("friction", 0.4)
     assert sum((one.detector if layer else one).followed for one in run.sim.detectors) == followed > 0
-    run.tune("friction", 0.3)
+    run.set_parameter("friction", 0.3)
     run.reset()
-    run.set_substeps(16)
+    run.set_substeps_per_part(16)
     assert walked(run, 12) == first
 
 
@@ -68,7 +68,7 @@ def test_what_lies_far_from_the_origin_can_be_played():
 @pytest.mark.parametrize("error", [MemoryError, ValueError])
 def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch, error):
     run = InteractiveRun(StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8}))
-    run.set_substeps(16)
+    run.set_substeps_per_part(16)
     run.step()
 
     def fails(*_, **__):
@@ -79,8 +79,8 @@ def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch
         with pytest.raises(error, match="no room"):
             run.load_scene("curtain", "bvh")
         with pytest.raises(error, match="no room"):
-            run.use("brute-force", quiet)
-    assert (run.name, run.method, run.substeps) == ("tablecloth-on-ball", "bvh", 16)
+            run.set_method("brute-force", quiet)
+    assert (run.name, run.method, run.substeps_per_part) == ("tablecloth-on-ball", "bvh", 16)
     assert run.sim.scene is run.scene
     run.step()
 
@@ -94,8 +94,8 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
     looks.on["slice"] = True
     drawn = []
     for _ in range(2):
-        run.tune("friction", 0.31)
-        run.set_substeps(16)
+        run.set_parameter("friction", 0.31)
+        run.set_substeps_per_part(16)
         for _ in range(40):
             frame = run.step()
         drawn.append(looks.draw(run.sim, frame)["slice_image"].tobytes())
@@ -120,14 +120,14 @@ def test_detectors_that_another_run_used_begin_with_nothing_of_it():
 
 def test_what_a_response_remembers_outlives_a_slider_and_another_method():
     run = InteractiveRun(SMALL)
-    run.respond("surface-tag")
-    run.set_substeps(run.frame_substeps)
+    run.set_response("surface-tag")
+    run.set_substeps_per_part(run.substeps_per_frame)
     while not len(run.sim.response.state()):
         run.step()
     for change in (
-        lambda: run.tune("friction", 0.7),
-        lambda: run.set_substeps(run.frame_substeps // 2),
-        lambda: run.use("brute-force", quiet),
+        lambda: run.set_parameter("friction", 0.7),
+        lambda: run.set_substeps_per_part(run.substeps_per_frame // 2),
+        lambda: run.set_method("brute-force", quiet),
     ):
         before = run.sim.response.state()
         change()
@@ -139,8 +139,8 @@ def test_what_a_response_remembers_outlives_a_slider_and_another_method():
 def test_detectors_of_a_distance_that_is_kept_no_more_are_forgotten():
     run = InteractiveRun(SMALL)
     for k in range(4):
-        run.tune("eps", 0.004 + 0.001 * k)
-        run.use("brute-force", quiet)
-        run.use("bvh", quiet)
+        run.set_parameter("eps", 0.004 + 0.001 * k)
+        run.set_method("brute-force", quiet)
+        run.set_method("bvh", quiet)
     assert sorted(run._detectors) == ["brute-force", "bvh"]
     assert run.sim.detectors[0].within == pytest.approx(0.007)

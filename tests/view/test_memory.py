@@ -38,11 +38,11 @@ def replaced() -> list[bool]:
     """Of each change in turn whether the simulation before it is gone."""
     run, gone = InteractiveRun(SMALL), []
     for change in (
-        lambda: run.tune("friction", 0.7),
-        lambda: run.tune("eps", 0.011),
-        lambda: run.respond("geometric"),
+        lambda: run.set_parameter("friction", 0.7),
+        lambda: run.set_parameter("eps", 0.011),
+        lambda: run.set_response("geometric"),
         lambda: run.set_self_contact("safe"),
-        lambda: run.use("brute-force", lambda _: None),
+        lambda: run.set_method("brute-force", lambda _: None),
         run.reset,
     ):
         run.step()
@@ -68,13 +68,13 @@ def test_a_run_that_begins_again_knows_nothing_of_the_one_before():
     run = InteractiveRun(StartOptions(own=scene, method="spatial-hash"))
     first = [run.step().x.tobytes() for _ in range(6)]
     kept = [len(one.state()) for one in run.sim.detectors]
-    run.tune("friction", 0.4)
+    run.set_parameter("friction", 0.4)
     assert [len(one.state()) for one in run.sim.detectors] == kept != [0]
-    run.tune("friction", 0.3)
+    run.set_parameter("friction", 0.3)
     run.reset()
     assert [run.step().x.tobytes() for _ in range(6)] == first
-    run.use("bvh", lambda _: None)
-    run.use("spatial-hash", lambda _: None)
+    run.set_method("bvh", lambda _: None)
+    run.set_method("spatial-hash", lambda _: None)
     assert [len(one.state()) for one in run.sim.detectors] == [0]
 
 
@@ -101,7 +101,7 @@ def test_only_the_methods_used_last_stay_ready():
     run = InteractiveRun(SMALL)
     used = ["brute-force", "spatial-hash", "image-space", "continuous", "brute-force"]
     for name in used:
-        run.use(name, lambda _: None)
+        run.set_method(name, lambda _: None)
     assert list(run._detectors) == used[-RECENT:]
     assert run._detectors["brute-force"] is run.sim.detectors
 
@@ -175,12 +175,12 @@ def test_a_method_chosen_in_the_middle_of_a_frame_leaves_recorded_frames_a_hundr
     session._control("record")
     times = [run.sim.state.time]
     session._record = lambda frame, keep=session._record: (times.append(frame.time), keep(frame))
-    run.set_substeps(4)
+    run.set_substeps_per_part(4)
     session._advance()
     session._execute(1, Choose("method", "brute-force"))  # from here on in single small steps
     for _ in range(12):
         session._advance()
-    run.set_substeps(run.frame_substeps)
+    run.set_substeps_per_part(run.substeps_per_frame)
     session._advance()
     np.testing.assert_allclose(np.diff(times), 0.01)
     session._execute(1, Do("keep"))

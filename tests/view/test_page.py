@@ -218,10 +218,10 @@ def test_another_method_keeps_the_camera_and_says_why_some_do_not_apply(visit, s
     far = visit.page.evaluate("pliant.view.distance")
     visit.page.mouse.wheel(0, -150)
     visit.page.wait_for_function("d => pliant.view.distance < d", arg=far)
-    before, world = visit.page.evaluate("[pliant.view, pliant.state.world]")
+    before, generation = visit.page.evaluate("[pliant.view, pliant.state.generation]")
     visit.page.locator("#method-distance-field").check(force=True)
     assert after(session, Choose, since) == Choose("method", "distance-field")
-    visit.page.wait_for_function("w => pliant.state.world > w && !pliant.state.waiting", arg=world)
+    visit.page.wait_for_function("w => pliant.state.generation > w && !pliant.state.waiting", arg=generation)
     assert visit.page.evaluate("pliant.view") == before
     assert visit.page.locator("#method-distance-field").is_checked()
     assert visit.page.locator("#method-height-grid").count() == 0
@@ -271,7 +271,7 @@ def test_a_grab_that_met_nothing_leaves_nothing_in_the_hand(visit, session, sinc
         visit.page.mouse.down()
         after(session, Grab, since)  # it did reach for it, and may have heard by now that nothing was there
         visit.page.wait_for_function("() => !pliant.state.dragging")
-        assert visit.page.evaluate("state.scene.grip") is None
+        assert visit.page.evaluate("state.scene.dragLine") is None
         after(session, LetGo, since)
     finally:
         session.missing = False
@@ -319,7 +319,7 @@ def test_a_page_without_a_seat_is_told_why(browser):
         second = first.context.new_page()
         second.goto(started.url)
         text = "document.getElementById('message').textContent"
-        second.wait_for_function(f"() => {text}.includes('1 pages are open; close one of them.')")
+        second.wait_for_function(f"() => {text}.includes('1 clients are connected; close one.')")
         first.page.close()
         second.evaluate("pliant.ready")
         first.context.close()
@@ -391,7 +391,7 @@ def test_a_frame_of_10_000_vertices_is_ready_to_draw_within_a_sixtieth_of_a_seco
     with running(FakeSession(side=100, rate=5.0)) as started:
         visit = Visit(browser, started.url)
         frame = best(
-            "const { arrays } = decodeFrame(link.newest.data); fillNormals({ ...state.clips[0], positions: arrays.x0 })"
+            "const { x0 } = decodeFrame(link.newest.data).arrays; fillNormals({ ...state.bodies[0], positions: x0 })"
         )
         pick = best("pliant.pick(400, 300)")
         visit.context.close()

@@ -47,7 +47,7 @@ def session(tmp_path_factory):
 def visit(browser, session):
     with running(session) as server:
         visit = Visit(browser, server.url)
-        until(visit, "pliant.header.frame > 3")
+        until(visit, "pliant.header.part > 3")
         yield visit
         visit.context.close()
 

@@ -9,9 +9,9 @@ import pytest
 
 from conftest import cases
 from pliant.view.commands import Do
-from pliant.view.listening import listen_at
-from pliant.view.page import table
+from pliant.view.listening_socket import listen_at
 from pliant.view.server import Limits, run
+from pliant.view.static_files import static_files
 from view.raw import BINARY, PING, TEXT, Raw, ask, frame, upgrade
 from view.running import Running, is_well, running, small, until
 from view.test_commands import BAD, GOOD, finite
@@ -31,19 +31,21 @@ def still():
 
 
 def test_the_page_and_its_scripts_are_served_as_they_are(still: Running) -> None:
-    for path, page in table().items():
+    for path, file in static_files().items():
         answer = ask(still.port, path)
-        assert (answer.status, answer.body, answer.headers["content-type"]) == (200, page.content, page.kind), path
+        assert (answer.status, answer.body, answer.headers["content-type"]) == (200, file.content, file.content_type), (
+            path
+        )
 
 
 def test_a_query_changes_nothing(still: Running) -> None:
-    assert ask(still.port, "/scene.js?x=../../y").body == table()["/scene.js"].content
+    assert ask(still.port, "/scene.js?x=../../y").body == static_files()["/scene.js"].content
 
 
 def test_head_is_get_without_the_body(still: Running) -> None:
     answer = ask(still.port, "/scene.js", method="HEAD")
     assert (answer.status, answer.body) == (200, b"")
-    assert answer.headers["content-length"] == str(len(table()["/scene.js"].content))
+    assert answer.headers["content-length"] == str(len(static_files()["/scene.js"].content))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"])
@@ -140,7 +142,7 @@ def test_with_a_token_page_and_socket_ask_for_it_and_scripts_may_come() -> None:
         assert server.url.endswith(f":{server.port}/?token={token}")
         assert ask(server.port, "/scene.js").status == 200
         for page in ("/", "/play.html"):
-            found = 200 if page in server.server.pages else 404
+            found = 200 if page in server.server.files else 404
             assert ask(server.port, f"{page}?token={token}").status == found
             assert ask(server.port, page).status == (403 if found == 200 else 404)
         for origin in (None, own):
@@ -197,7 +199,9 @@ def fuzz(count: int, rng: np.random.Generator) -> dict[int | None, int]:
     seeds += [json.dumps(asked).encode() for asked, _ in GOOD]
     codes: dict[int | None, int] = {}
     session = small()
-    patient = Limits(closing=0.2, opening=300.0, stall=900.0)  # where other work stops this process for a while
+    patient = Limits(
+        close_timeout=0.2, open_timeout=300.0, stall=900.0
+    )  # where other work stops this process for a while
     with running(session, patient) as server:
         client = Raw(server.port)
         for _ in range(count):
@@ -259,8 +263,8 @@ def test_a_command_of_the_scene_before_is_told_so_and_one_of_no_scene_closes() -
     with running(session) as server, Raw(server.port) as client:
         client.say(set="gravity", to=1)
         assert until(lambda: len(session.commands) == 1)
-        session.known = session.known._replace(ranges={"friction": (0.0, 1.0)})
-        session.new_world()
+        session.valid_commands = session.valid_commands._replace(ranges={"friction": (0.0, 1.0)})
+        session.new_generation()
         client.say(set="gravity", to=2)
         assert client.words("refused") == "the scene has changed"
         client.say(set="gravity", to=200)

@@ -16,11 +16,11 @@ from pliant.scenes import SCENES, drape_scene
 from pliant.simulation.measure.referee import Referee
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
 from pliant.view.frame_encoding import decode, encode
-from pliant.view.interactive_run import InteractiveRun, StartOptions, tuned, value_of
+from pliant.view.interactive_run import InteractiveRun, StartOptions, value_of, with_parameter
 from pliant.view.overlays import OVERLAYS, box_edges, depths_of
 from pliant.view.session import Session
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("frozen")]  # every session collects garbage
 SMALL = StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})
 
 
@@ -36,7 +36,7 @@ def until(what, seconds=200.0):
 def session(tmp_path):
     made = Session(SMALL, tmp_path)
     made.start()
-    until(lambda: made.newest.data and header(made)["frame"] >= 2)
+    until(lambda: made.newest.data and header(made)["part"] >= 2)
     yield made
     made.stop()
     made._thread.join(60.0)
@@ -77,8 +77,8 @@ def test_frames_are_read_as_they_were_written():
         "image": rng.integers(0, 255, (4, 3, 4)).astype(np.uint8),
         "no": np.empty(0),
     }
-    world, serial, header, found = decode(encode(3, 2**32 + 5, {"time": 0.25}, given))
-    assert (world, serial, header["time"]) == (3, 5, 0.25)
+    generation, serial, header, found = decode(encode(3, 2**32 + 5, {"time": 0.25}, given))
+    assert (generation, serial, header["time"]) == (3, 5, 0.25)
     assert found["x0"].tobytes() == given["x0"].astype("<f4").tobytes()
     assert (found["image"] == given["image"]).all()
     assert found["no"].shape == (0,)
@@ -89,19 +89,19 @@ def test_every_slider_says_what_the_scene_has_and_changes_it():
     for name, r in run.ranges.items():
         to = 0.5 * (r.low + r.high)
         assert r.low <= value_of(run.scene, name) <= r.high
-        assert value_of(tuned(run.scene, name, to), name) == pytest.approx(to)
-        run.tune(name, to)
+        assert value_of(with_parameter(run.scene, name, to), name) == pytest.approx(to)
+        run.set_parameter(name, to)
         assert run.sim.scene is run.scene
         assert value_of(run.sim.scene, name) == pytest.approx(to)
 
 
 def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
     run = InteractiveRun(SMALL)
-    run.set_substeps(16)
+    run.set_substeps_per_part(16)
     for _ in range(5):
         run.step()
     before = run.sim.state.x.copy()
-    run.tune("wind_y", 12.0)
+    run.set_parameter("wind_y", 12.0)
     assert (run.sim.state.x == before).all()
     after = [run.step() for _ in range(10)][-1].x
     assert after[:256, 1].mean() > before[:256, 1].mean()  # blown upwards, against gravity
@@ -114,9 +114,9 @@ def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
 
 def test_smaller_frames_are_the_same_run():
     one, two = InteractiveRun(SMALL), InteractiveRun(SMALL)
-    one.set_substeps(16)
-    two.set_substeps(8)
-    assert (one.slices_per_frame, two.slices_per_frame) == (1, 2)
+    one.set_substeps_per_part(16)
+    two.set_substeps_per_part(8)
+    assert (one.parts_per_frame, two.parts_per_frame) == (1, 2)
     for _ in range(20):
         a = one.step()
         two.step()
@@ -134,13 +134,13 @@ def test_it_goes_at_the_pace_of_the_clock(session):
 def test_pause_step_and_go(session):
     session.post(1, Do("pause"))
     until(lambda: header(session)["paused"])
-    stood = header(session)["frame"]
+    stood = header(session)["part"]
     time.sleep(0.1)
-    assert header(session)["frame"] == stood
+    assert header(session)["part"] == stood
     session.post(1, Do("step"))
-    until(lambda: header(session)["frame"] == stood + 1)
+    until(lambda: header(session)["part"] == stood + 1)
     session.post(1, Do("go"))
-    until(lambda: header(session)["frame"] > stood + 3)
+    until(lambda: header(session)["part"] > stood + 3)
 
 
 def test_every_method_goes_on_from_where_the_cloth_is(session):
@@ -170,7 +170,6 @@ def test_a_drag_moves_the_cloth_and_leaving_lets_it_go(session):
     session.post(1, Grab(tuple(corner + np.array([-0.01, 1.0, -0.01])), (0.0, -1.0, 0.0), False))
     until(lambda: header(session)["held"] or header(session)["missed"])
     assert header(session)["held"]
-    assert (arrays(session)["drag"] == arrays(session)["hand"]).all()  # its former name
     to = arrays(session)["drag"][0] + [0.15, 0.25, 0.15]
     session.post(1, Do("go"))
     session.post(1, Pull(tuple(to.tolist())))
@@ -196,8 +195,8 @@ def test_a_pin_stays_until_it_is_freed(session):
     until(lambda: header(session)["pins"] == 1)
     session.post(1, Do("go"))
     before = arrays(session)["pins"][0]
-    frame = header(session)["frame"]
-    until(lambda: header(session)["frame"] > frame + 20)
+    frame = header(session)["part"]
+    until(lambda: header(session)["part"] > frame + 20)
     assert (arrays(session)["pins"][0] == before).all()
     session.post(1, FreePins())
     until(lambda: header(session)["pins"] == 0)
@@ -255,10 +254,10 @@ def test_every_field_that_goes_over_the_line_is_explained(session):
     assert sorted(name for name in sent if f"`{name}`" not in text) == []
 
 
-def test_another_scene_is_another_world(session):
-    world = session.newest.world
+def test_another_scene_is_another_generation(session):
+    generation = session.newest.generation
     session.post(1, Choose("scene", "cloth-on-box-corner"))
-    until(lambda: session.newest.world > world and session.newest.data and header(session)["frame"] > 1)
+    until(lambda: session.newest.generation > generation and session.newest.data and header(session)["part"] > 1)
     assert json.loads(session.hello())["hello"]["scene"] == "cloth-on-box-corner"
     assert not problems(session)
 
@@ -271,10 +270,10 @@ def test_a_scene_that_cannot_be_shown_gives_way_to_the_one_before(session, monke
             super().__init__(scene)
 
     monkeypatch.setattr("pliant.view.session.Referee", Fails)
-    world = session.newest.world
+    generation = session.newest.generation
     session.post(1, Choose("scene", "cloth-on-box-corner"))
     until(lambda: problems(session))
-    until(lambda: session.newest.world > world and session.newest.data and header(session)["frame"] > 1)
+    until(lambda: session.newest.generation > generation and session.newest.data and header(session)["part"] > 1)
     assert json.loads(session.hello())["hello"]["scene"] == "tablecloth-on-ball"
     assert problems(session) == ["no room for its referee"]
 
@@ -319,11 +318,11 @@ def test_what_is_typed_is_for_the_scene_it_was_typed_for():
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_every_slider_can_be_drawn_to_its_ends(end):
     run = InteractiveRun(SMALL)
-    run.set_substeps(16)
+    run.set_substeps_per_part(16)
     for name, r in run.ranges.items():
-        run.tune(name, getattr(r, end))
+        run.set_parameter(name, getattr(r, end))
         run.step()
-        run.tune(name, run.initial_values[name])
+        run.set_parameter(name, run.initial_values[name])
     assert np.isfinite(run.sim.state.x).all()
 
 
@@ -331,12 +330,12 @@ def test_a_method_that_cannot_be_used_changes_nothing():
     sheet = shapes.cloth(0.8, 0.8, 9)
     own = drape_scene(shapes.cloth(0.5, 0.5, 9), sheet.moved(sheet.vertices - [0.0, 0.2, 0.0]), eps=0.005)
     run = InteractiveRun(StartOptions(method="bvh", own=own))
-    run.set_substeps(16)
+    run.set_substeps_per_part(16)
     sim = run.sim
     with pytest.raises(ValueError, match="closed"):
-        run.use("image-space", lambda _: None)
+        run.set_method("image-space", lambda _: None)
     assert run.sim is sim
-    assert (run.substeps, run.method) == (16, "bvh")
+    assert (run.substeps_per_part, run.method) == (16, "bvh")
     assert "closed" in run.methods()["image-space"]
 
 
@@ -355,7 +354,7 @@ def test_what_is_warned_of_reaches_the_page_once(session):
 def test_many_pulls_do_not_change_how_fast_time_goes(session):
     session.post(1, Choose("speed", "1/4"))
     until(lambda: json.loads(session.hello())["hello"]["chosen"]["speed"] == "1/4")
-    until(lambda: header(session)["frame"] > 0)
+    until(lambda: header(session)["part"] > 0)
     began, a = time.monotonic(), header(session)["time"]
     for k in range(100):
         session.post(1, Pull((0.0, 0.001 * k, 0.0)))
@@ -380,7 +379,7 @@ def test_a_step_that_fails_begins_again_and_lets_go(session):
     head = shown_after(session, Grab(tuple(at + np.array([0.003, 1.0, 0.002])), (0.0, -1.0, 0.0), False))[2]
     assert head["held"]
     kept, seen = session._run.step, []
-    session.listen(lambda: seen.append(header(session)))  # all of them: it soon is later again
+    session.subscribe(lambda: seen.append(header(session)))  # all of them: it soon is later again
 
     def step():
         session._run.step = kept
@@ -390,6 +389,6 @@ def test_a_step_that_fails_begins_again_and_lets_go(session):
     until(lambda: problems(session))
     until(lambda: any(head["time"] < 0.1 and not head["held"] for head in seen))
     session.post(1, LetGo())
-    frame = header(session)["frame"]
-    until(lambda: header(session)["frame"] > frame + 5)
+    frame = header(session)["part"]
+    until(lambda: header(session)["part"] > frame + 5)
     assert problems(session) == ["too many contacts for the memory there is; back to the beginning"]

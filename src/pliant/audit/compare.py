@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -186,7 +186,7 @@ class _Trials:
                 found = _detect(detector, state)
                 spent += time.process_time() - began
                 try:
-                    verdicts.append(evaluate(detector, self._truth(k, t), np.array(found)))
+                    verdicts.append(evaluate(detector, self._truth(k, t), cast("Contacts", np.array(found))))
                 except (TooBigError, MemoryError) as error:
                     raise _RefusedError(f"cannot be verified: {error}") from error
                 recalls.append(detector.estimated_recall)

@@ -24,7 +24,7 @@ def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdi
     """Compare vertices and edge midpoints of the first side within the distance of the second, or inside it."""
     slack, within, d = facts.slack, facts.within, facts.points.distance
     at = np.concatenate([facts.x, facts.middles])
-    rows = found["elements"][:, 0] + np.where(found["kind"] == MIDPOINT_FIELD, len(facts.x), 0)
+    rows = found["elements"][:, 0].astype(np.int64) + np.where(found["kind"] == MIDPOINT_FIELD, len(facts.x), 0)
     # an open mesh has unsigned distances, unless the method distinguishes its sides
     far = d if detector.signed_if_open or facts.query.solid[1] else np.abs(d)
     bound, seen = max(detector.bounds), _covered(detector, facts, at)

@@ -28,6 +28,7 @@ COMMANDS = {
     "tets": ("pliant.cli.tets:tets", "Fill a closed surface with tetrahedra."),
     "bench": ("pliant.cli.bench:bench", "Measure speed and accuracy against published tables and other libraries."),
     "methods": ("pliant.cli.methods:methods", "List the detection methods: what they find, need and guarantee."),
+    "materials": ("pliant.cli.materials:materials", "List the materials of cloth by name, with sources; draw them."),
     "doctor": ("pliant.cli.doctor:doctor", "Check the installation: versions, threads, caches, missing packages."),
 }
 

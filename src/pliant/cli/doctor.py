@@ -42,8 +42,9 @@ def examine() -> dict[str, Any]:
     folder, parallel = None, False
     try:
         from ..kernels import jit
+        from ..kernels.cache_folder import cache_root
 
-        folder, parallel = jit.cache_root() / "kernels", jit.COMPILED and jit.PARALLEL
+        folder, parallel = cache_root() / "kernels", jit.COMPILED and jit.PARALLEL
         threads |= {"used": jit.threads(), "layer": jit.threading_layer()}
         ran = f"works; a loop ran on {threads['used']} threads"
         checks.append(_check("compiler", True, ran if jit.COMPILED else "turned off (PLIANT_COMPILE=0)"))

@@ -10,27 +10,9 @@ from . import output
 from .diagnostics import Sources, run_warnings
 from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .scene_building import UNHELD, HoldOptions, WearOptions, build_scene
+from .scene_building import COTTON, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
 
 HTML, PNG = (".html", ".htm"), (".png",)
-
-
-@dataclasses.dataclass(frozen=True)
-class ClothOptions:
-    """Material of the cloth."""
-
-    density: float | None = None
-    "Mass per area, kg/m2. Default: 0.2, or the scene's own."
-    stretch: float | None = None
-    "Stretch stiffness, N/m. Default: 500, or the scene's own."
-    shear: float | None = None
-    "Shear stiffness, N/m. Default: 100, or the scene's own."
-    bend: float | None = None
-    "Bending stiffness, N m. Default: 0.0002; scaled to size and weight for the tablecloth over --body."
-    damping: float | None = None
-    "Internal friction, m2/s. Default: 0.01; scaled to its size for the tablecloth over --body."
-    air: float | None = None
-    "Density of the surrounding air, kg/m3; 0 is vacuum. Default: 1.2."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +29,7 @@ class SelfContactOptions:
     "Subdivision levels of the sphere-surface method. Default: chosen by the thickness."
 
 
-_COTTON, _WORN, _GUARDED = ClothOptions(), WearOptions(), SelfContactOptions()
+_WORN, _GUARDED = WearOptions(), SelfContactOptions()
 
 
 def drape(
@@ -63,9 +45,10 @@ def drape(
     resolution: int | None = None,
     dt: float = 0.01,
     substeps: int | None = None,
-    solver: Literal["xpbd", "implicit"] = "xpbd",
+    solver: Literal["implicit", "xpbd"] = "implicit",
     eps: str | None = None,
     friction: float | None = None,
+    self_friction: float | None = None,
     friction_model: Literal["coulomb", "simple"] = "coulomb",
     restitution: Annotated[float, Parameter(name=["--restitution", "--elasticity"])] = 0.0,
     self_contact: Literal["off", "push", "safe"] | None = None,
@@ -77,7 +60,8 @@ def drape(
     method: str | None = None,
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
-    material: ClothOptions = _COTTON,
+    fabric: Annotated[str | None, Parameter(name="--material")] = None,
+    material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
@@ -114,41 +98,54 @@ def drape(
     config
         A TOML file with any of these options under the same names; the command line takes precedence.
     frames
-        Number of frames of DT seconds. Default: 250; for a character the whole clip.
+        Number of frames of DT seconds. Default: 250; for a character as many as its clip lasts, three times where the
+        scene repeats it.
     resolution
         Particles along the side of the cloth. Default: 36, or the scene's own.
     dt
         Seconds per frame.
     substeps
-        Substeps per frame; more of them stretch less and cost more. Default: 16; 3 for a character.
+        Substeps per frame; frames in which a body moves farther than EPS in one are divided further. Default: one
+        per 2.5 ms of DT with the implicit solver, one per 0.625 ms with xpbd and with soft bodies.
     solver
-        How cloth is integrated. xpbd: one sweep over all constraints per substep, fast, stretches more the finer the
-        cloth is; implicit: all constraints together, stretches little and much the same at every resolution.
+        How cloth is integrated. implicit: all constraints and contacts together, which stretches little and much the
+        same at every resolution; xpbd: one sweep over all constraints per substep, as in the papers, which stretches
+        more the finer the cloth is. Default: implicit.
     eps
-        Contact offset between cloth and body, 5mm or metres. Default: 5 mm at human size, scaled for other sizes.
+        Contact offset between cloth and body, 5mm or metres. Default: the scene's own; on a static body 5 mm, but
+        at least a tenth and at most half of the cloth's median edge, at most 1 % of the body's size, and at least 1/320
+        of its longest side; on a character 0.25 % of its size, 4 mm for a person, and at most half of the median edge.
     friction
-        Coefficient of friction. Default: 0.3, or the scene's own.
+        Coefficient of friction between cloth and body. Default: that of the named material, else the scene's own, else
+        0.3.
+    self_friction
+        Coefficient of friction between layers of cloth. Default: that of the named material, else FRICTION.
     friction_model
         coulomb: limited by the normal force, can stick; simple: damps sliding, cannot stick.
     restitution
         Coefficient of restitution: 0 absorbs impacts, 1 returns them.
     self_contact
         off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
-        intersections stays free of them. Default: the scene's own, which is safe for cloth self-contact and soft bodies
-        (ribbon, twist, stack, pinch, curtain, cylinders, intestine, liver, creatures) and off for the others.
+        intersections stays free of them. Default: the scene's own; safe for several garments, for soft bodies and for
+        the scenes of cloth self-contact.
     thickness
-        Distance kept between layers of cloth, 2mm or metres. Default: EPS, or the scene's own.
+        Distance kept between layers of cloth, 2mm or metres. Default: that of the named material, else the scene's own,
+        else EPS.
     wind
         Metres per second, x y z.
     gravity
         Metres per second squared, x y z.
     place
-        For a mesh file of a cloth: above centres it over the body; as-is leaves it; auto moves it only if it starts
-        inside or far away.
+        For a mesh file of a cloth: above centres it over the body; as-is leaves it; auto centres it over the body only
+        if it starts beside, below or far from it, or, if it is a flat sheet, inside it. A garment that starts inside
+        stays, with a warning.
     method
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
         a character with many bones and bvh for other deforming bodies; the table says which and why. (The library's
         default is distance-field for every scene.)
+    fabric
+        Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
+        parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
     measure
         Measure every frame with the exact referee.
     cache
@@ -181,7 +178,7 @@ def drape(
         "restitution": restitution,
         "wind": wind,
         "gravity": gravity,
-        "material": {name: value for name, value in dataclasses.asdict(material).items() if value is not None},
+        "material": given_material(fabric, material),
     }
     # options that are not given keep the scene's values
     chosen_here = {
@@ -189,16 +186,16 @@ def drape(
         "thickness": metres("--thickness", thickness),
         "resolution": resolution,
     }
-    chosen_here["friction"] = friction
+    chosen_here |= {"friction": friction, "self_friction": self_friction}
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
-    output.say_if_compiling("dynamics.cloth.relax_serial")
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held)
+    output.say_if_compiling("dynamics.deformable.advance")
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt)
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"
-    with output.fraction_bar("baking the field" if fielded else "preparing") as baked:
-        bake_options = {"progress": baked, "cache": cache} if fielded else None
+    with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
+        bake_options = {"progress": progress, "cache": cache} if fielded else None
         sim = Simulation(
             built, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
         )

@@ -11,13 +11,23 @@ from cyclopts import Parameter
 from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
-from .scene_building import UNHELD, HoldOptions, WearOptions, build_scene, refuse_place
+from .scene_building import (
+    COTTON,
+    UNHELD,
+    ClothOptions,
+    HoldOptions,
+    WearOptions,
+    build_scene,
+    chosen_material,
+    given_material,
+    refuse_place,
+)
 
 if TYPE_CHECKING:
-    from ..view.session_interface import SessionProtocol
+    from ..view.session_interface import SessionInterface
 
 PORT = 8420
-_WORN = WearOptions()
+_DEFAULT_WEAR = WearOptions()
 
 
 def play(
@@ -38,8 +48,10 @@ def play(
     self_contact: Literal["off", "push", "safe"] | None = None,
     thickness: str | None = None,
     place: Literal["auto", "as-is", "above"] = "auto",
-    wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
+    wear: Annotated[WearOptions, Parameter(name="*")] = _DEFAULT_WEAR,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
+    fabric: Annotated[str | None, Parameter(name="--material")] = None,
+    material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
@@ -82,11 +94,15 @@ def play(
     thickness
         Distance kept between layers of cloth: 2mm, or metres.
     place
-        above: centre the cloth over the body; as-is: leave it; auto: move it only if it starts inside or far away.
+        above: centre the cloth over the body; as-is: leave it; auto: centre it over the body only if it starts beside,
+        below or far from it, or, if it is a flat sheet, inside it.
+    fabric
+        Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
+        parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
     """
     from .. import validate
     from ..view.access import AccessRules
-    from ..view.listening import listen_at
+    from ..view.listening_socket import listen_at
     from ..view.server import Limits, run
 
     port = validate.whole("--port", port, low=0, high=65535)
@@ -96,7 +112,11 @@ def play(
         resolution = validate.whole("resolution", resolution, low=2, high=2000)
     typed = {"resolution": resolution, "eps": metres("--eps", eps), "friction": friction}
     typed["thickness"] = metres("--thickness", thickness)
-    options = {name: value for name, value in (typed | {"self_contact": self_contact}).items() if value is not None}
+    every: dict[str, Any] = typed | {"self_contact": self_contact}
+    options = {name: value for name, value in every.items() if value is not None}
+    if given := given_material(fabric, material):
+        chosen_material(given)  # reports what is wrong before the server starts
+        options["material"] = given
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
         session = make_session(scene, body, method, folder, place, files, wear, options, held)
@@ -110,7 +130,7 @@ def play(
                 threading.Thread(target=_open, args=(rules.url,), daemon=True).start()
 
         run(session, listening, rules, limits, ready)
-    if (failed := session.failed) and not session.newest.world:
+    if (failed := session.failed) and not session.has_started:
         raise ValueError(failed)
     return 0
 
@@ -125,7 +145,7 @@ def make_session(
     wear: WearOptions,
     options: dict[str, Any],
     held: HoldOptions = UNHELD,
-) -> "SessionProtocol":
+) -> "SessionInterface":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread."""
     from ..detect.choose import AUTO
     from ..detect.methods import method_name
@@ -140,9 +160,11 @@ def make_session(
         own, _ = build_scene(None, None, scene, place, files, wear, options, held)
         return Session(StartOptions(method=method, own=own), folder)
     if body is None and (scene is None or scene in SCENES):
-        if wear != _WORN:
+        if wear != _DEFAULT_WEAR:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
         refuse_place(place, "a built-in scene has its own positions")
+        if "material" in options:
+            options["material"] = chosen_material(options["material"])
         return Session(StartOptions(scene or "tablecloth-on-bust", method, options), folder)
     if body is None:
         raise ValueError(_unknown_scene(str(scene)))

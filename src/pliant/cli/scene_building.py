@@ -9,7 +9,7 @@ from .reading import FileOptions, outward, read_body, read_mesh, warn_of_mesh
 
 if TYPE_CHECKING:
     from ..motion.character import Character
-    from ..scene import Scene
+    from ..scene import Cloth, Scene
     from ..scenes.defaults import RunLength
     from ..scenes.holding import Holding
 
@@ -78,6 +78,49 @@ class HoldOptions:
 UNHELD = HoldOptions()
 
 
+@dataclasses.dataclass(frozen=True)
+class ClothOptions:
+    """Material of the cloth."""
+
+    density: float | None = None
+    "Mass per area, kg/m2. Default: 0.2, or the scene's own."
+    stretch: float | None = None
+    "Stretch stiffness along the warp, N/m. Default: 500, or the scene's own."
+    stretch_weft: float | None = None
+    "Stretch stiffness along the weft, N/m. Default: as along the warp."
+    shear: float | None = None
+    "Shear stiffness, N/m. Default: 100, or the scene's own."
+    bend: float | None = None
+    "Bending stiffness along the warp, N m. Default: 0.0002; scaled to size and weight for the tablecloth over --body."
+    bend_weft: float | None = None
+    "Bending stiffness along the weft, N m. Default: as along the warp."
+    damping: float | None = None
+    "Internal friction, m2/s. Default: 0.01; scaled to its size for the tablecloth over --body."
+    air: float | None = None
+    "Density of the surrounding air, kg/m3; 0 is vacuum. Default: 1.2."
+    name: str | None = None
+    "In a file of --config: the material by name, with the parameters beside it that differ. Default: none."
+
+
+COTTON = ClothOptions()
+
+
+def given_material(name: str | None, options: ClothOptions) -> dict[str, Any]:
+    """Return what was given of the material: its name and its parameters."""
+    if name is not None and options.name is not None and name != options.name:
+        raise ValueError(f"--material {name} and material.name = {options.name!r} differ; give one of them")
+    given = dataclasses.asdict(options) | {"name": name or options.name}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def chosen_material(given: dict[str, Any]) -> "Cloth":
+    """Return the material of these parameters, by name where one is given."""
+    from ..scene import Cloth
+
+    rest = {key: value for key, value in given.items() if key != "name"}
+    return Cloth.named(given["name"], **rest) if "name" in given else Cloth(**rest)
+
+
 def build_scene(
     cloth: pathlib.Path | None,
     body: pathlib.Path | None,
@@ -87,12 +130,14 @@ def build_scene(
     wear: WearOptions,
     options: dict[str, Any],
     held: HoldOptions = UNHELD,
+    dt: float = 0.01,
 ) -> "tuple[Scene, RunLength]":
-    """Build the scene, with its cloth held; return it with its default frames and substeps. options["material"]: only
-    what was given."""
+    """Build the scene, with its cloth held; return it with its default number of frames of `dt` s and of substeps.
+
+    options["material"]: only what was given.
+    """
     from .. import validate
     from ..mesh import Mesh
-    from ..scene import Cloth
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
     from ..scenes.holding import hold_cloths
@@ -109,7 +154,7 @@ def build_scene(
     given = options.get("material", {})
     options = {name: value for name, value in options.items() if name != "material"}
     if given:
-        options["material"] = Cloth(**given)
+        options["material"] = chosen_material(given)
     if "resolution" in options:
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
         if cloth is not None:
@@ -120,12 +165,13 @@ def build_scene(
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             built = SCENES[name](**options)
-        return hold_cloths(built, holding, _note), default_run_length(built)
+        return hold_cloths(built, holding, _note), default_run_length(built, dt)
     if cloth is None:
         _refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
-        options["material"] = tablecloth_material(rigid, **given)
+        if "name" not in given:  # a named material is what it is, at any size
+            options["material"] = tablecloth_material(rigid, **given)
         built = tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options)
         return hold_cloths(built, holding, _note), RunLength()
     found = read_body(body, files)
@@ -133,7 +179,7 @@ def build_scene(
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
         built = _dress(cloth, body, found, files, wear, options)
-        return hold_cloths(built, holding, _note), default_run_length(built)
+        return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)

@@ -82,7 +82,8 @@ class InsideQuery(Protocol):
 
 @runtime_checkable
 class Detector(Protocol):
-    """`update` takes new positions and is the only method that changes internal state; `find` returns the contacts.
+    """`update` is the only method that takes new positions. `find` returns the contacts there; it is passed the
+    state of the last `update`.
 
     guarantee: A never misses, B bounded error, C measured recall.
     A detector also states `obstacle_may_deform`; detectors of earlier versions have `follows` instead.
@@ -101,9 +102,9 @@ class Detector(Protocol):
 
 
 class BaseDetector:
-    """Base class of detectors. A subclass sets the first seven attributes, `__init__`, `update` and `find`; it
-    overrides of the rest what differs for it. The defaults are those of a method that reports pairs of features and
-    keeps nothing between queries.
+    """Base class of detectors. A subclass sets the first seven attributes, `__init__`, `update` and `find`, and
+    overrides those of the other members that differ for it. The defaults are those of a method that reports pairs of
+    features and keeps nothing between queries.
 
     The constructor takes one `Side`, or two (the second is the obstacle in contacts with obstacles), and the keyword
     `within`, metres. Further keyword-only parameters are options of the method.
@@ -121,7 +122,7 @@ class BaseDetector:
     reports: Reports = Reports.FEATURES
     signed_if_open: bool = False  # distances behind an open mesh are negative
     finds_deep: bool = True  # reports vertices deeper than `within` inside a closed side
-    swept: bool = False  # also reports pairs that touch during the step (CCD)
+    swept: bool = False  # also reports pairs that touch between start and end positions (CCD)
     views: tuple[tuple[int, float], ...] = ()  # axis and sign of its directions of projection; it sees no further
 
     # what it takes
@@ -150,11 +151,11 @@ class BaseDetector:
         return cls
 
     def update(self, state: State) -> Self:
-        """Set the positions of the vertices; the only method that changes internal state."""
+        """Set the positions of the vertices; the only method that takes new ones."""
         return self
 
     def find(self, state: State) -> Contacts:
-        """Return the contact records at the positions of the last update."""
+        """Return the contact records at the positions of the last update; `state` is the one passed to it."""
         raise NotImplementedError(f"{type(self).__name__} does not implement find")
 
     @property

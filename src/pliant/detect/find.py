@@ -25,22 +25,22 @@ class MeshDetector:
         within = validate.number("within", within, low=0.0)
         self.chosen = MethodChoice(method_name(method), "requested") if method != AUTO else choose_method(a, b, within)
         method = self.chosen.name
-        kind = METHODS[method]
+        detector_class = METHODS[method]
         wanted = Finds.SELF if b is None else Finds.OBSTACLE
-        if not kind.finds & wanted:
+        if not detector_class.finds & wanted:
             able = [name for name, other in METHODS.items() if other.finds & wanted]
             what = "self-contact" if b is None else "contact of two meshes"
             raise ValueError(f"method {method!r} does not find {what}; one of: {', '.join(able)}")
         self.a, self.b = a, b
         sides = [Side(a, 0, 0)] if b is None else [Side(a, 0, 0), Side(b, a.n_vertices, 1)]
-        self._detector = kind(*sides, within=within, **check_options(method, options))
+        self._detector = detector_class(*sides, within=within, **check_options(method, options))
         self.update()
 
     def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "MeshDetector":
         """Set the positions (n,3) of the vertices of `a` and `b`; None uses those of the mesh.
 
-        `start_a` and `start_b` (n,3) are the positions at the start of the step, for continuous collision detection
-        (method "continuous"). Default: the new positions, that is, no motion.
+        `start_a` and `start_b` (n,3) are the positions at the start of the motion, for continuous collision
+        detection (method "continuous"). Default: the new positions, that is, no motion.
         """
         parts = [_positions("x_a", x_a, self.a)]
         if self.b is not None:
@@ -104,10 +104,13 @@ def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.0
 
 @check_arguments
 def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", within: float = 0.002) -> Contacts:
-    """Return all contacts of mesh `a` with mesh `b` (None: with itself) closer than `within` metres, as records.
+    """Return the contacts of mesh `a` with mesh `b` (None: with itself) at a distance of at most `within` metres.
+
+    Exact methods report pairs of a vertex and a face, or of two edges. Vertices of either mesh inside the other are
+    reported at any depth if that is closed. Within one mesh, features that share a vertex are not in contact.
 
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
-    faces or `topology.edges`. Method "auto" is exact for meshes, where for a scene it may choose
-    distance-field, of class B; `choose_method` returns its choice and the reason.
+    faces or `topology.edges`. Method "auto" is exact for meshes, whereas for a scene it may choose distance-field, of
+    class B; `choose_method` returns its choice and the reason.
     """
     return detector(method, a, b, within=within).find()

@@ -1,28 +1,36 @@
 """Cloth: triangles resist stretch and shear, hinges resist bending, air drag acts on faces.
 
-`SOLVERS` names the two ways to integrate it: a sweep of XPBD over all constraints, or an implicit step (`implicit`).
+`SOLVERS` names the two ways to integrate it: an implicit step (`implicit`), or one sweep of XPBD over all constraints.
 """
 
+import logging
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
 from ..kernels.dynamics.springs import relax_springs, spring_energy
+from ..kernels.respond.projection import Substep
+from ..materials import Cloth
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
 from .implicit import ImplicitSolver
 from .rest_scale import RestScaling
+from .rigidity import Hinged, hinge_rigidities
 from .springs import Seams
-from .weave import Hinged, hinge_rigidities, rest_shapes, warp_directions
+from .strain_limit import StrainLimit
+from .weave import rest_shapes, warp_directions
 
-SOLVERS = ("xpbd", "implicit")
+SOLVERS = ("implicit", "xpbd")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
+_TOO_STIFF = 10.0  # stiffness of a material over that which a sweep of XPBD carries, above which a warning is due
+log = logging.getLogger("pliant.dynamics")
 
 
 class ClothDynamics:
@@ -33,12 +41,13 @@ class ClothDynamics:
     SOLVERS.
     """
 
-    def __init__(self, scene: Scene, solver: str = "xpbd") -> None:
+    def __init__(self, scene: Scene, solver: str = "implicit") -> None:
         self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.wind = scene.wind
         begin = self.rows.start
         parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.cloths]
+        self._parts, self._warned_of = parts, 0.0
         self.membrane = _membrane(parts)
         self.hinges = _hinges(parts)
         faces = self.membrane.faces
@@ -57,12 +66,17 @@ class ClothDynamics:
         self._scaling = RestScaling(scene, self.membrane)
         implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
         self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w, self.seams.springs) if implicit else None
+        self._limit = StrainLimit(parts, self.w)
+        self._inverse_masses = scene.inverse_masses
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
         self._scaling.scale_at(state.time)
         if self._implicit is not None:
             self._implicit.begin(state.x[self.rows], dt)
+        elif dt != self._warned_of:
+            self._warned_of = dt
+            _warn_of_stiffness(self._parts, dt)
 
     def push(self, state: State, dt: float) -> None:
         """Apply viscous damping and air drag to the velocities."""
@@ -87,10 +101,11 @@ class ClothDynamics:
     def relax(self, state: State, dt: float) -> None:
         """Sweep once over all constraints, or solve them implicitly."""
         if self._implicit is not None:
+            x, weight = state.x[self.rows], self.seams.weight_at(state.time)
             self._implicit.rest_lengths = self.seams.rest_at(state.time + dt)
-            self._implicit.relax(
-                state.x[self.rows], state.x_start[self.rows], self.seams.weight_at(state.time) * self._gravity, dt
-            )
+            self._implicit.relax(x, state.x_start[self.rows], weight * self._gravity, dt)
+            self._limit.apply(x)
+            self._implicit.end_relax(x)
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
@@ -101,11 +116,36 @@ class ClothDynamics:
         if len(self.seams):
             relax_springs(self.seams.springs, self.seams.rest_at(state.time + dt), state.x[self.rows], self.w, dt)
 
+    def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
+        """Solve again with the contacts that have moved vertices (pushed > 0), by the implicit solver.
+
+        Return whether vertices moved, so that the contacts have to be enforced again.
+        """
+        if self._implicit is None:
+            return False
+        x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
+        moved = self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
+        return moved and (self._limit.apply(x) or len(contacts) > 0)
+
     def elastic(self, state: State) -> float:
         """Return the elastic energy of stretch, shear, bending and stitches, joules."""
         x = state.x[self.rows]
         sewn = spring_energy(self.seams.springs, self.seams.rest_at(state.time), x) if len(self.seams) else 0.0
         return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x) + sewn)
+
+
+def _warn_of_stiffness(parts: list[Any], dt: float) -> None:
+    """Warn of materials that a sweep per substep cannot carry: cloth then stretches as if its stiffness were about
+    density edge^2 / dt^2 (measured: docs/dynamics/validation.md). The default stiffness is not warned of."""
+    for body, mesh, _ in parts:
+        stiffness = max(body.material.stretch_by_direction)
+        ends = mesh.vertices[mesh.topology.edges]
+        carried = body.material.density * float(np.median(((ends[:, 0] - ends[:, 1]) ** 2).sum(1))) / dt**2
+        if stiffness > max(_TOO_STIFF * carried, Cloth().stretch):
+            text = (
+                "%r has a stretch stiffness of %.0f N/m; xpbd carries about %.2g N/m at this resolution and substep: "
+            )
+            log.warning(text + "use the solver implicit, or more substeps", body.label, stiffness, carried)
 
 
 def _viscosity(parts: list[Any], w: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:

@@ -1,20 +1,38 @@
 """All deformable bodies of a scene, cloths and solids, as one system: predict, relax, finish."""
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import validate
+from ..contacts import Contacts
 from ..kernels.dynamics import deformable as _kernels
 from ..scene import Scene
 from ..state import State
 from .cloth import ClothDynamics
 from .tets import TetDynamics
 
+Floats = NDArray[np.float64]
+
+SUBSTEP = {"implicit": 0.0025, "xpbd": 0.000625}  # s: longest by default; one sweep of XPBD converges by its substeps
+MOST_SUBSTEPS = 1000
+
+
+def default_substeps(scene: Scene, dt: float, solver: str) -> int:
+    """Return the number of substeps of a frame of `dt` seconds: 4 of 0.01 s by the implicit solver, 16 by XPBD, which
+    also integrates soft bodies."""
+    if not scene.deformable:
+        return 1
+    longest = SUBSTEP["xpbd" if scene.solids else solver]
+    return min(max(math.ceil(dt / longest * (1.0 - 1e-9)), 1), MOST_SUBSTEPS)
+
 
 class DeformableDynamics:
     """Advances the `rows` of the positions from the first to the last deformable body by the dynamics of each
     material; `solver` integrates the cloths (`cloth.SOLVERS`)."""
 
-    def __init__(self, scene: Scene, solver: str = "xpbd") -> None:
+    def __init__(self, scene: Scene, solver: str = "implicit") -> None:
         self.rows = scene.deformable_rows
         self.w = scene.inverse_masses[self.rows]
         self.masses = scene.masses[self.rows]
@@ -43,6 +61,13 @@ class DeformableDynamics:
             part.relax(state, dt)
         self.reset_lost_vertices(state)
 
+    def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
+        """Solve cloths again with the contacts that have moved vertices; return whether vertices moved."""
+        if self.cloths is None or not self.cloths.relax_in_contact(state, contacts, pushed, dt):
+            return False
+        self.reset_lost_vertices(state)
+        return True
+
     def close_seams(self, state: State, dt: float) -> None:
         """Project the stitches of cloths, after contacts may have opened them."""
         if self.cloths is not None:
@@ -57,7 +82,7 @@ class DeformableDynamics:
         state.time += dt
 
     def reset_lost_vertices(self, state: State) -> None:
-        """Reset vertices whose position is not finite or out of range to the start of the step, at rest."""
+        """Reset vertices whose position is not finite or out of range to the start of the substep, at rest."""
         self.lost += _kernels.reset_lost_vertices(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
 
     def energy(self, state: State) -> dict[str, float]:

@@ -5,17 +5,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contacts import Contacts
+from ..kernels.dynamics import contact_constraints as _constraints
 from ..kernels.dynamics import implicit as _kernels
 from ..kernels.dynamics.cloth import Hinges, Membrane
 from ..kernels.dynamics.pieces import recentre, untwist
 from ..kernels.dynamics.springs import Springs, add_rest_forces
 from ..kernels.jit import worth
+from ..kernels.respond.projection import Substep
 from .cholesky import Cholesky
 from .pieces import unconstrained_pieces
 from .springs import NONE
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 2000  # vertices
+STILL = 1e-9  # m: a vertex that slides less along a surface sticks to it
+ITERATIONS = 3  # of conjugate gradients per substep, and as many again after contacts have moved vertices
 
 
 class ImplicitSolver:
@@ -27,10 +32,9 @@ class ImplicitSolver:
     and those of the diagonal blocks of the true matrix, because a sheet is far softer across than along itself.
     """
 
-    def __init__(
-        self, membrane: Membrane, hinges: Hinges, w: Floats, springs: Springs = NONE, iterations: int = 2
-    ) -> None:
-        self.membrane, self.hinges, self.w, self.iterations = membrane, hinges, w, iterations
+    def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, springs: Springs = NONE) -> None:
+        self.membrane, self.hinges, self.w = membrane, hinges, w
+        self.iterations = ITERATIONS
         moves = np.zeros(len(w), np.bool_)  # vertices of soft bodies, and those without a triangle, are not ours
         moves[membrane.faces] = w[membrane.faces] > 0.0
         self.mass = np.where(moves, 1.0 / np.where(moves, w, 1.0), 0.0)
@@ -44,7 +48,12 @@ class ImplicitSolver:
         n, f = len(w), len(membrane.faces)
         self._blocks = np.zeros((n, 6))
         self._axes, self._force = np.empty((f, 10)), np.empty((3 * f, 3))
-        self._r, self._z, self._p, self._q, self._curl, self._predicted = (np.zeros((n, 3)) for _ in range(6))
+        self._r, self._z, self._p, self._q, self._curl, self._predicted, self._relaxed = (
+            np.zeros((n, 3)) for _ in range(7)
+        )
+        rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
+        self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
+        self._constrained = 0  # number of vertices that contacts constrain
 
     def system(self, dt: float) -> tuple[_kernels.Corners, Cholesky]:
         """Return the linear terms and the factor of the preconditioner for steps of `dt`."""
@@ -88,6 +97,24 @@ class ImplicitSolver:
         g, _ = self.system(dt)
         self._run(_kernels.inverse_blocks, self.membrane, g, x, self._axes, self._force, self._blocks)
 
+    def relax_in_contact(self, x: Floats, contacts: Contacts, pushed: Floats, substep: Substep, first: int) -> bool:
+        """Improve x after contacts have moved its vertices, with those vertices free to slide only.
+
+        contacts (c,) refer to the vertices of the whole scene, of which x begins at row `first`; pushed (c,) is 0 for
+        those that moved nothing. Whatever has moved x since `relax` counts as an impulse from outside, friction too.
+        Return whether anything has.
+        """
+        if not _kernels.add_displacement(self._relaxed, x, self._predicted):
+            return False
+        self._constrained = _constraints.collect(contacts, pushed, substep, first, STILL, self._free_directions)
+        self.solve(x, self._predicted, substep.dt)
+        self._constrained = 0
+        return True
+
+    def end_relax(self, x: Floats) -> None:
+        """Remember x, the positions before contacts."""
+        self._relaxed[:] = x
+
     def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
         """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`."""
         g, factor = self.system(dt)
@@ -99,17 +126,26 @@ class ImplicitSolver:
                 self._curl[:] = 0.0
             add_rest_forces(self.springs, self.rest_lengths, x, self._curl)
         self._run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
-        factor.solve(r, z)
-        rz = self._run(_kernels.add_blocks, self._blocks, r, z)
+        rz = self._precondition(factor)
         p[:] = z
         for k in range(self.iterations):
             step = rz / self._run(_kernels.multiply, m, g, axes, p, force, q) if rz > 0.0 else 0.0
             self._run(_kernels.add_scaled, x, p, step, x)
             if k + 1 < self.iterations:
                 self._run(_kernels.add_scaled, r, q, -step, r)
-                factor.solve(r, z)
-                before, rz = rz, self._run(_kernels.add_blocks, self._blocks, r, z)
+                before, rz = rz, self._precondition(factor)
                 self._run(_kernels.add_scaled, z, p, rz / before if before > 0.0 else 0.0, p)
+
+    def _precondition(self, factor: Cholesky) -> float:
+        """Compute z from the residual r, both only in the directions that contacts leave free; return r . z."""
+        r, z = self._r, self._z
+        if self._constrained:
+            _constraints.keep_free(self._free_directions, self._constrained, r)
+        factor.solve(r, z)
+        rz = float(self._run(_kernels.add_blocks, self._blocks, r, z))
+        if self._constrained:
+            _constraints.keep_free(self._free_directions, self._constrained, z)  # r . z is the same: r is projected
+        return rz
 
     def _run(self, kernel: Any, *args: Any) -> Any:
         return worth(kernel, len(self.w), _WORTH_THREADS)(*args)

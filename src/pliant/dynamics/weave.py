@@ -1,6 +1,4 @@
-"""The weave of cloth: the direction of its warp at every triangle, and bending that differs between warp and weft."""
-
-from typing import NamedTuple
+"""The weave of cloth: the direction of its warp at every triangle, and rest shapes in its frame."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +8,7 @@ from ..mesh import Mesh
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _PROJECTED = 0.3  # length of the projection of an axis below which another axis gives the direction
-_LEAST = 0.05  # rigidity of a hinge over the lower of the two of the cloth, at least
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-
-
-class Hinged(NamedTuple):
-    """Pairs of triangles before they are ordered by colour."""
-
-    vertices: Ints  # (h,4) edge a-b, opposite corners c, d
-    face: Ints  # (h,) the triangle a, b, c
-    weights: Floats  # (h,4) of the discrete Laplacian across the edge
-    area: Floats  # (h,) of both triangles, m2
 
 
 def warp_directions(mesh: Mesh, warp: str = "auto") -> Floats:
@@ -81,38 +69,3 @@ def rest_shapes(mesh: Mesh, good: Ints, warp: Floats) -> Floats:
     weft = np.cross(mesh.face_normals[good], warp[good])
     p_1, p_2, q_1, q_2 = ((e * d).sum(1) for d in (warp[good], weft) for e in (e_1, e_2))
     return np.stack([q_2, -q_1, -p_2, p_1], 1) / (p_1 * q_2 - p_2 * q_1)[:, None]
-
-
-def hinge_rigidities(mesh: Mesh, hinges: Hinged, warp: Floats, rigidity: tuple[float, float]) -> Floats:
-    """Return the bending rigidity (h,) of each hinge, N m, such that bending along warp and along weft costs what
-    `rigidity` says, summed over all hinges.
-
-    A hinge bends across its edge. A fold along one direction bends edges of all directions, those across it most:
-    the rigidities of edges across the warp and across the weft are solved for, and those between are interpolated by
-    the square of the cosine. warp: (m,3) of every triangle.
-    """
-    low, high = min(rigidity), max(rigidity)
-    if low == high:
-        return np.full(len(hinges.vertices), low)
-    at, across = _unfolded(mesh, hinges, warp)
-    share = across**2  # of warp and weft in the direction in which the hinge bends
-    bent = np.einsum("hi,hid->hd", hinges.weights, 0.5 * at**2) ** 2 / hinges.area[:, None]  # by a unit curvature
-    own = np.linalg.lstsq(bent.T @ share, bent.sum(0) * np.asarray(rigidity))[0]
-    return np.clip(share @ own, _LEAST * low, high / _LEAST)
-
-
-def _unfolded(mesh: Mesh, hinges: Hinged, warp: Floats) -> tuple[Floats, Floats]:
-    """Return the corners (h,4,2) of hinges unfolded to a plane, along warp and weft; and the direction (h,2) across
-    their edge, a unit vector."""
-    a, b, c, d = (mesh.vertices[hinges.vertices[:, k]] for k in range(4))
-    length = np.linalg.norm(b - a, axis=1)
-    edge = (b - a) / length[:, None]
-    plane = [np.stack([0.0 * length, 0.0 * length], 1), np.stack([length, 0.0 * length], 1)]
-    for opposite, side in ((c, 1.0), (d, -1.0)):
-        along = ((opposite - a) * edge).sum(1)
-        plane.append(np.stack([along, side * np.linalg.norm(opposite - a - along[:, None] * edge, axis=1)], 1))
-    beside = np.cross(mesh.face_normals[hinges.face], edge)
-    beside *= np.sign(((c - a) * beside).sum(1))[:, None]
-    cos, sin = ((warp[hinges.face] * direction).sum(1) for direction in (edge, beside))
-    turn = np.stack([np.stack([cos, sin], 1), np.stack([-sin, cos], 1)], 1)  # warp and weft in (edge, beside)
-    return np.einsum("hkj,hij->hik", turn, np.stack(plane, 1)), turn[:, :, 1]

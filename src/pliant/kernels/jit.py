@@ -5,21 +5,21 @@ variables, read once at import, change this:
 
 - `PLIANT_COMPILE=0` leaves every kernel plain Python, for debuggers and for tests without a compiler;
 - `PLIANT_PARALLEL=0` compiles parallel loops as serial ones, because bounds checks do not cover parallel loops;
-- `PLIANT_INNER=0` compiles kernels that only kernels call for Python too, as versions of Numba that `store` does not
-  list always do.
+- `PLIANT_INNER=0` also compiles a Python entry point for kernels that only kernels call; Numba versions that are not in
+  `disk_cache.TESTED` always do.
 
-Compiled code is cached on disk (`sources`, `store`).
+Compiled code is cached on disk (`sources`, `disk_cache`).
 """
 
 import functools
 import os
 import pathlib
-import sys
 import threading
 
 import numba
 
-from . import sources, store
+from . import disk_cache, sources
+from .cache_folder import cache_root
 
 COMPILED = os.environ.get("PLIANT_COMPILE", "1") not in ("0", "off", "false")
 PARALLEL = os.environ.get("PLIANT_PARALLEL", "1") not in ("0", "off", "false")
@@ -36,24 +36,12 @@ if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ:
 _launch = threading.RLock()
 
 
-def cache_root() -> pathlib.Path:
-    """The folder of everything that pliant caches; `PLIANT_CACHE` overrides the platform's default."""
-    if chosen := os.environ.get("PLIANT_CACHE"):
-        return pathlib.Path(chosen)
-    home = pathlib.Path.home()
-    if sys.platform == "win32":
-        return pathlib.Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "pliant" / "cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "pliant"
-    return pathlib.Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "pliant"
-
-
 def _root() -> pathlib.Path:
     return pathlib.Path(__file__).parent
 
 
 def _switches() -> str:
-    return f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK} {store.INNER}"
+    return f"{numba.__version__} {COMPILED} {PARALLEL} {numba.config.BOUNDSCHECK} {disk_cache.INNER}"
 
 
 @functools.cache
@@ -85,7 +73,7 @@ def kernel(function=None, *, parallel=False):
         return function
     options = {"nogil": True, "error_model": "numpy", "parallel": parallel and PARALLEL, "no_cfunc_wrapper": True}
     compiled = numba.njit(**options)(function)
-    store.share(compiled, kernel_cache(pathlib.Path(function.__code__.co_filename)))
+    disk_cache.share(compiled, kernel_cache(pathlib.Path(function.__code__.co_filename)))
     return _one_at_a_time(compiled) if parallel else compiled
 
 

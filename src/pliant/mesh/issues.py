@@ -55,7 +55,7 @@ class Issues:
 
     @property
     def closed(self) -> bool:
-        """True without boundary edges if every edge has two consistently oriented faces."""
+        """Whether every edge has two faces, consistently oriented; so there are no boundary edges."""
         return not (len(self.boundary) or len(self.non_manifold) or len(self.flipped))
 
     def __bool__(self) -> bool:

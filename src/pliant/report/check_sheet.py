@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from ..files import atomic_write
-from ..kernels.geometry import raster
 from .camera import Camera
 from .check_page import depth_text
 from .check_view import COLOURS, CheckView, PlaceView, angles
+from .line_drawing import draw_visible_segments, rasterise
 from .picture import render
 from .sheet import INK, PAPER, QUIET
 
@@ -86,7 +86,7 @@ def heat_picture(
     draw = ImageDraw.Draw(image)
     nearest = _nearest(found, frame, camera, width, height)
     for segments, ink in ((found.body_curves, BODY_COLOUR), (found.self_curves, SELF_COLOUR)):
-        _lines(draw, segments[frame], camera, nearest, ink)
+        draw_visible_segments(draw, segments[frame], camera, nearest, ink)
     if ring is not None:
         (x, y, _), _ = (a[0] for a in camera.project(np.array([ring.place]), width, height))
         r = max(10.0, width / 24)
@@ -100,7 +100,7 @@ def _heat(found: CheckView, frame: int, camera: Camera, width: int, height: int)
     garment, distances = found.garment, found.distances[frame].astype(np.float64)
     x, faces = np.asarray(garment.at(frame), np.float64), garment.mesh.faces
     deep = faces[(np.nan_to_num(distances, nan=1.0) < 0.0)[faces].any(1)]  # faces with a penetrating corner
-    z, face, bary = _raster(x, deep, camera, width, height)
+    z, face, bary = rasterise(x, deep, camera, width, height)
     hit = face >= 0
     weights = np.concatenate([bary, 1.0 - bary.sum(2, keepdims=True)], 2)[hit]
     depth = -(weights * np.nan_to_num(distances, nan=0.0)[deep[face[hit]]]).sum(1)
@@ -118,37 +118,9 @@ def _nearest(found: CheckView, frame: int, camera: Camera, width: int, height: i
     """(h,w) view depth of the first surface, metres; infinite where there is none."""
     first = np.full((height, width), np.inf)
     for clip in found.clips:
-        z, _, _ = _raster(np.asarray(clip.at(frame), np.float64), clip.mesh.faces, camera, width, height)
+        z, _, _ = rasterise(np.asarray(clip.at(frame), np.float64), clip.mesh.faces, camera, width, height)
         first = np.minimum(first, np.where(np.isfinite(z), -1.0 / np.where(z == 0.0, 1.0, z), np.inf))
     return first
-
-
-def _raster(
-    x: Floats, faces: NDArray[np.int32], camera: Camera, width: int, height: int
-) -> tuple[Floats, NDArray[np.int32], NDArray[np.float32]]:
-    screen, w = camera.project(x, width, height)
-    ahead = np.flatnonzero((w > camera.nearest)[faces].all(1))
-    z, face, bary = raster.depth(screen, faces[ahead].astype(np.int32), width, height)
-    face[face >= 0] = ahead[face[face >= 0]]
-    return z, face, bary
-
-
-def _lines(
-    draw: ImageDraw.ImageDraw, segments: NDArray[np.float32], camera: Camera, nearest: Floats, ink: Sequence[int]
-) -> None:
-    """Draw the segments (k,2,3) that are not occluded."""
-    if not len(segments):
-        return
-    height, width = nearest.shape
-    screen, w = camera.project(segments.reshape(-1, 3), width, height)
-    screen, w = screen.reshape(-1, 2, 3), w.reshape(-1, 2)
-    middle = screen[:, :, :2].mean(1)
-    inside = ((middle >= 0) & (middle < (width, height))).all(1) & (w > camera.nearest).all(1)
-    column, row = (np.clip(middle[:, k], 0, limit - 1).astype(int) for k, limit in ((0, width), (1, height)))
-    slack = 0.004 * np.linalg.norm(np.subtract(camera.eye, camera.target))
-    seen = inside & (w.mean(1) < nearest[row, column] + slack)
-    for (a, b, _), (c, d, _) in screen[seen]:
-        draw.line((a, b, c, d), tuple(ink), width=2)
 
 
 def _legend(sheet: Image.Image, found: CheckView, right: int, top: int, length: int) -> None:

@@ -3,17 +3,24 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import contacts as _contacts
 from .. import renamed
 from ..contacts import Contacts
 from ..state import State
 
+Floats = NDArray[np.float64]
 Detect = Callable[[State], Contacts]
 
 
 class Response:
     """`constrain_prediction`, `begin`, `apply` and `finish` are called in this order in every substep, `end_frame` once
     per frame.
+
+    The constructor takes the scene, and by keyword `eps` (default: the scene's) and `reads_obstacle_vertices`: whether
+    contacts may refer to vertices of moving obstacles. Only `Projection` stores their velocities; the others ignore it.
 
     unresolved: number of pairs that were still too near when an iterative response stopped. between: whether it works
     between two deformable bodies. iterates: whether `end_frame` separates contacts iteratively. strict: whether the
@@ -35,6 +42,11 @@ class Response:
     def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Move x according to the contacts; an iterative response finds contacts again by `detect`."""
         raise NotImplementedError
+
+    def enforced(self) -> Floats | None:
+        """Return how far (n,) the last `apply` has moved the weighted point of each contact, metres, if it enforces
+        gaps, so that materials are solved again with these contacts; None by default."""
+        return None
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v, which has been recomputed from the displacement of the substep."""

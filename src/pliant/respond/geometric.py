@@ -1,5 +1,7 @@
 """Geometric: move to a contact-free position, repeated until nothing touches (Jung et al. 2005, sections 4 and 5)."""
 
+from typing import cast
+
 import numpy as np
 
 from .. import contacts as _contacts
@@ -29,11 +31,16 @@ class Geometric(Response):
     iterates = True
 
     def __init__(
-        self, scene: Scene, *, obstacles: bool = False, eps: float | None = None, rounds: int | None = None
+        self,
+        scene: Scene,
+        *,
+        reads_obstacle_vertices: bool = False,
+        eps: float | None = None,
+        rounds: int | None = None,
     ) -> None:
         self.eps = scene.eps if eps is None else eps
         self.rounds = ROUNDS if rounds is None else validate.whole("rounds", rounds, low=1, high=10_000)
-        self.friction = scene.friction
+        self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.restitution = scene.restitution
         self.w = scene.inverse_masses
@@ -111,13 +118,13 @@ class PenaltyGeometric(Penalty):
         self,
         scene: Scene,
         *,
-        obstacles: bool = False,
+        reads_obstacle_vertices: bool = False,
         eps: float | None = None,
         tau: float | None = None,
         rounds: int | None = None,
     ) -> None:
-        super().__init__(scene, obstacles=obstacles, eps=eps, tau=tau)
-        self.last = Geometric(scene, obstacles=obstacles, eps=eps, rounds=rounds)
+        super().__init__(scene, reads_obstacle_vertices=reads_obstacle_vertices, eps=eps, tau=tau)
+        self.last = Geometric(scene, reads_obstacle_vertices=reads_obstacle_vertices, eps=eps, rounds=rounds)
 
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Separate the pairs that the penalty left too near."""

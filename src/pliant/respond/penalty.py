@@ -1,5 +1,7 @@
 """Penalty: repulsion proportional to the violated distance, distributed by mass (Jung et al. 2005, section 4)."""
 
+from typing import cast
+
 import numpy as np
 
 from .. import validate
@@ -23,11 +25,11 @@ class Penalty(Response):
     """
 
     def __init__(
-        self, scene: Scene, *, obstacles: bool = False, eps: float | None = None, tau: float | None = None
+        self, scene: Scene, *, reads_obstacle_vertices: bool = False, eps: float | None = None, tau: float | None = None
     ) -> None:
         self.eps = scene.eps if eps is None else eps
         self.tau = TAU if tau is None else validate.number("tau", tau, above=0.0)
-        self.friction = scene.friction
+        self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.w = scene.inverse_masses
         self.normal_correction, self.friction_correction = np.zeros(0), np.zeros((0, 3))

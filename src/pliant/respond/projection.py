@@ -1,5 +1,7 @@
 """Projection onto the surface, with friction, then velocity correction (Fuhrmann et al. 2003, section 4)."""
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,20 +20,20 @@ class Projection(Response):
     """Keeps every contact at a gap of at least `eps`. `normal_correction` (n,) and `friction_correction` (n,3) are the
     relative displacements of a substep, metres.
 
-    Displacements and velocities are relative to the surface: a contact's anchor has its own velocity. `obstacles`:
-    contacts may refer to vertices of moving obstacles. Pass `eps` for an offset other than the scene's.
+    Displacements and velocities are relative to the surface: a contact's anchor has its own velocity. Pass `eps`
+    for an offset other than the scene's.
     """
 
     strict = True
 
-    def __init__(self, scene: Scene, *, obstacles: bool = False, eps: float | None = None) -> None:
+    def __init__(self, scene: Scene, *, reads_obstacle_vertices: bool = False, eps: float | None = None) -> None:
         self.eps = scene.eps if eps is None else eps
-        self.friction = scene.friction
+        self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.restitution = scene.restitution
         self.w = scene.inverse_masses
         self._gravity = float(np.linalg.norm(scene.gravity))
-        self._rows = slice(None) if obstacles else scene.deformable_rows
+        self._rows = slice(None) if reads_obstacle_vertices else scene.deformable_rows
         self._before = np.zeros((0, 3))
         self.normal_correction, self.friction_correction = np.zeros(0), np.zeros((0, 3))
 
@@ -51,10 +53,13 @@ class Projection(Response):
                 contacts, substep, self.eps, friction, RECOVERY, self.normal_correction, self.friction_correction
             )
 
+    def enforced(self) -> Floats:
+        return self.normal_correction
+
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, with restitution."""
         if len(contacts):
-            slow = 4.0 * self._gravity * dt
-            _kernels.limit_restitution(
+            slow = 4.0 * self._gravity * dt  # four times the speed that gravity adds in a substep
+            _kernels.apply_restitution(
                 contacts, state.v, self._before, self.w, self.restitution, slow, self.normal_correction
             )

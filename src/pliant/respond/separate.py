@@ -1,5 +1,7 @@
 """Separate: resolve deep overlaps at bounded speed without adding velocity."""
 
+from typing import cast
+
 import numpy as np
 
 from .. import validate
@@ -27,7 +29,7 @@ class Separate(Response):
         self,
         scene: Scene,
         *,
-        obstacles: bool = False,
+        reads_obstacle_vertices: bool = False,
         eps: float | None = None,
         speed: float = SPEED,
         tau: float = TAU,
@@ -35,7 +37,7 @@ class Separate(Response):
         self.eps = scene.eps if eps is None else eps
         self.speed = validate.number("speed", speed, above=0.0)
         self.tau = validate.number("tau", tau, above=0.0)
-        self.friction = scene.friction
+        self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.w = scene.inverse_masses
         self.lift = np.zeros((len(self.w), 3))

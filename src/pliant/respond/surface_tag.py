@@ -1,5 +1,7 @@
 """Surface tag: project vertices to the surface and tag them until they leave it (Pelechano et al., section 4.6)."""
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,7 +33,7 @@ class SurfaceTag(Response):
         self,
         scene: Scene,
         *,
-        obstacles: bool = False,
+        reads_obstacle_vertices: bool = False,
         eps: float | None = None,
         deep: float | None = None,
         stiffness: float = STIFFNESS,
@@ -39,11 +41,11 @@ class SurfaceTag(Response):
         self.eps = scene.eps if eps is None else eps
         self.deep = self.eps if deep is None else validate.number("deep", deep, low=0.0)
         self.stiffness = validate.number("stiffness", stiffness, low=0.0)
-        self.friction = scene.friction
+        self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.w = scene.inverse_masses
         self.normal_correction, self._outward, self._stopped = np.zeros(0), np.zeros(0), np.zeros(0)
-        self.tags: Contacts = np.zeros(0, CONTACT)
+        self.tags = cast("Contacts", np.zeros(0, CONTACT))
 
     @property
     def tagged(self) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ from .figures import two_figures
 from .height_fields import cloth_on_face
 from .moving import bending_rod, spinning_ball
 from .organs import intestine, liver
-from .piles import curtain, pinch, ribbon, stack, twist
+from .self_contact import curtain, pinch, ribbon, stack, twist
 from .soft import cylinders
 from .tablecloths import (
     cloth_in_a_bowl,

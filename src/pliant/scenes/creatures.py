@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .. import shapes, validate
 from ..mesh import Mesh
 from ..scene import Body, Scene, Solid
+from .material_options import take_solid
 
 THIN = 0.002  # default contact offset and thickness, metres
 JELLY = Solid(young=8e3, poisson=0.4, density=400.0, damping=0.03)
@@ -23,8 +24,7 @@ def creatures(*, resolution: int = 12, count: int = 12, **options: Any) -> Scene
     """
     resolution = validate.whole("resolution", resolution, low=5, high=1000)
     count = validate.whole("count", count, low=1, high=10_000)
-    stuff = options.pop("material", None)
-    stuff = stuff if isinstance(stuff, Solid) else JELLY  # a cloth material of the command line does not apply
+    stuff = take_solid(options, JELLY, "creatures")
     one, bodies = shapes.creature(LENGTH, LENGTH / resolution), []
     for k in range(count):
         layer, place = divmod(k, RING)

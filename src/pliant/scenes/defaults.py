@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from .. import renamed
+from .. import renamed, validate
 from ..motion.deforming import Recorded, Skinned
 from ..scene import Scene
 
@@ -15,20 +15,22 @@ __getattr__ = renamed.module(
 
 @dataclasses.dataclass(frozen=True)
 class RunLength:
-    """Number of frames of a hundredth of a second, and substeps per frame."""
+    """Number of frames, and of substeps per frame; None: as many as the solver needs."""
 
     frames: int = 250
-    substeps: int = 16
+    substeps: int | None = None
 
 
-def default_run_length(scene: Scene) -> RunLength:
-    """The default length: enough for a character to play its clip once, or TIMES times if the clip loops."""
+def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
+    """The default length, in frames of `dt` seconds: 250, or what characters take to play their clips once (TIMES times
+    if they loop)."""
+    dt = validate.number("dt", dt, above=0.0)
     played = [shape.times[-1] for shape in scene.deforming_motions.values() if isinstance(shape, Recorded)]
     if played and not scene.deformable:  # recorded frames only: nothing is simulated
-        return RunLength(max(1, round(100.0 * float(max(played)))), 1)
+        return RunLength(max(1, round(float(max(played)) / dt)), 1)
     spans = [
         shape.duration + shape.loop * (TIMES - 1) * (shape.duration - shape.lead_in)
         for shape in scene.deforming_motions.values()
         if isinstance(shape, Skinned)
     ]
-    return RunLength(max(1, round(100.0 * max(spans))), 3) if spans else RunLength()
+    return RunLength(max(1, round(max(spans) / dt))) if spans else RunLength()

@@ -13,6 +13,7 @@ from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
 from .attachment import HOLDS, snug
 from .holding import Holding, hold_cloths
+from .material_options import take_cloth
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")
@@ -25,7 +26,7 @@ def drape_scene(
     *,
     place: str = "auto",
     eps: float | None = None,
-    material: Cloth | None = None,
+    material: Cloth | str | None = None,
     hold: str = "auto",
     name: str = "drape",
     **options: Any,
@@ -33,10 +34,11 @@ def drape_scene(
     """Return a scene in which `cloth` falls over the static `body`.
 
     place: "as-is" leaves both where they are; "above" centres the cloth over the body; "auto" does so only if the
-    cloth would start beside the body, far away from it, or (flat sheets only) inside it. eps: the contact offset in
+    cloth would start beside the body, below it, far from it, or (flat sheets only) inside it. eps: the contact offset,
     metres; default: `default_eps`. hold: "auto" pins the boundary loops of a garment that lie close to the body all
     around (waistbands, cuffs, collars), unless the garment was moved; "none" pins nothing, so only friction holds it.
     pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the automatic pins.
+    material: a Cloth, or the name of one in `MATERIALS`.
     Other options are those of Scene (friction, gravity, wind ...).
     """
     validate.choice("place", place, PLACES)
@@ -65,7 +67,7 @@ def drape_scene(
     found: Any = ()
     if hold == "auto" and not holding.holds and cloth is given and not _is_sheet(cloth):
         found = snug(cloth, ClosestPoints(body), body.size, standing=True)
-    soft = Body(cloth, material=material or Cloth(), pins=found)
+    soft = Body(cloth, material=take_cloth({"material": material}), pins=found)
     return hold_cloths(Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options), holding)
 
 

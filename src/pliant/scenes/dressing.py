@@ -15,6 +15,7 @@ from ..scene import Body, Cloth, Grip, Scene
 from .attachment import HOLDS, snug
 from .drape import edge_lengths
 from .holding import Holding, hold_cloths
+from .material_options import take_cloth
 
 log = logging.getLogger("pliant.scenes")
 NEAR = 0.0025  # contact offset as a share of the body's size: 4 mm for a person
@@ -29,7 +30,7 @@ def dress_scene(
     loop: bool = False,
     hold: str = "auto",
     eps: float | None = None,
-    material: Cloth | None = None,
+    material: Cloth | str | None = None,
     name: str = "dress",
     **options: Any,
 ) -> Scene:
@@ -39,9 +40,9 @@ def dress_scene(
     character moves from the rest pose to the first pose of the clip. hold: "auto" attaches boundary loops that lie
     close to the skin all around (waistbands, cuffs, collars) to the skin; "none" attaches nothing, so only friction
     holds the garments. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the
-    automatic attachments. eps: the contact offset in metres; default: a quarter of a percent of the body's size. Other
-    options are those of Scene (friction, gravity, self_contact ...); with several garments self_contact is "safe" by
-    default.
+    automatic attachments. eps: the contact offset in metres; default: a quarter of a percent of the body's size.
+    material: a Cloth, or the name of one in `MATERIALS`. Other options are those of Scene (friction, gravity,
+    self_contact ...); with several garments self_contact is "safe" by default.
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
@@ -56,7 +57,7 @@ def dress_scene(
             f"character {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])"
         )
     distance = _distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
-    surface = ClosestPoints(skin)
+    surface, stuff = ClosestPoints(skin), take_cloth({"material": material})
     holding = Holding.of(options)
     automatic = hold == "auto" and not holding.holds
     soft = []
@@ -68,7 +69,7 @@ def dress_scene(
             corners = skin.welded.faces[surface.query(points)[2]]
             grips.append(Grip(rows, Attached.at(_welded(motion, skin), skin.welded.vertices, corners, points)))
         _warn_of_depth(garment, surface)
-        soft.append(Body(garment, material=material or Cloth(), grips=grips, layer=layer, flat=False))
+        soft.append(Body(garment, material=stuff, grips=grips, layer=layer, flat=False))
     if len(garments) > 1:
         options.setdefault("self_contact", "safe")
     body = Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50))

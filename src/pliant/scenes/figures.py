@@ -7,6 +7,7 @@ import numpy as np
 from .. import shapes, validate
 from ..motion.deforming import Recorded
 from ..scene import Body, Scene
+from .material_options import take_none
 
 SECONDS, STEP = 1.6, 0.02  # duration of the walk, and the interval between its recorded frames
 SPEED, SIDE = 0.65, 0.1  # m/s, and the lateral offset (m) of each to its left of the line between them
@@ -16,8 +17,8 @@ COLOURS = ((0.80, 0.60, 0.50), (0.42, 0.50, 0.58))
 def two_figures(*, resolution: int = 144, detail: float = 0.7, **options: Any) -> Scene:
     """Two mannequins walk towards and through each other, shoulder into shoulder; no response separates them, and
     their intersection volume is measured in every frame. `resolution`: pixels along the longer side of the images."""
-    for name in ("irregular", "material"):
-        options.pop(name, None)
+    options.pop("irregular", None)
+    take_none(options, "two-figures")
     if options.get("eps") is None:
         options.pop("eps", None)
     walker, times = shapes.walking_mannequin(detail), np.arange(0.0, SECONDS + 0.5 * STEP, STEP)

@@ -9,9 +9,10 @@ import numpy as np
 from .. import shapes, validate
 from ..mesh import Mesh
 from ..motion.rigid import Motion
-from ..scene import Body, Cloth, Scene
+from ..scene import Body, Scene
 from ..shapes.revolve import arc, revolved
 from .drape import above, default_eps
+from .material_options import take_cloth
 
 _LENGTH, _RADIUS = 0.44, 0.035  # of one half of the rod, metres
 
@@ -44,13 +45,13 @@ def together(
     if centred is not None:
         middle = cloth.bounds.mean(0)
         cloth = cloth.moved(cloth.vertices + np.array([centred[0] - middle[0], 0.0, centred[1] - middle[2]]))
-    eps, material, pins = options.pop("eps", None), options.pop("material", None), options.pop("pins", ())
+    eps, material, pins = options.pop("eps", None), take_cloth(options), options.pop("pins", ())
     if eps is None:
         eps = max(default_eps(body.mesh, cloth) for body in bodies)
     eps, size = validate.number("eps", eps, above=0.0), min(body.mesh.size for body in bodies)
     if eps > size:
         raise ValueError(f"eps = {eps:g} m is more than the size of the smallest body, {size:.3g} m")
-    return Scene([Body(cloth, material=material or Cloth(), pins=pins), *bodies], eps=eps, name=name, **options)
+    return Scene([Body(cloth, material=material, pins=pins), *bodies], eps=eps, name=name, **options)
 
 
 def _capsule(length: float, radius: float, h: float) -> Mesh:

@@ -8,7 +8,8 @@ from .. import shapes, validate
 from ..mesh import Mesh
 from ..scene import Body, Grip, Scene, Solid
 from ..shapes.revolve import arc, revolved
-from .piles import _slide
+from .material_options import take_solid
+from .self_contact import _slide
 
 GUT = Solid(young=2e4, poisson=0.4, density=1000.0, damping=0.02)
 LIVER = Solid(young=3e4, poisson=0.45, density=1000.0, damping=0.05)
@@ -30,7 +31,7 @@ def intestine(*, resolution: int = 3, **options: Any) -> Scene:
     times = np.array([0.0, 0.1, 0.5, 1.5, 1.9, 2.4])
     path = [(0, 0, 0), (0, 0, 0), (0, 0.045, -0.01), (-0.03, 0.055, -0.16), (-0.05, 0.04, -0.16), (-0.05, 0.04, -0.16)]
     drag = Grip(end, _slide(times, np.array(path, float)))
-    gut = Body(tube, material=_stuff(options, GUT), grips=[drag], color=PINK, name="gut")
+    gut = Body(tube, material=take_solid(options, GUT, "intestine"), grips=[drag], color=PINK, name="gut")
     options.setdefault("self_contact", "safe")
     return _scene("intestine", [gut, _table(0.32, 0.32)], options)
 
@@ -52,7 +53,7 @@ def liver(*, resolution: int = 14, organ: Mesh | None = None, **options: Any) ->
     way = [(0, 0.03, 0), (0, -0.035, 0), (0, -0.035, 0), (0.07, -0.05, 0.01), (0.07, 0.04, 0.01)]
     path = at + np.array(way, float)
     tool = Body(rod, obstacle=True, motion=_slide(times, path), color=STEEL, name="tool")
-    soft = Body(mesh, material=_stuff(options, LIVER), pins=held, color=BROWN, name="liver")
+    soft = Body(mesh, material=take_solid(options, LIVER, "liver"), pins=held, color=BROWN, name="liver")
     options.setdefault("friction", 0.1)
     return _scene("liver", [soft, tool, _table(0.32, 0.22)], options)
 
@@ -67,12 +68,6 @@ def _scene(name: str, bodies: list[Body], options: dict[str, Any]) -> Scene:
 def _table(width: float, depth: float) -> Body:
     """A table whose top is at y = 0."""
     return Body(shapes.box((width, 0.02, depth), (8, 1, 8), centre=(0.0, -0.01, 0.0)), obstacle=True, name="table")
-
-
-def _stuff(options: dict[str, Any], own: Solid) -> Solid:
-    """The given Solid, or `own`: the command line passes a cloth material to every scene."""
-    stuff = options.pop("material", None)
-    return stuff if isinstance(stuff, Solid) else own
 
 
 def _sized(mesh: Mesh, length: float) -> Mesh:

@@ -8,6 +8,7 @@ from .. import shapes
 from ..mesh import Mesh
 from ..scene import Body, Scene, Solid
 from ..shapes.revolve import resampled, revolved
+from .material_options import take_solid
 
 THIN = 0.003  # default contact offset and thickness, metres
 FOAM = Solid(young=1e4, poisson=0.4, density=300.0, damping=0.03)
@@ -16,8 +17,7 @@ FOAM = Solid(young=1e4, poisson=0.4, density=300.0, damping=0.03)
 def cylinders(*, resolution: int = 3, **options: Any) -> Scene:
     """Two foam cylinders, 10 cm x 30 cm, thrown at each other crosswise over a tray: they wrap around each other,
     separate and fall. `resolution` is the number of edges along a radius."""
-    stuff = options.pop("material", None)
-    stuff = stuff if isinstance(stuff, Solid) else FOAM  # a cloth material of the command line does not apply
+    stuff = take_solid(options, FOAM, "cylinders")
     one, bodies = shapes.cylinder(0.05, 0.3, resolution), []
     for name, axis, side in (("upright", (0.2, 1.0, 0.1), -1.0), ("lying", (0.1, 0.15, 1.0), 1.0)):
         mesh = one.moved(_along(one, axis) + np.array([0.11 * side, 0.24, 0.0]))

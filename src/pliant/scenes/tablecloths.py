@@ -45,7 +45,7 @@ def tablecloth_for(body: Mesh, resolution: int = 36) -> Mesh:
 
 
 def tablecloth_scene(
-    body: Mesh, *, resolution: int = 36, place: str = "as-is", material: Cloth | None = None, **options: Any
+    body: Mesh, *, resolution: int = 36, place: str = "as-is", material: Cloth | str | None = None, **options: Any
 ) -> Scene:
     """Return a scene with a tablecloth over any body, and a floor under both. Options are those of `drape_scene`.
 

@@ -7,6 +7,7 @@ from .. import shapes
 from ..mesh import Mesh
 from ..scene import Body, Scene
 from .dressing import dress_scene
+from .material_options import with_own
 
 
 def walking_skirt(*, resolution: int = 24, **options: Any) -> Scene:
@@ -19,14 +20,18 @@ def cloth_on_shoulder(*, resolution: int = 36, **options: Any) -> Scene:
     """A piece of cloth falls onto the left shoulder of a mannequin that starts to walk (Pelechano et al., figure 8)."""
     irregular = options.pop("irregular", False)
     cloth = shapes.cloth(0.16, 0.6, resolution, irregular=irregular, centre=(0.172, 1.50, -0.03))
-    return _on_floor(_worn("cloth-on-shoulder", cloth, {"friction": 1.0, "lead_in": 1.2, "hold": "none"} | options))
+    return _on_floor(
+        _worn("cloth-on-shoulder", cloth, {"lead_in": 1.2, "hold": "none"} | with_own(options, friction=1.0))
+    )
 
 
 def walking_trousers(*, resolution: int = 36, **options: Any) -> Scene:
     """Trousers held only by friction on a mannequin that starts to walk; with `friction` 0 they slide down to the
     floor (Fuhrmann et al. 2003, figure 9)."""
     trousers = shapes.trousers(spacing=min(0.025, max(0.9 / resolution, 0.006)))
-    return _on_floor(_worn("walking-trousers", trousers, {"friction": 0.8, "lead_in": 1.2, "hold": "none"} | options))
+    return _on_floor(
+        _worn("walking-trousers", trousers, {"lead_in": 1.2, "hold": "none"} | with_own(options, friction=0.8))
+    )
 
 
 def _worn(name: str, garment: Mesh, options: dict[str, Any]) -> Scene:

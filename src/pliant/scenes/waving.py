@@ -11,7 +11,7 @@ from .. import shapes, validate
 from ..mesh import Mesh
 from ..motion.rigid import Motion
 from ..scene import Body, Scene
-from ..shapes.figure import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, THUMBS, TORSO
+from ..shapes.body_parts import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, THUMBS, TORSO
 from ..shapes.implicit import Part, moved
 from ..shapes.mannequin import ZOOM
 from ..shapes.polygonise import NO_ZOOM, polygonised

@@ -9,7 +9,7 @@ from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats
-from .figure import CHEST, HEAD, NECK
+from .body_parts import CHEST, HEAD, NECK
 from .implicit import Part, moved, slab
 from .polygonise import Zoom, polygonised
 

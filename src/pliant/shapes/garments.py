@@ -7,7 +7,7 @@ from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats
-from .figure import FLOOR, LEGS, TORSO
+from .body_parts import FLOOR, LEGS, TORSO
 from .implicit import Part, distance, ellipsoid, grown, limb
 from .polygonise import polygonised
 from .sheets import lattice_faces

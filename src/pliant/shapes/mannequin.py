@@ -9,7 +9,7 @@ from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..validate import Floats
-from .figure import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, THUMBS, TORSO
+from .body_parts import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, THUMBS, TORSO
 from .implicit import Part, grown, moved
 from .polygonise import Zoom, polygonised
 

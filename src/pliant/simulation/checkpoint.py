@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import os
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,17 @@ from ..scene import Scene, Solid
 from ..state import State
 
 FORMAT = 6
-_PARAMETERS = ("gravity", "wind", "eps", "friction", "friction_model", "restitution", "self_contact", "thickness")
+_PARAMETERS = (
+    "gravity",
+    "wind",
+    "eps",
+    "friction",
+    "friction_model",
+    "restitution",
+    "self_contact",
+    "thickness",
+    "self_friction",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,7 +48,7 @@ class Checkpoint:
     failed_substeps: int  # substeps in which the guard gave pairs up
     given_up_pairs: int  # pairs given up
     scene: str  # fingerprint
-    solver: str = "xpbd"
+    solver: str = "implicit"
     response: str = "projection"
     response_state: Contacts = dataclasses.field(default_factory=_contacts.empty)
     self_method: str = ""  # and self_response: empty if the guard, or nothing, handles self-contact
@@ -99,7 +109,7 @@ class Checkpoint:
                 own = [_text("between", saved["between"][k]) for k in range(2)]
                 detector_states = validate.floats("ways", saved["ways"], (None, 11))
                 kept = np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy()
-                response_state = _checked(kept, len(state.x))
+                response_state = _checked(cast("Contacts", kept), len(state.x))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises many types of exceptions for foreign files

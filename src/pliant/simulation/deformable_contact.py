@@ -78,7 +78,7 @@ class DeformableContact(FormerNames):
             )
         self.guard = Guard(scene, state) if scene.self_contact == "safe" else NoGuard()
         self.thickness = cast(float, scene.thickness)
-        self.response = RESPONSES[self.response_name](scene, eps=self.thickness)
+        self.response = RESPONSES[self.response_name](scene.between_deformables, eps=self.thickness)
         self._beyond = scene.eps - self.thickness  # contact offset of obstacles beyond that of deformable bodies
         whole = METHODS[self.method].volume
         meshes = {b: scene.bodies[b].mesh for b in scene.deformable}

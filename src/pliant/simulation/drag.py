@@ -1,4 +1,4 @@
-"""Drag constraint: a mouse spring with bounded force on a patch of a deformable body, solved before contacts."""
+"""Drag constraint: a position constraint with bounded force on a patch of a deformable body, solved before contacts."""
 
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ from ..state import State
 
 Floats = NDArray[np.float64]
 GRAVITIES = 8.0  # largest force, over the weight of the whole body
-FASTEST, SLOWEST = 4.0, 1.0  # m/s: limits of the speed of the constraint's target, by the displacement per substep
+FASTEST, SLOWEST = 4.0, 1.0  # m/s: bounds on the speed of `at`, used where step / dt is outside them
 SPREAD = 2.5  # edge lengths: radius of the patch that shares the force, so that no single triangle is distorted
 
 
@@ -106,16 +106,16 @@ def _first_hit(scene: Scene, state: State, origin: Floats, along: Floats) -> tup
         a = x[faces[:, 0]] - origin
         u, v = x[faces[:, 1]] - origin - a, x[faces[:, 2]] - origin - a
         cross = np.cross(along, v)
-        area = (u * cross).sum(1)
+        det = (u * cross).sum(1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            s = -(a * cross).sum(1) / area
-            turned = np.cross(-a, u)
-            t = (turned @ along) / area
-            far = (v * turned).sum(1) / area
-            good = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0) & (far > 0.0)
-        if not good.any():
+            s = -(a * cross).sum(1) / det
+            q = np.cross(-a, u)
+            t = (q @ along) / det
+            far = (v * q).sum(1) / det
+            hit = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0) & (far > 0.0)
+        if not hit.any():
             continue
-        f = int(np.argmin(np.where(good, far, np.inf)))
+        f = int(np.argmin(np.where(hit, far, np.inf)))
         if best is None or far[f] < best[0]:
             best = float(far[f]), b, f, np.array([1.0 - s[f] - t[f], s[f], t[f]])
     return None if best is None else best[1:]

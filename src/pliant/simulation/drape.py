@@ -1,4 +1,5 @@
-"""Drape: a cloth over a body, from two meshes to a finished run."""
+"""The Python function `pliant.drape`: from two meshes to a finished run. The command is in `cli/drape.py`, the scene in
+`scenes/drape.py`."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ def drape(
     frames: int = 250,
     *,
     dt: float = 0.01,
-    substeps: int = 16,
+    substeps: int | None = None,
     method: str = "distance-field",
     measure: bool = True,
     progress: Callable[[Frame], None] | None = None,

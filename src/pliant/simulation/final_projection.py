@@ -1,4 +1,5 @@
-"""Final projection: vertices still inside a body at the end of a frame are projected out.
+"""Final projection: vertices that a detector with an exact inside test (bvh, bone-boxes) finds inside a body at the end
+of a frame are projected out.
 
 Responses use the nearest surfaces of one detection pass per substep, and move the ends of edges whose midpoints are too
 near; so a vertex may end a substep inside, where a foot moves faster than the cloth can follow or where limbs press on

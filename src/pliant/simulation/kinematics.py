@@ -1,18 +1,21 @@
 """Kinematics: the prescribed motion of obstacles and grips within a frame."""
 
+import itertools
 import logging
-from typing import NamedTuple
+import math
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.simulation import kinematics as _kernels
-from ..motion.rigid import Motion
+from ..motion.rigid import Motion, placed
 from ..scene import Scene
 from ..state import State
 
 log = logging.getLogger("pliant.simulation")
 Floats = NDArray[np.float64]
+MOST_PARTS = 32  # of a substep: the bound on the work of a frame
 
 
 class Target(NamedTuple):
@@ -32,7 +35,7 @@ class Kinematics:
 
     def __init__(self, scene: Scene, every_substep: bool) -> None:
         self.scene, self.every_substep = scene, every_substep
-        self._moving = scene.moving
+        self._moving, self._warned = scene.moving, False
         self._posed = [b for b in self._moving if b not in scene.deforming_motions]
 
     def targets(self, time: float, dt: float, substeps: int) -> list[Target]:
@@ -66,14 +69,39 @@ class Kinematics:
         if not self.every_substep:
             self.scene.place(state.x, state.pose, state.bones)
 
-    def warn_of_speed(self, dt: float, substeps: int) -> None:
-        """Warn of bodies that move farther than the contact offset in a substep, of which a frame of dt has some."""
-        for b in self._moving if self.scene.deformable else ():
-            body = self.scene.bodies[b]
-            rigid = body.motion if isinstance(body.motion, Motion) else None
-            speed = rigid.fastest(body.mesh.bounds) if rigid else self.scene.deforming_motions[b].fastest()
-            step = speed * dt / substeps
-            # detectors for deforming bodies find vertices at any depth, so only thin parts can be tunnelled through
-            if step > (self.scene.eps if rigid else 4.0 * self.scene.eps):
-                text = "body %r moves up to %.3g m per substep, more than eps = %.3g m; use more substeps"
-                log.warning(text, body.label, step, self.scene.eps)
+    def division(self, state: State, dt: float, substeps: int) -> int:
+        """Return into how many parts each of `substeps` substeps of a frame of dt has to be divided, a power of two, so
+        that near deformable bodies no obstacle moves farther than the contact offset in a part, relative to them."""
+        if not self._moving or not self.scene.deformable:
+            return 1
+        soft, eps = self.scene.deformable_rows, self.scene.eps * (1.0 + 1e-9)
+        box = np.stack([state.x[soft].min(0) - 2.0 * eps, state.x[soft].max(0) + 2.0 * eps])
+        speed = max(self._fastest(b, state, dt, box, state.v[soft].mean(0)) for b in self._moving)
+        parts, step = 1, dt / substeps
+        while speed * step > parts * eps and parts < MOST_PARTS:
+            parts *= 2
+        if speed * step > parts * eps and not self._warned:
+            self._warned = True
+            text = "bodies move at %.3g m/s, %.3g m in a substep divided by %d, more than eps = %.3g m"
+            log.warning(text, speed, speed * step / parts, parts, self.scene.eps)
+        return parts
+
+    def _fastest(self, b: int, state: State, dt: float, box: Floats, velocity: Floats) -> float:
+        """Return the highest speed relative to `velocity` (3,) in the next dt, m/s, of those vertices of obstacle `b`
+        that touch `box` (2,3); of the corners of its own box if it is rigid."""
+        times, body = state.time + dt * np.array([0.0, 0.5, 1.0]), self.scene.bodies[b]
+        shape = self.scene.deforming_motions.get(b)
+        if shape is None:
+            corners = np.array(list(itertools.product(*body.mesh.bounds.T)))
+            path = [placed(corners, pose) for pose in cast(Motion, body.motion).sample(times)]
+        else:
+            path = [state.x[self.scene.rows(b)], *(shape.shape(sample) for sample in shape.sample(times[1:]))]
+        most = 0.0
+        for before, after in itertools.pairwise(path):
+            low, high = np.minimum(before, after), np.maximum(before, after)
+            if shape is None:
+                low, high = low.min(0), high.max(0)  # the whole body is near, or nothing of it
+            near = ((high > box[0]) & (low < box[1])).all(-1)
+            moved = ((after - before) / (0.5 * dt) - velocity)[near]
+            most = max(most, float((moved**2).sum(-1).max(initial=0.0)))
+        return math.sqrt(most)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from .. import renamed, validate
 from ..arguments import check_arguments
+from .measure.intersection_statistics import IntersectionStatistics
 from .measure.intersection_volume import IntersectionVolumeMeasurement
-from .measure.intersections import IntersectionStatistics
 from .measure.referee import Referee
 from .result import Result
 from .step import Frame, Simulation

@@ -15,7 +15,7 @@ from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import BaseDetector, Detector, with_defaults
 from ..detect.choose import MethodChoice, resolve_method_for_scene
-from ..dynamics import SOLVERS, DeformableDynamics
+from ..dynamics import SOLVERS, DeformableDynamics, default_substeps
 from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
@@ -30,10 +30,10 @@ from .kinematics import Kinematics
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
-    """Result of one step of `dt`: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last substep,
-    and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections: exact
-    number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
-    vertex moves undone because the new position was not finite."""
+    """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
+    substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
+    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
+    vertex moves undone because the new position was not finite. substeps: their number; fast bodies increase it."""
 
     index: int
     time: float  # s
@@ -44,28 +44,31 @@ class Frame:
     unresolved: int = 0
     intersections: int = 0
     lost: int = 0
+    substeps: int = 1
 
     remained = renamed.attribute("remained", "unresolved")
     cut = renamed.attribute("cut", "intersections")
 
 
-SHORTEST = 1e-9  # s per step: shorter motion is lost in rounding
-LONGEST = 3600.0  # s per step: a body in free fall for longer leaves the scene
+SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
+LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
 
 
 @check_arguments
 class Simulation:
-    """Runs a scene in steps of `dt` seconds, each divided into `substeps`.
+    """Runs a scene in frames of `dt` seconds, each divided into `substeps` or, where a body would move farther than the
+    contact offset in a substep, a multiple of these. By default the substeps are as long as the solver allows.
 
-    `solver` integrates cloth: "xpbd" sweeps once over all constraints per substep, as the papers do; "implicit" solves
-    them together, which keeps the strain small and much the same at every resolution (docs/dynamics/implicit.md).
+    `solver` integrates cloth: "implicit" solves all constraints together with the contacts, which keeps the strain
+    small and much the same at every resolution (docs/dynamics/implicit.md); "xpbd" sweeps once over all constraints per
+    substep, as the papers do.
     `method` names the detector between every deformable body and every obstacle; `chosen` is its name with the reason.
     The default does not depend on the rule for "auto", so that the results of a program stay the same between versions.
     `options` are passed to each detector. Pass `detectors` to supply your own.
     `response` is one of RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty",
     "geometric" and "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and
     `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
-    these, see docs/self-contact.md.
+    these, unless the scene has self_contact="off" (docs/self-contact.md).
     """
 
     def __init__(
@@ -73,8 +76,8 @@ class Simulation:
         scene: Scene,
         dt: float = 0.01,
         *,
-        substeps: int = 16,
-        solver: str = "xpbd",
+        substeps: int | None = None,
+        solver: str = "implicit",
         method: str | MethodChoice = "distance-field",
         options: Mapping[str, Any] | None = None,
         detectors: Sequence[Detector] | None = None,
@@ -87,7 +90,9 @@ class Simulation:
     ) -> None:
         self.scene = scene
         self.dt = validate.number("dt", dt, low=SHORTEST, high=LONGEST)
-        self.substeps = validate.whole("substeps", substeps, low=1, high=1000)
+        self.solver = validate.choice("solver", solver, SOLVERS)
+        default = default_substeps(scene, self.dt, self.solver)
+        self.substeps = default if substeps is None else validate.whole("substeps", substeps, low=1, high=1000)
         self.state = scene.start() if state is None else state.copy()
         if self.state.x.shape != (int(scene.first[-1]), 3):
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
@@ -97,7 +102,6 @@ class Simulation:
         chosen = resolve_method_for_scene(scene, method)
         self.chosen: MethodChoice | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
-        self.solver = validate.choice("solver", solver, SOLVERS)
         self.dynamics = DeformableDynamics(scene, self.solver)
         given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {})
         self.detectors: list[Detector] = given
@@ -108,13 +112,12 @@ class Simulation:
         every_substep = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
-        self.response = RESPONSES[self.response_name](scene, obstacles=every_substep)
+        self.response = RESPONSES[self.response_name](scene, reads_obstacle_vertices=every_substep)
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
-        self.kinematics.warn_of_speed(self.dt, self.substeps)
         self.index = 0
 
     hands = renamed.attribute("hands", "drags")
@@ -127,14 +130,16 @@ class Simulation:
         return self.response.iterates or self.self_contact.iterates
 
     def step(self) -> Frame:
-        """Advance by a frame of `dt` seconds, in `substeps` equal substeps."""
+        """Advance by a frame of `dt` seconds, in equal substeps: `substeps`, or a multiple where bodies are fast."""
         began, lost = time.perf_counter(), self.dynamics.lost
-        dt_substep, state, clock = self.dt / self.substeps, self.state, self.clock
+        state, clock = self.state, self.clock
+        substeps = self.substeps * self.kinematics.division(state, self.dt, self.substeps)
+        dt_substep = self.dt / substeps
         with clock("guard"):
-            self.self_contact.begin(state, dt_substep, self.substeps)
+            self.self_contact.begin(state, dt_substep, substeps)
         self.dynamics.begin(state, dt_substep)
         self.final_projection.begin(state)
-        for target in self.kinematics.targets(state.time, dt_substep, self.substeps):
+        for target in self.kinematics.targets(state.time, dt_substep, substeps):
             with clock("predict"):
                 self.dynamics.predict(state, dt_substep)
             with clock("move"):
@@ -152,6 +157,8 @@ class Simulation:
             with clock("respond"):
                 self.response.begin(found, state)
                 self.response.apply(found, state, dt_substep, self.detect)
+            with clock("relax in contact"):
+                self._relax_in_contact(found, dt_substep)
             with clock("guard"):
                 self._keep_apart(dt_substep)
             with clock("finish"):
@@ -168,6 +175,7 @@ class Simulation:
             unresolved=unresolved,
             intersections=sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x)),
             lost=self.dynamics.lost - lost,
+            substeps=substeps,
             seconds=time.perf_counter() - began,  # last, so that it includes the rest
         )
 
@@ -182,6 +190,15 @@ class Simulation:
         self.dynamics.relax(self.state, dt_substep)
         for drag in self.drags:
             drag.pull(self.state, dt_substep)
+
+    def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
+        """Solve the materials again where contacts have moved vertices, and enforce the contacts again.
+
+        Otherwise cloth would end every substep with the strain that the contacts have caused.
+        """
+        pushed = self.response.enforced()
+        if pushed is not None and self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
+            self.response.apply(found, self.state, dt_substep, self.detect)
 
     def _keep_apart(self, dt_substep: float) -> None:
         """Close seams that contacts have opened; in safe mode, limit the motion to what the guard proves free of
@@ -216,7 +233,7 @@ class Simulation:
 
     @check_arguments
     def run(self, frames: int) -> Iterator[Frame]:
-        """Run `frames` steps and yield each frame."""
+        """Advance by `frames` frames and yield each."""
         for _ in range(validate.whole("frames", frames, low=0)):
             yield self.step()
 

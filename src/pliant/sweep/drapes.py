@@ -21,7 +21,17 @@ from .plan import Run
 from .work import Written, write_thumbnail
 
 log = logging.getLogger("pliant.sweep")
-_SCENE = ("eps", "friction", "friction-model", "restitution", "self-contact", "thickness", "wind", "gravity")
+_SCENE = (
+    "eps",
+    "friction",
+    "self-friction",
+    "friction-model",
+    "restitution",
+    "self-contact",
+    "thickness",
+    "wind",
+    "gravity",
+)
 _WORN = ("clip", "lead-in", "hold")
 _FIGURES = (
     "frames",
@@ -54,7 +64,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         scene,
         given.get("dt", 0.01),
         substeps=given.get("substeps", defaults.substeps),
-        solver=given.get("solver", "xpbd"),
+        solver=given.get("solver", "implicit"),
         method=given.get("method", AUTO),
         self_method=given.get("self-method"),
         self_response=given.get("self-response"),
@@ -97,15 +107,18 @@ def _build_scene(run: Run) -> tuple[Scene, RunLength]:
 
 def _unheld_scene(run: Run, given: dict[str, Any]) -> tuple[Scene, RunLength]:
     """Return the scene, and its default frames and substeps."""
+    dt = given.get("dt", 0.01)
     options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
     stuff = {name.partition(".")[2]: value for name, value in given.items() if name.startswith("material.")}
-    options["material"] = Cloth(**stuff)
+    fabric = given.get("material")
+    if stuff or fabric:
+        options["material"] = Cloth.named(fabric, **stuff) if fabric else Cloth(**stuff)
     if "scene" in run.inputs:
         _refuse(given, (*_WORN, "place"), f"scene {run.inputs['scene'].name!r} defines its own")
         if "resolution" in given:
             options["resolution"] = given["resolution"]
         scene = SCENES[run.inputs["scene"].name](**options)
-        return scene, default_run_length(scene)
+        return scene, default_run_length(scene, dt)
     garment, body = run.inputs["garment"], run.inputs["body"]
     if body.file is not None and garment.name != TABLECLOTH and is_animated(body.file):
         _refuse(given, ("place",), f"{body.name} is a character; its garments are not placed")
@@ -113,19 +126,20 @@ def _unheld_scene(run: Run, given: dict[str, Any]) -> tuple[Scene, RunLength]:
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
         scene = dress_scene([garment.load(given)], character, **worn, **options)
-        return scene, default_run_length(scene)
+        return scene, default_run_length(scene, dt)
     own = _WORN if garment.name == TABLECLOTH else _WORN[:2]
     _refuse(given, own, f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
     if garment.name == TABLECLOTH:
         chosen = {name: given[name] for name in ("resolution", "place") if name in given}
-        options["material"] = tablecloth_material(under, **stuff)
+        if not fabric:  # a named material is what it is, at any size
+            options["material"] = tablecloth_material(under, **stuff)
         scene = tablecloth_scene(under, **chosen, **options)
     else:
         _ignore_resolution(given, garment.name)
         how = {name: given[name] for name in ("place", "hold") if name in given}
         scene = drape_scene(garment.load(given), under, **how, **options)
-    return scene, default_run_length(scene)
+    return scene, default_run_length(scene, dt)
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:

@@ -94,6 +94,12 @@ def _method_or_auto(name: str, value: Any) -> str:
     return AUTO if value == AUTO else _method(name, value)
 
 
+def _material(name: str, value: Any) -> str:
+    from ..fabrics import MATERIALS
+
+    return validate.choice(name, _text(name, value), tuple(MATERIALS))
+
+
 def _response(name: str, value: Any) -> str:
     from ..respond import RESPONSES
 
@@ -116,6 +122,7 @@ LIMITS: dict[str, Check] = {
     "min-clearance": _limit(),
 }
 NEED_BODY = ("max-inside", "max-body-pairs", "min-clearance")
+_MATERIAL = ("density", "stretch", "stretch_weft", "shear", "bend", "bend_weft", "damping", "air")
 _FILES: dict[str, Check] = {"units": _units, "up": _one_of("x", "y", "z")}
 PARAMETERS: dict[str, dict[str, Check]] = {
     "drape": {
@@ -123,9 +130,10 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "resolution": _whole(2, 2000),
         "dt": _real(above=0.0),
         "substeps": _whole(1, 1000),
-        "solver": _one_of("xpbd", "implicit"),
+        "solver": _one_of("implicit", "xpbd"),
         "eps": _metres(0.0),
         "friction": _real(low=0.0),
+        "self-friction": _real(low=0.0),
         "friction-model": _one_of("coulomb", "simple"),
         "restitution": _real(low=0.0),
         "self-contact": _one_of("off", "push", "safe"),
@@ -146,7 +154,8 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "closing": _real(low=0.0),
         "rest-scale": _scale,
         "measure": _flag,
-        **{f"material.{name}": _real(low=0.0) for name in ("density", "stretch", "shear", "bend", "damping", "air")},
+        "material": _material,
+        **{f"material.{name}": _real(low=0.0) for name in _MATERIAL},
         **_FILES,
     },
     "check": {

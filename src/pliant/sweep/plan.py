@@ -178,7 +178,7 @@ def _table(name: str, value: Any) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, entry in value.items():
         if isinstance(entry, dict) and key == "material":
-            flat |= {f"{key}.{inner}": v for inner, v in entry.items()}
+            flat |= {key if inner == "name" else f"{key}.{inner}": v for inner, v in entry.items()}
             continue
         written = key.replace("_", "-")
         parameter = EARLIER.get(written, written)

@@ -56,13 +56,13 @@ class AccessRules:
 
     def admits(self, host: str, origins: Sequence[str], token: str) -> bool:
         """Return True if a socket may be opened. `origins`: all Origin headers, `host`: the result of `host()`."""
-        if self.token is not None and not self.opens(token):
+        if self.token is not None and not self.accepts_token(token):
             return False
         if not origins:
             return self.token is not None
         return len(origins) == 1 and origins[0].strip().lower() == f"http://{host}"
 
-    def opens(self, token: str) -> bool:
+    def accepts_token(self, token: str) -> bool:
         """Return True if the token is correct or none is required; compares in constant time."""
         return self.token is None or hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
@@ -74,9 +74,9 @@ class AccessRules:
 
 @dataclasses.dataclass
 class Controls:
-    """The controls, held by one client at a time until it leaves or sends no command for `patience` seconds."""
+    """The controls, held by one client at a time until it leaves or sends no command for `timeout` seconds."""
 
-    patience: float = 30.0
+    timeout: float = 30.0
     holder: int | None = None
     until: float = 0.0
 
@@ -84,7 +84,7 @@ class Controls:
         """Give `client` the controls if they are free for it; return whether it has them."""
         if not self.free_for(client, now):
             return False
-        self.holder, self.until = client, now + self.patience
+        self.holder, self.until = client, now + self.timeout
         return True
 
     def free_for(self, client: int, now: float) -> bool:

@@ -22,7 +22,7 @@ ACTIONS: tuple[str, ...] = ("pause", "go", "step", "reset", "record", "keep", "d
 
 
 class ValidCommands(NamedTuple):
-    """The valid names and ranges of commands; a session replaces it as a whole when its world changes."""
+    """The valid names and ranges of commands; a session replaces it as a whole with each greeting."""
 
     choices: Mapping[str, tuple[str, ...]]  # menu -> names
     ranges: Mapping[str, tuple[float, float]]  # slider -> lowest, highest
@@ -99,7 +99,7 @@ class FreePins:
 Command = Do | Choose | Set | Show | Grab | Pull | LetGo | FreePins
 
 
-def parse(message: str | bytes, known: ValidCommands) -> Command:
+def parse(message: str | bytes, valid: ValidCommands) -> Command:
     """Parse a message into a command; raise `Refused` if it is invalid."""
     if not isinstance(message, str):
         raise Refused(UNSUPPORTED_DATA, "binary message; expected JSON text")
@@ -117,7 +117,7 @@ def parse(message: str | bytes, known: ValidCommands) -> Command:
             if not keys <= fields.keys() <= keys | optional:
                 wanted = ", ".join(sorted(keys | optional))
                 raise Refused(UNSUPPORTED_DATA, f"{verb}: expected the keys {wanted}")
-            return make(fields, known)
+            return make(fields, valid)
     raise Refused(UNSUPPORTED_DATA, f"expected one of the keys {', '.join(VERBS)}")
 
 
@@ -164,9 +164,9 @@ def _triple(what: str, value: Any, low: Point, high: Point) -> Point:
     return x, y, z
 
 
-def _point(what: str, value: Any, known: ValidCommands) -> Point:
+def _point(what: str, value: Any, valid: ValidCommands) -> Point:
     """Return a point at most `REACH` times the longest side away from the centre of the scene, along each axis."""
-    low, high = known.box
+    low, high = valid.box
     reach = REACH * max(b - a for a, b in zip(low, high, strict=True))
     middle = [(a + b) / 2.0 for a, b in zip(low, high, strict=True)]
     least, most = (cast(Point, tuple(m + s * reach for m in middle)) for s in (-1.0, 1.0))
@@ -180,46 +180,46 @@ def _direction(what: str, value: Any) -> Point:
     return along
 
 
-def _do(fields: dict[str, Any], known: ValidCommands) -> Command:
+def _do(fields: dict[str, Any], valid: ValidCommands) -> Command:
     return Do(cast(Action, _name("do", fields["do"], ACTIONS)))
 
 
-def _choose(fields: dict[str, Any], known: ValidCommands) -> Command:
-    what = _name("choose", fields["choose"], known.choices)
+def _choose(fields: dict[str, Any], valid: ValidCommands) -> Command:
+    what = _name("choose", fields["choose"], valid.choices)
     to = fields["to"]
     if what == "method" and isinstance(to, str):
         to = EARLIER.get(to, to)
-    return Choose(what, _name(what, to, known.choices[what]))
+    return Choose(what, _name(what, to, valid.choices[what]))
 
 
-def _set(fields: dict[str, Any], known: ValidCommands) -> Command:
-    name = _name("set", fields["set"], known.ranges)
-    low, high = known.ranges[name]
+def _set(fields: dict[str, Any], valid: ValidCommands) -> Command:
+    name = _name("set", fields["set"], valid.ranges)
+    low, high = valid.ranges[name]
     spare = 1e-6 * (high - low)  # rounding of a logarithmic slider at its ends
     return Set(name, min(max(_number(name, fields["to"], low - spare, high + spare), low), high))
 
 
-def _show(fields: dict[str, Any], known: ValidCommands) -> Command:
-    name = _name("show", fields["show"], known.overlays)
-    level = _level(name, fields["level"], known.overlays[name]) if "level" in fields else None
+def _show(fields: dict[str, Any], valid: ValidCommands) -> Command:
+    name = _name("show", fields["show"], valid.overlays)
+    level = _level(name, fields["level"], valid.overlays[name]) if "level" in fields else None
     return Show(name, _flag("on", fields["on"]), level)
 
 
-def _grab(fields: dict[str, Any], known: ValidCommands) -> Command:
+def _grab(fields: dict[str, Any], valid: ValidCommands) -> Command:
     pin = _flag("pin", fields.get("pin", False))
-    return Grab(_point("grab", fields["grab"], known), _direction("along", fields["along"]), pin)
+    return Grab(_point("grab", fields["grab"], valid), _direction("along", fields["along"]), pin)
 
 
-def _pull(fields: dict[str, Any], known: ValidCommands) -> Command:
-    return Pull(_point("pull", fields["pull"], known))
+def _pull(fields: dict[str, Any], valid: ValidCommands) -> Command:
+    return Pull(_point("pull", fields["pull"], valid))
 
 
-def _let(fields: dict[str, Any], known: ValidCommands) -> Command:
+def _let(fields: dict[str, Any], valid: ValidCommands) -> Command:
     _name("let", fields["let"], ("go",))
     return LetGo()
 
 
-def _free(fields: dict[str, Any], known: ValidCommands) -> Command:
+def _free(fields: dict[str, Any], valid: ValidCommands) -> Command:
     _name("free", fields["free"], ("pins",))
     return FreePins()
 

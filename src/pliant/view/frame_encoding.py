@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MAGIC = 0x504C5931
+MAGIC = 0x504C5932  # "PLY2": version 2 of the wire protocol
 _KINDS = {"f": "f4", "u": "u4", "i": "u4", "b": "u1"}
 
 
-def encode(world: int, serial: int, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Encode a frame, little endian: magic, world, serial, header length; the header, padded to four bytes; the arrays.
+def encode(generation: int, serial: int, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Encode a frame, little endian: magic, generation, serial, header length; header padded to four bytes; arrays.
 
     Floats become f4, integers u4, bytes stay u1. The length of byte arrays must be a multiple of four.
     """
@@ -21,13 +21,13 @@ def encode(world: int, serial: int, header: Mapping[str, Any], arrays: Mapping[s
     listed = [[name, a.dtype.str[1:], list(a.shape)] for name, a in small.items()]
     text = json.dumps({**header, "arrays": listed}, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
-    start = struct.pack("<IIII", MAGIC, world, serial & 0xFFFFFFFF, len(text))
+    start = struct.pack("<IIII", MAGIC, generation, serial & 0xFFFFFFFF, len(text))
     return b"".join([start, text, *(a.tobytes() for a in small.values())])
 
 
 def decode(data: bytes) -> tuple[int, int, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return world, serial, header and arrays of an encoded frame; for tests and scripts."""
-    magic, world, serial, length = struct.unpack_from("<IIII", data)
+    """Return generation, serial, header and arrays of an encoded frame; for tests and scripts."""
+    magic, generation, serial, length = struct.unpack_from("<IIII", data)
     if magic != MAGIC:
         raise ValueError(f"a frame begins with {MAGIC:#x}, not {magic:#x}")
     header = json.loads(data[16 : 16 + length])
@@ -36,7 +36,7 @@ def decode(data: bytes) -> tuple[int, int, dict[str, Any], dict[str, NDArray[Any
         count = int(np.prod(shape))
         arrays[name] = np.frombuffer(data, "<" + kind, count, at).reshape(shape)
         at += arrays[name].nbytes
-    return world, serial, header, arrays
+    return generation, serial, header, arrays
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import http
 from websockets.datastructures import Headers
 from websockets.http11 import Response
 
-from .page import Page
+from .static_files import StaticFile
 
 # only files of this server; the page cannot send data elsewhere and cannot be framed by another page
 POLICY = "default-src 'self'; img-src 'self' data:; {link}base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -19,13 +19,13 @@ SECURITY_HEADERS = (
 )
 
 
-def file(page: Page, empty: bool = False) -> Response:
+def file_response(file: StaticFile, empty: bool = False) -> Response:
     """Return the response with a file; `empty`: headers only."""
-    return _response(http.HTTPStatus.OK, page, empty)
+    return _response(http.HTTPStatus.OK, file, empty)
 
 
 def refusal(status: int, why: str) -> Response:
-    return _response(http.HTTPStatus(status), Page(why.encode() + b"\n", "text/plain; charset=utf-8"))
+    return _response(http.HTTPStatus(status), StaticFile(why.encode() + b"\n", "text/plain; charset=utf-8"))
 
 
 def add_security_headers(response: Response, host: str | None) -> None:
@@ -38,13 +38,13 @@ def add_security_headers(response: Response, host: str | None) -> None:
         response.headers[name] = value
 
 
-def _response(status: http.HTTPStatus, page: Page, empty: bool = False) -> Response:
+def _response(status: http.HTTPStatus, file: StaticFile, empty: bool = False) -> Response:
     headers = Headers(
         [
             ("Date", email.utils.formatdate(usegmt=True)),
             ("Connection", "close"),
-            ("Content-Length", str(len(page.content))),
-            ("Content-Type", page.kind),
+            ("Content-Length", str(len(file.content))),
+            ("Content-Type", file.content_type),
         ]
     )
-    return Response(status.value, status.phrase, headers, b"" if empty else page.content)
+    return Response(status.value, status.phrase, headers, b"" if empty else file.content)

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import renamed
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS, method_name
+from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
@@ -20,7 +22,8 @@ from ..simulation.drag import DragConstraint
 from ..state import State
 
 log = logging.getLogger("pliant.view")
-FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`
+__getattr__ = renamed.module(__name__, {"tuned": "pliant.view.interactive_run:with_parameter"})
+FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`; simulated in one or more parts
 SPEEDS = ("1/4", "1/2", "1", "2")
 OWN = "your files"
 RECENT = 4  # methods kept in memory: in a large scene each takes 20 to 130 MiB and half a second to prepare again
@@ -72,33 +75,36 @@ _SOLID = {
 class InteractiveRun:
     """One scene at a time. `sim` is the simulation; changing a setting creates a new one from the current state."""
 
-    def __init__(self, choice: StartOptions) -> None:
-        self.choice, self.clock = choice, Clock()
+    def __init__(self, start_options: StartOptions) -> None:
+        self.start_options, self.clock = start_options, Clock()
         self.drags: list[DragConstraint] = []
-        self.load_scene(OWN if choice.own is not None else choice.scene, choice.method)
+        self.load_scene(OWN if start_options.own is not None else start_options.scene, start_options.method)
 
     @property
     def scenes(self) -> tuple[str, ...]:
-        return (OWN, *SCENES) if self.choice.own is not None else tuple(SCENES)
+        return (OWN, *SCENES) if self.start_options.own is not None else tuple(SCENES)
 
     def load_scene(self, name: str, method: str | None = None, note: Callable[[str], None] = lambda _: None) -> None:
         """Load another scene and start it from the beginning."""
-        if name == OWN and self.choice.own is not None:
-            scene = self.choice.own
+        if name == OWN and self.start_options.own is not None:
+            scene = self.start_options.own
         else:
             note(f"creating {name} ...")
             # command-line options apply only to the scene they were given for
-            scene = SCENES[name](**(self.choice.options if name == self.choice.scene else {}))
+            scene = SCENES[name](**(self.start_options.options if name == self.start_options.scene else {}))
         wanted = resolve_method_for_scene(scene, method).name
-        self._begin(name, scene, default_run_length(scene).substeps, wanted, note)
+        substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
+        self._begin(name, scene, substeps, wanted, note)
 
-    def _begin(self, name: str, scene: Scene, frame_substeps: int, method: str, note: Callable[[str], None]) -> None:
+    def _begin(
+        self, name: str, scene: Scene, substeps_per_frame: int, method: str, note: Callable[[str], None]
+    ) -> None:
         backup = dict(self.__dict__)
         try:
             self._detectors: dict[str, list[Detector]] = {}  # detectors of the most recent methods, for one eps
             self._x_start = scene.start().x
-            self.name, self.start, self.scene = name, scene, scene
-            self.frame_substeps, self.substeps = frame_substeps, 1
+            self.name, self.initial_scene, self.scene = name, scene, scene
+            self.substeps_per_frame, self.substeps_per_part = substeps_per_frame, 1
             self.method, self.response = method, "projection"
             self.sim = self._simulation(scene, method, self.response, scene.start(), note)
         except BaseException:  # also MemoryError: restore the previous scene to continue with
@@ -110,7 +116,7 @@ class InteractiveRun:
     @property
     def initial_values(self) -> dict[str, float]:
         """The initial value of every slider."""
-        return {name: value_of(self.start, name) for name in self.ranges}
+        return {name: value_of(self.initial_scene, name) for name in self.ranges}
 
     @property
     def ranges(self) -> dict[str, Range]:
@@ -120,7 +126,7 @@ class InteractiveRun:
             found |= _SELF_CONTACT
         found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
         for name, r in found.items():
-            values = value_of(self.start, name), value_of(self.scene, name)
+            values = value_of(self.initial_scene, name), value_of(self.scene, name)
             if name in ("bend", "damping") and values[0] > 0.0:  # for a tablecloth they depend on its size
                 r = dataclasses.replace(r, high=max(50.0 * values[0], r.high) if r.log else 10.0 * values[0])
             found[name] = dataclasses.replace(r, low=min(r.low, *values), high=max(r.high, *values))
@@ -151,33 +157,34 @@ class InteractiveRun:
         return tuple(RESPONSES)
 
     @property
-    def modes(self) -> tuple[str, ...]:
+    def self_contact_modes(self) -> tuple[str, ...]:
         return SELF_CONTACT
 
-    def use(self, method: str, note: Callable[[str], None]) -> None:
+    def set_method(self, method: str, note: Callable[[str], None]) -> None:
         """Switch to another detection method, continuing from the current state."""
         method = method_name(method)
-        before, self.substeps = self.substeps, 1  # until its speed has been measured
+        before, self.substeps_per_part = self.substeps_per_part, 1  # until its speed has been measured
         if method != self.method:
             _reset(self._detectors.get(method, ()))
         try:
             self.sim = self._continued(self.scene, method, note)
         except BaseException:
-            self.substeps = before
+            self.substeps_per_part = before
             raise
         self.method = method
 
-    def respond(self, response: str) -> None:
+    def set_response(self, response: str) -> None:
+        """Switch to another response, continuing from the current state."""
         self.sim = self._simulation(self.scene, self.method, response, self.sim.state)
         self.response = response
 
     def set_self_contact(self, mode: str) -> None:
         """Switch the treatment of self-contact."""
-        self._tuned(dataclasses.replace(self.scene, self_contact=mode))
+        self._replace_scene(dataclasses.replace(self.scene, self_contact=mode))
 
-    def tune(self, name: str, to: float, note: Callable[[str], None] = lambda _: None) -> None:
+    def set_parameter(self, name: str, to: float, note: Callable[[str], None] = lambda _: None) -> None:
         """Set the value of a slider."""
-        self._tuned(tuned(self.scene, name, to), note)
+        self._replace_scene(with_parameter(self.scene, name, to), note)
 
     def reset(self) -> None:
         """Restart the scene with the current slider values, without drag constraints."""
@@ -185,32 +192,35 @@ class InteractiveRun:
         _reset(self._detectors.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
 
-    def set_substeps(self, substeps: int) -> None:
-        """Return a frame after every `substeps` substeps; the length of a substep does not change."""
-        if self.frame_substeps % substeps:
-            raise ValueError(f"substeps = {substeps} does not divide the {self.frame_substeps} substeps of a frame")
-        if substeps != self.substeps:
-            self.substeps = substeps
+    def set_substeps_per_part(self, substeps: int) -> None:
+        """Let `step` advance by a part of `substeps` substeps; the length of a substep does not change."""
+        if self.substeps_per_frame % substeps:
+            raise ValueError(f"substeps = {substeps} does not divide the {self.substeps_per_frame} substeps of a frame")
+        if substeps != self.substeps_per_part:
+            self.substeps_per_part = substeps
             self.sim = self._continued(self.scene, self.method)
 
-    def fit_substeps(self, seconds: float, most: float) -> None:
-        """Choose the most substeps per frame that take at most `most` seconds, at `seconds` each; at least one."""
-        fit = [n for n in range(1, self.frame_substeps + 1) if self.frame_substeps % n == 0 and n * seconds <= most]
-        self.set_substeps(max(fit, default=1))
+    def fit_substeps_per_part(self, seconds: float, most: float) -> None:
+        """Choose the most substeps per part that take at most `most` seconds, at `seconds` each; at least one."""
+        whole = self.substeps_per_frame
+        fit = [n for n in range(1, whole + 1) if whole % n == 0 and n * seconds <= most]
+        self.set_substeps_per_part(max(fit, default=1))
 
     @property
-    def slices_per_frame(self) -> int:
-        """Number of slices, each simulated and published on its own, that make up a frame of `FRAME_SECONDS`."""
-        return self.frame_substeps // self.substeps
+    def parts_per_frame(self) -> int:
+        """Number of parts, each simulated and published on its own, that make up a frame of `FRAME_SECONDS`."""
+        return self.substeps_per_frame // self.substeps_per_part
 
     def step(self) -> Frame:
+        """Simulate one part of a frame and return the state after it."""
         frame = self.sim.step()
         soft = self.scene.deformable_rows
         if not np.abs(frame.x[soft] - self._x_start[soft]).max(initial=0.0) < 1e6:  # nan too
             raise FloatingPointError("the simulation diverged; use weaker forces or a stiffness nearer to the default")
         return frame
 
-    def _tuned(self, scene: Scene, note: Callable[[str], None] = lambda _: None) -> None:
+    def _replace_scene(self, scene: Scene, note: Callable[[str], None] = lambda _: None) -> None:
+        """Continue from the current state in the same scene with other parameters."""
         self.sim = self._continued(scene, self.method, note)
         self.scene = scene
         for drag in self.drags:
@@ -236,14 +246,14 @@ class InteractiveRun:
     ) -> Simulation:
         if _reaches(scene) != _reaches(self.scene):
             self._detectors = {}
-        dt = FRAME_SECONDS * self.substeps / self.frame_substeps
+        dt = FRAME_SECONDS * self.substeps_per_part / self.substeps_per_frame
         if method not in self._detectors and scene.deformable and scene.obstacles:
             note(f"preparing {method} ...")
         made = self._detectors.get(method)
         sim = Simulation(
             scene,
             dt,
-            substeps=self.substeps,
+            substeps=self.substeps_per_part,
             method=method,
             detectors=made,
             response=response,
@@ -280,7 +290,7 @@ def value_of(scene: Scene, name: str) -> float:
     return float(getattr(scene, name))
 
 
-def tuned(scene: Scene, name: str, to: float) -> Scene:
+def with_parameter(scene: Scene, name: str, to: float) -> Scene:
     """Return the scene with a new slider value; material values apply to all cloths or all solids."""
     if name == "gravity":
         length = float(np.linalg.norm(scene.gravity))
@@ -295,10 +305,18 @@ def tuned(scene: Scene, name: str, to: float) -> Scene:
     if name in _CLOTH or name in _SOLID:
         kind = Cloth if name in _CLOTH else Solid
         bodies = [
-            dataclasses.replace(body, material=dataclasses.replace(body.material, **{name: to}))  # type: ignore[arg-type]
+            dataclasses.replace(body, material=_changed(body.material, name, to))
             if not body.obstacle and isinstance(body.material, kind)
             else body
             for body in scene.bodies
         ]
         return dataclasses.replace(scene, bodies=bodies)
     return dataclasses.replace(scene, **{name: to})  # type: ignore[arg-type]
+
+
+def _changed(material: Cloth | Solid, name: str, to: float) -> Cloth | Solid:
+    """Return the material with a new value; where the weft has its own, it changes in the same proportion."""
+    change, weft = {name: to}, getattr(material, f"{name}_weft", None)
+    if weft is not None and getattr(material, name) > 0.0:
+        change[f"{name}_weft"] = weft * to / getattr(material, name)
+    return dataclasses.replace(material, **change)  # type: ignore[arg-type]

@@ -42,7 +42,7 @@ class Overlays:
         self._sliced: tuple[Any, dict[str, NDArray[Any]]] = (None, {})
 
     def draw(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
-        """Return arrays for `wire.encode`, as `static/layers.js` expects them."""
+        """Return arrays for `frame_encoding.encode`, as `static/overlays.js` expects them."""
         out: dict[str, NDArray[Any]] = {}
         if self.on["contacts"] or self.on["normals"]:
             out |= _contacts(frame.contacts, frame.x, sim.scene.eps, self.on["normals"])

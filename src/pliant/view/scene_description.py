@@ -24,24 +24,24 @@ class SceneDescription:
         bounds = np.array([clip.bounds for clip in clips])
         self.box: tuple[Point, Point] = _point(bounds[:, 0].min(0)), _point(bounds[:, 1].max(0))
 
-    def known(self, run: InteractiveRun) -> ValidCommands:
+    def valid_commands(self, run: InteractiveRun) -> ValidCommands:
         """Return the valid names and ranges of commands."""
         choices = {what: tuple(name for name, _, why in rows if not why) for what, rows in _choices(run).items()}
         ranges = {name: (r.low, r.high) for name, r in run.ranges.items()}
         return ValidCommands(choices, ranges, {name: most for name, (_, most) in OVERLAYS.items()}, self.box)
 
-    def hello(self, number: int, run: InteractiveRun, overlays: Overlays, speed: str) -> str:
+    def hello(self, generation: int, run: InteractiveRun, overlays: Overlays, speed: str) -> str:
         """Return the description as JSON; see docs/play.md for its fields."""
         scene, first = run.scene, run.initial_values
         chosen = {"scene": run.name, "method": run.method, "self": scene.self_contact}
         hello: dict[str, Any] = {
-            "world": number,
+            "generation": generation,
             "scene": run.name,
             "title": scene.name,
             "dt": FRAME_SECONDS,
-            "clips": self.packed,
+            "bodies": self.packed,
             "moving": [not body.obstacle or body.motion is not None for body in scene.bodies],
-            "soft": [not body.obstacle for body in scene.bodies],
+            "deformable": [not body.obstacle for body in scene.bodies],
             "box": self.box,
             "elevation": self.elevation,
             "choices": _choices(run),
@@ -60,7 +60,7 @@ class SceneDescription:
 
 def _choices(run: InteractiveRun) -> dict[str, list[tuple[str, str, str]]]:
     """Return the entries of each menu: name, title, and the reason why it is unavailable (empty: available)."""
-    plain = {"scene": run.scenes, "self": run.modes, "response": run.responses, "speed": SPEEDS}
+    plain = {"scene": run.scenes, "self": run.self_contact_modes, "response": run.responses, "speed": SPEEDS}
     found = {what: [(name, name, "") for name in names] for what, names in plain.items()}
     return found | {"method": [(name, name, why) for name, why in run.methods().items()]}
 

@@ -29,8 +29,8 @@ from .. import renamed
 from . import http_responses
 from .access import AccessRules, Controls, token_in
 from .commands import LONGEST, Command, Refused, ValidCommands, parse
-from .page import FRONT, Page, table
-from .session_interface import SessionProtocol
+from .session_interface import SessionInterface
+from .static_files import FRONT, StaticFile, static_files
 
 LINK = "/link"  # path of the WebSocket
 LOG = logging.getLogger("pliant.view.sockets")
@@ -48,9 +48,9 @@ class Limits:
     fps: float = 60.0  # largest frame rate sent to a client
     stall: float = 30.0  # time without receiving after which a client is disconnected
     controls: float = 30.0  # time without a command after which others may take the controls
-    opening: float = 5.0
-    closing: float = 0.5
-    sent_ahead: int = 1 << 19  # bytes of the send buffer of a client; larger means older frames
+    open_timeout: float = 5.0  # of the opening handshake
+    close_timeout: float = 0.5  # of the closing handshake
+    send_buffer: int = 1 << 19  # bytes sent ahead to a client; more would mean older frames
 
 
 DEFAULT_LIMITS = Limits()
@@ -67,7 +67,7 @@ class Connection(ServerConnection):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         wire = transport.get_extra_info("socket")
-        wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.owner.limits.sent_ahead)
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.owner.limits.send_buffer)
         # asyncio sets this only for sockets it created; without it, consecutive messages take 40 ms each
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.owner.connections.add(self)
@@ -87,31 +87,29 @@ class Client:
     number: int
     connection: Connection
     wake: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
-    world: int | None = None
+    generation: int | None = None
     serial: int | None = None
     last_message: int = 0
     controls_sent: bool | None = None  # last sent value of "controls"
-    answer: str = ""  # reason why its last command was rejected
+    refusal: str = ""  # reason why its last command was rejected
 
 
 class Server:
     """Serves one session on one listening socket, in one event loop."""
 
     def __init__(
-        self, session: SessionProtocol, listening: socket.socket, rules: AccessRules, limits: Limits = DEFAULT_LIMITS
+        self, session: SessionInterface, listening: socket.socket, rules: AccessRules, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         self.session, self.rules, self.limits = session, rules, limits
-        self.pages: dict[str, Page] = table()
+        self.files: dict[str, StaticFile] = static_files()
         self.controls = Controls(limits.controls)
         self.connections: set[Connection] = set()
         self.reserved: set[Connection] = set()  # slots of clients, reserved before the handshake ends to avoid a race
         self.clients: dict[int, Client] = {}
         self._listening = listening
         self._numbers = itertools.count(1)
-        self._known: tuple[ValidCommands | None, ValidCommands] = (
-            None,
-            session.known,
-        )  # of the previous and the current world
+        # of the previous and the current generation
+        self._valid_commands: tuple[ValidCommands | None, ValidCommands] = (None, session.valid_commands)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sockets: Sockets | None = None
         self._watch: asyncio.TimerHandle | None = None
@@ -127,13 +125,13 @@ class Server:
             compression=None,  # positions hardly compress, and messages cannot be decompression bombs
             server_header=None,
             max_size=LONGEST,
-            open_timeout=self.limits.opening,
-            close_timeout=self.limits.closing,
+            open_timeout=self.limits.open_timeout,
+            close_timeout=self.limits.close_timeout,
             ping_interval=self.limits.stall / 3.0,
             ping_timeout=self.limits.stall * 2.0 / 3.0,
             logger=LOG,
         )
-        self.session.listen(self._changed)
+        self.session.subscribe(self._changed)
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
@@ -141,7 +139,7 @@ class Server:
         return tuple(self._sockets.sockets) if self._sockets is not None else ()
 
     async def close(self) -> None:
-        """Close every socket, with a closing handshake of at most `limits.closing` seconds."""
+        """Close every socket, with a closing handshake of at most `limits.close_timeout` seconds."""
         if self._watch is not None:
             self._watch.cancel()
         if self._sockets is None:
@@ -149,10 +147,10 @@ class Server:
             return
         self._sockets.close()
         closed = asyncio.ensure_future(self._sockets.wait_closed())
-        await asyncio.wait([closed], timeout=self.limits.closing)
+        await asyncio.wait([closed], timeout=self.limits.close_timeout)
         for connection in tuple(self.connections):
             connection.transport.abort()
-        await asyncio.wait([closed], timeout=self.limits.closing)
+        await asyncio.wait([closed], timeout=self.limits.close_timeout)
 
     def _changed(self) -> None:
         """Wake all clients; called on the simulation thread when the session has changed."""
@@ -178,8 +176,8 @@ class Server:
         token = token_in(query)
         if path == LINK:
             full = len(self.reserved) >= self.limits.clients
-            full_response = http_responses.refusal(503, f"{len(self.reserved)} pages are open; close one of them.")
-            if full and "Upgrade" not in request.headers and self.rules.opens(token):
+            full_response = http_responses.refusal(503, f"{len(self.reserved)} clients are connected; close one.")
+            if full and "Upgrade" not in request.headers and self.rules.accepts_token(token):
                 return full_response  # a rejected page requests the reason: scripts cannot read the status of a socket
             if not self.rules.admits(host, request.headers.get_all("Origin"), token):
                 return http_responses.refusal(403, "Only the page of this server may connect; scripts need its token.")
@@ -189,11 +187,11 @@ class Server:
                 return http_responses.refusal(426, "This is the address of a WebSocket.")
             self.reserved.add(connection)
             return None
-        if (page := self.pages.get(path)) is None:
+        if (file := self.files.get(path)) is None:
             return http_responses.refusal(404, "There is no such file.")
-        if page is self.pages.get(FRONT) and not self.rules.opens(token):
+        if file is self.files.get(FRONT) and not self.rules.accepts_token(token):
             return http_responses.refusal(403, "Open the address with its token, as pliant play printed it.")
-        return http_responses.file(page, empty=method == "HEAD")
+        return http_responses.file_response(file, empty=method == "HEAD")
 
     def _add_security_headers(self, connection: ServerConnection, request: Request, response: Response) -> None:
         http_responses.add_security_headers(response, self.rules.host(request.headers.get_all("Host")))
@@ -222,22 +220,22 @@ class Server:
             for count in itertools.count(1):
                 message = await client.connection.recv()
                 try:
-                    self._command(client, self._understood(message))
+                    self._command(client, self._parse_command(message))
                 except Refused as refused:
                     await self._refuse(client, refused)
                     return
                 if count % MESSAGES_PER_TURN == 0:
                     await asyncio.sleep(0)
 
-    def _understood(self, message: str | bytes) -> Command | None:
-        """Return the command, or None if it is valid only in the previous world: the page was not yet updated."""
-        known = self.session.known
-        if known is not self._known[1]:
-            self._known = (self._known[1], known)
+    def _parse_command(self, message: str | bytes) -> Command | None:
+        """Return the command, or None if it is valid only in the previous generation: the page was not yet updated."""
+        valid = self.session.valid_commands
+        if valid is not self._valid_commands[1]:
+            self._valid_commands = (self._valid_commands[1], valid)
         try:
-            return parse(message, known)
+            return parse(message, valid)
         except Refused:
-            if (before := self._known[0]) is None:
+            if (before := self._valid_commands[0]) is None:
                 raise
             parse(message, before)
             return None
@@ -245,20 +243,20 @@ class Server:
     def _command(self, client: Client, command: Command | None) -> None:
         before, now = self.controls.holder, self._now
         if command is None:
-            client.answer = "the scene has changed"
+            client.refusal = "the scene has changed"
             client.wake.set()
         elif not self.controls.take(client.number, now):
-            client.answer = "someone else has the controls"
+            client.refusal = "someone else has the controls"
             client.wake.set()
         else:
             if before != client.number or self._watch is None:  # the holder changed, or returns after its timeout
                 if before is not None and before != client.number:
                     self.session.leave(before)
                 self._wake()
-                self._expire()
+                self._schedule_expiry()
             self.session.post(client.number, command)
 
-    def _expire(self) -> None:
+    def _schedule_expiry(self) -> None:
         """Notify all clients when the controls become free."""
         if self._watch is not None:
             self._watch.cancel()
@@ -268,11 +266,11 @@ class Server:
         if self._now >= self.controls.until:
             self._wake()
         else:
-            self._watch = self._loop.call_at(self.controls.until, self._expire)
+            self._watch = self._loop.call_at(self.controls.until, self._schedule_expiry)
 
     async def _refuse(self, client: Client, refused: Refused) -> None:
         try:
-            async with asyncio.timeout(2.0 * self.limits.closing):
+            async with asyncio.timeout(2.0 * self.limits.close_timeout):
                 await client.connection.close(refused.code, refused.why)
         except TimeoutError:  # the client does not read
             client.connection.transport.abort()
@@ -288,7 +286,7 @@ class Server:
                 for text in self._pending_messages(client):
                     await self._send(client, text)
                 news = self.session.newest
-                if news.data and news.world == client.world and news.serial != client.serial:
+                if news.data and news.generation == client.generation and news.serial != client.serial:
                     client.serial = news.serial
                     await self._send(client, news.data)
                     await asyncio.sleep(due - self._now)
@@ -296,14 +294,14 @@ class Server:
 
     def _pending_messages(self, client: Client) -> Iterator[str]:
         """Yield the messages not yet sent to the client, each determined when the one before has been sent."""
-        if (world := self.session.newest.world) != client.world and (hello := self.session.hello()):
-            client.world, client.serial = world, None
+        if (generation := self.session.newest.generation) != client.generation and (hello := self.session.hello()):
+            client.generation, client.serial = generation, None
             yield hello
         if (free := self.controls.free_for(client.number, self._now)) != client.controls_sent:
             client.controls_sent = free
             yield json.dumps({"controls": free})
-        if client.answer:
-            text, client.answer = client.answer, ""
+        if client.refusal:
+            text, client.refusal = client.refusal, ""
             yield json.dumps({"refused": text})
         for number, text in self.session.messages:
             if number > client.last_message:
@@ -327,7 +325,7 @@ class Server:
 
 
 def run(
-    session: SessionProtocol,
+    session: SessionInterface,
     listening: socket.socket,
     rules: AccessRules,
     limits: Limits = DEFAULT_LIMITS,
@@ -341,10 +339,10 @@ def run(
         loop = asyncio.get_running_loop()
 
         def changed() -> None:
-            if session.failed and not session.newest.world:  # failed before the first frame
+            if session.failed and not session.has_started:
                 loop.call_soon_threadsafe(over.set)
 
-        session.listen(changed)
+        session.subscribe(changed)
         try:
             await server.start()
             changed()

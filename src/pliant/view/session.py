@@ -31,10 +31,10 @@ from .session_interface import PublishedFrame
 
 log = logging.getLogger("pliant.view")
 QUEUE = 1000  # largest number of queued commands
-PUBLISH_INTERVAL = 1 / 60  # shortest interval between published frames, seconds
-FRAME_BUDGET = 0.028  # computing time above which a frame is divided, seconds
+PUBLISH_INTERVAL = 1 / 60 - 0.003  # shortest interval between published frames, seconds; parts are not due exactly
+PART_BUDGET = 0.028  # computing time above which a part of a frame is divided, seconds
 MEASURE_INTERVAL = 0.25  # interval between measurements of the exact referee, seconds
-MESSAGES_KEPT = 20  # messages kept for pages that connect later
+MESSAGES_KEPT = 20  # messages kept for clients that are behind
 TRIM_INTERVAL = 10.0  # interval between returns of free memory, seconds
 _FACTOR = {"1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0}
 
@@ -42,15 +42,15 @@ _FACTOR = {"1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0}
 class Session:
     """An interactive run in its own thread. Everything that other threads read is replaced as a whole.
 
-    Commands are executed between frames; of consecutive drag or slider movements only the last is executed. `folder`:
-    destination of recordings.
+    Commands are executed between parts of frames, and while the next part is not yet due; of consecutive drag or slider
+    movements only the last is executed. `folder`: destination of recordings.
     """
 
-    def __init__(self, choice: StartOptions | None = None, folder: pathlib.Path | None = None) -> None:
-        self._choice, self._folder = choice or StartOptions(), folder or pathlib.Path()
+    def __init__(self, start_options: StartOptions | None = None, folder: pathlib.Path | None = None) -> None:
+        self._start_options, self._folder = start_options or StartOptions(), folder or pathlib.Path()
         self.newest = PublishedFrame(0, 0, b"")
         self.messages: tuple[tuple[int, str], ...] = ()
-        self.known = ValidCommands({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
+        self.valid_commands = ValidCommands({}, {}, {}, ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)))
         self._hello = self.failed = ""
         self._calls: list[Callable[[], None]] = []
         self._queue: collections.deque[tuple[int, Command | None]] = collections.deque()
@@ -60,8 +60,7 @@ class Session:
         self._paused, self._single_step, self._speed = False, False, "1"
         self._statistics, self._warned = FrameStatistics(), set[str]()  # warnings already sent for this scene
         self._missed = 0  # grabs that hit nothing
-        # client -> its drag constraint, and whether it becomes a pin on release
-        self._holds: dict[int, tuple[DragConstraint, bool]] = {}
+        self._holds: dict[int, tuple[DragConstraint, bool]] = {}  # by client; True: becomes a pin on release
 
     def start(self) -> None:
         self._thread.start()
@@ -72,10 +71,14 @@ class Session:
         if self._thread.ident is not None:
             self._thread.join(1.5)
 
+    @property
+    def has_started(self) -> bool:
+        return self.newest.generation > 0
+
     def hello(self) -> str:
         return self._hello
 
-    def listen(self, call: Callable[[], None]) -> None:
+    def subscribe(self, call: Callable[[], None]) -> None:
         self._calls.append(call)
 
     def post(self, client: int, command: Command) -> None:
@@ -103,7 +106,7 @@ class Session:
     def _loop(self) -> None:
         try:
             self._send_message("note", "creating the scene; the very first start compiles for about a minute ...")
-            self._run = InteractiveRun(self._choice)
+            self._run = InteractiveRun(self._start_options)
             self._open_scene()
             while not self._stopping.is_set():
                 self._run_commands()
@@ -128,13 +131,13 @@ class Session:
         self._holds.clear()
         self._recording: Recording | None = None
         self._least_distance, self._measured_at, self._measured_time = float("nan"), 0.0, -1.0
-        self._part, self._spent = 0, 0.0  # substeps since the last whole frame, and the seconds they took
+        self._substeps_done, self._spent = 0, 0.0  # substeps since the last whole frame, and the seconds they took
         self._reset_times()
         self._found = _contacts.empty()
         self._trim_memory(collect=True)
         self._publish_hello(new=True)
         self._note(f"preparing {self._run.name}; code that runs for the first time is compiled ...")
-        self._run.step()  # not shown, so that compile time does not count as frame time
+        self._run.step()  # not shown, so that compile time does not count as computing time
         self._run.reset()
         self._reset_times()
         self._publish(self._current_frame())
@@ -156,11 +159,12 @@ class Session:
         self._statistics.reset()
 
     def _publish_hello(self, new: bool = False) -> None:
-        """Publish a new `hello`; `new`: without a frame, so that pages draw the world from its start."""
-        run, world = self._run, self.newest.world + 1
-        self.known = self._description.known(run)
-        self._hello = self._description.hello(world, run, self._overlays, self._speed)
-        self.newest = PublishedFrame(world, self.newest.serial, b"" if new else self.newest.data)
+        """Publish a greeting of the next generation. `new`: of another scene, of which there is no frame yet; otherwise
+        the last frame is kept. Its stamp has the former generation, so pages leave their image as it is."""
+        run, generation = self._run, self.newest.generation + 1
+        self.valid_commands = self._description.valid_commands(run)
+        self._hello = self._description.hello(generation, run, self._overlays, self._speed)
+        self.newest = PublishedFrame(generation, self.newest.serial, b"" if new else self.newest.data)
         self._notify()
 
     def _send_message(self, kind: str, text: str, **flags: bool) -> None:
@@ -185,12 +189,11 @@ class Session:
         self._wake.clear()
 
     def _current_frame(self) -> Frame:
-        sim, state = self._run.sim, self._run.sim.state
-        x, pose = state.x.copy(), state.pose.copy()
-        return Frame(index=sim.index, time=state.time, x=x, pose=pose, contacts=self._found, seconds=0.0)
+        index, state = self._run.sim.index, self._run.sim.state.copy()
+        return Frame(index=index, time=state.time, x=state.x, pose=state.pose, contacts=self._found, seconds=0.0)
 
     def _advance(self) -> None:
-        """Compute one frame, publish it if the last one is old enough, and wait until it is due."""
+        """Compute one part of a frame, publish it if the last one is old enough, and wait until it is due."""
         run, began = self._run, time.perf_counter()
         run.clock.seconds.clear()
         try:
@@ -201,14 +204,14 @@ class Session:
             self._wait(0.2)  # time to choose other settings in case it fails again
             return
         seconds = time.perf_counter() - began
-        self._statistics.add_frame(seconds, run.clock.seconds, run.slices_per_frame)
+        self._statistics.add_part(seconds, run.clock.seconds, run.parts_per_frame)
         self._spent += seconds
         self._found = frame.contacts
-        self._part = (self._part + run.substeps) % run.frame_substeps
-        if self._part == 0:
-            whole, self._spent = dataclasses.replace(frame, seconds=self._spent), 0.0
-            self._record(whole)
-        if self._paused or time.perf_counter() - self._published_at >= PUBLISH_INTERVAL - 0.003:
+        self._substeps_done = (self._substeps_done + run.substeps_per_part) % run.substeps_per_frame
+        if self._substeps_done == 0:
+            self._record(dataclasses.replace(frame, seconds=self._spent))
+            self._spent = 0.0
+        if self._paused or time.perf_counter() - self._published_at >= PUBLISH_INTERVAL:
             self._publish(frame)
         self._adapt_substeps()
         self._wait(run.sim.dt / _FACTOR[self._speed])
@@ -228,18 +231,17 @@ class Session:
             self._paused = True
 
     def _adapt_substeps(self) -> None:
-        """Divide frames that take too long and merge very short ones, after two frames have been measured."""
-        run, statistics, before = self._run, self._statistics, self._run.substeps
-        if statistics.count < 3 or FRAME_BUDGET / 4 < statistics.mean < FRAME_BUDGET or self._part:
+        """Divide parts that take too long and merge very short ones, after three parts have been measured."""
+        run, statistics, before = self._run, self._statistics, self._run.substeps_per_part
+        if statistics.count < 3 or PART_BUDGET / 4 < statistics.mean < PART_BUDGET or self._substeps_done:
             return
-        run.fit_substeps(statistics.mean / before, 0.7 * FRAME_BUDGET)
-        if run.substeps != before:
-            statistics.reset_frame_time()
+        run.fit_substeps_per_part(statistics.mean / before, 0.7 * PART_BUDGET)
+        if run.substeps_per_part != before:
+            statistics.reset_part_time()
 
     def _wait(self, span: float) -> None:
-        """Wait until the frame is due; a scene that is late does not catch up."""
-        now = time.perf_counter()
-        self._due = max(self._due + span, now - span)
+        """Wait until the part is due, and execute the commands that arrive; a scene that is late does not catch up."""
+        self._due = max(self._due + span, time.perf_counter() - span)
         while (left := self._due - time.perf_counter()) > 0.0 and not self._stopping.is_set():
             self._sleep(min(left, 0.05))
             self._run_commands()
@@ -256,11 +258,10 @@ class Session:
             for b, body in enumerate(scene.bodies)
             if not body.obstacle or body.motion is not None
         }
-        own = [(drag, pin) for drag, pin in self._holds.values()]
-        if own:
-            arrays["drag"] = np.array([own[0][0].point(run.sim.state), own[0][0].to])
-            arrays["hand"] = arrays["drag"]  # its former name, for one version
-        if pins := [pin.at for pin in run.drags if all(pin is not drag for drag, _ in own)]:
+        held = [drag for drag, _ in self._holds.values()]
+        if held:
+            arrays["drag"] = np.array([held[0].point(run.sim.state), held[0].to])
+        if pins := [drag.at for drag in run.drags if all(drag is not one for one in held)]:
             arrays["pins"] = np.array(pins)
         try:
             arrays |= self._overlays.draw(run.sim, frame)
@@ -270,27 +271,26 @@ class Session:
         least = 1e3 * self._least_distance  # millimetres
         header = {
             "time": frame.time,
-            "frame": frame.index,
+            "part": frame.index,
             "paused": self._paused,
             "recording": len(self._recording) if self._recording is not None else 0,
-            "fps": round(self._statistics.fps, 1),
+            "parts_per_second": round(self._statistics.parts_per_second, 1),
             "ms": {name: round(ms, 3) for name, ms in self._statistics.ms.items()},
             "contacts": len(frame.contacts),
             "least": round(least, 4) if np.isfinite(least) else None,
             "deepest": None if np.isnan(least) else round(max(0.0, -least), 4),
-            "held": bool(own),
+            "held": bool(held),
             "missed": self._missed,
-            "pins": len(run.drags) - len(own),
+            "pins": len(run.drags) - len(held),
             "speed": round(self._statistics.speed, 3),
-            "slow": round(self._statistics.speed, 3),  # its former name, for one version
         }
-        news = self.newest
-        self.newest = PublishedFrame(news.world, news.serial + 1, encode(news.world, news.serial + 1, header, arrays))
+        generation, serial = self.newest.generation, self.newest.serial + 1
+        self.newest = PublishedFrame(generation, serial, encode(generation, serial, header, arrays))
         self._notify()
 
     def _run_commands(self) -> None:
         """Execute the queued commands."""
-        for _ in range(len(self._queue)):  # commands that arrive meanwhile wait for the next frame
+        for _ in range(len(self._queue)):  # commands that arrive meanwhile wait for the next call
             with self._lock:
                 client, command = self._queue.popleft()
             try:
@@ -315,9 +315,9 @@ class Session:
         elif isinstance(command, Choose):
             self._choose(command.what, command.to)
         elif isinstance(command, Set):
-            newest = len(self.messages) and self.messages[-1][0]
-            run.tune(command.name, command.to, self._note)
-            if self.messages and self.messages[-1][0] != newest:
+            before = self.messages
+            run.set_parameter(command.name, command.to, self._note)
+            if self.messages is not before:  # a note "preparing ...", which is now over
                 self._note("")
         elif isinstance(command, Show):
             self._overlays.on[command.name] = command.on
@@ -353,14 +353,14 @@ class Session:
             self._paused = self._single_step = True
         elif what == "reset":
             self._holds.clear()
-            self._found, self._part, self._spent = _contacts.empty(), 0, 0.0
+            self._found, self._substeps_done, self._spent = _contacts.empty(), 0, 0.0
             self._least_distance, self._measured_at, self._measured_time = float("nan"), 0.0, -1.0
             self._run.reset()
             if self._referee is not None:  # for open bodies it stores the side of each vertex
                 self._referee = Referee(self._run.scene)
         elif what == "record":
             self._recording = Recording(self._run.scene, FRAME_SECONDS)
-            self._part, self._spent = 0, 0.0
+            self._substeps_done, self._spent = 0, 0.0
             self._recording.add(self._current_frame())
             self._note(f"recording: up to {self._recording.longest:.0f} s")
         elif self._recording is not None:
@@ -388,12 +388,12 @@ class Session:
                 raise
             return
         if what == "method":
-            run.use(to, self._note)
+            run.set_method(to, self._note)
             self._reset_times()
         elif what == "self":
             run.set_self_contact(to)
         elif what == "response":
-            run.respond(to)
+            run.set_response(to)
         else:
             self._speed = to
         self._note("")

@@ -1,33 +1,40 @@
-"""Session protocol: the interface between server and session, so that each can be tested without the other."""
+"""Session interface: what the server calls of a session, so that each can be tested without the other."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from .. import renamed
 from .commands import Command, ValidCommands
+
+__getattr__ = renamed.module(__name__, {"SessionProtocol": "pliant.view.session_interface:SessionInterface"})
 
 
 class PublishedFrame(NamedTuple):
-    """One encoded frame. `world` is incremented whenever `hello` changes."""
+    """One encoded frame. `generation`: number of the greeting (`hello`) it belongs to, incremented with each."""
 
-    world: int
+    generation: int
     serial: int
-    data: bytes  # empty before the first frame
+    data: bytes  # empty before the first frame of a scene
 
 
-class SessionProtocol(Protocol):
+class SessionInterface(Protocol):
     """A running simulation as seen from other threads; no method blocks except `stop`."""
 
     @property
     def newest(self) -> PublishedFrame:
-        """The newest frame; replaced as a whole, after `hello` and `known` of a new world."""
+        """The newest frame; replaced as a whole, after `hello` and `valid_commands` of a new generation."""
 
     @property
-    def known(self) -> ValidCommands:
+    def valid_commands(self) -> ValidCommands:
         """The valid names and ranges of commands."""
 
     @property
     def messages(self) -> tuple[tuple[int, str], ...]:
         """The latest messages for all pages, numbered from 1: JSON with "note", "warning" or "problem" as the key."""
+
+    @property
+    def has_started(self) -> bool:
+        """Whether a greeting has been published; a session that failed before has nothing to show."""
 
     @property
     def failed(self) -> str:
@@ -42,7 +49,7 @@ class SessionProtocol(Protocol):
     def stop(self) -> None:
         """Stop the simulation thread within two seconds."""
 
-    def listen(self, call: Callable[[], None]) -> None:
+    def subscribe(self, call: Callable[[], None]) -> None:
         """Register `call`, run on the simulation thread whenever `newest`, `hello` or `messages` has changed."""
 
     def post(self, client: int, command: Command) -> None:

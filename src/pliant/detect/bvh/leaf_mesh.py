@@ -105,7 +105,7 @@ class LeafMesh:
 
     @property
     def self_traversal_start(self) -> Ints:
-        """(m,) the node after the leaf of each element: where its traversal of the own BVH starts in self-contact."""
+        """(m,) the node after the leaf of each element: in self-contact, its traversal of the BVH starts there."""
         skip, first = self.tree.nodes["skip"], self.tree.nodes["first"]
         leaf = np.flatnonzero(skip == np.arange(len(skip)) + 1)
         start = np.empty(len(leaf), np.int32)

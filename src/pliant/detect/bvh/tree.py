@@ -71,10 +71,8 @@ def set_items(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) ->
     if tree.items.shape[1] == 6 and elements.shape[1] == 3:
         _fit.boxes_of_faces(x, y, elements, tree.order, tree.items)
     else:
-        _volumes.volumes_of(x, y, elements, tree.order, kind_of(tree), tree.items)
-
-
-tree_of_faces, refit_faces = tree_of, refit
+        fixed = validate.read_only
+        _volumes.volumes_of(fixed(x), fixed(y), fixed(elements), tree.order, kind_of(tree), tree.items)
 
 
 def kind_of(tree: Tree) -> int:

@@ -14,7 +14,7 @@ from . import tree as _tree
 SHAPE: dict[str, Any] = {"volume": "box", "arity": 4, "leaf": 1}
 
 
-def tree_of(surface: Surface) -> Blocks:
+def blocks_of_surface(surface: Surface) -> Blocks:
     """Build an AABB tree over the triangles of a surface, in the layout of `kernels.queries.closest_point`."""
     return blocks_of(surface, _tree.tree_of(surface.x, surface.faces, **SHAPE))[0]
 

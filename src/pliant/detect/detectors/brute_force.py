@@ -14,7 +14,8 @@ from ...kernels.mesh.features import Segments
 from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..queries.cells import bin_boxes
-from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of, reach_of
+from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of
+from ..queries.rounding import with_rounding_margin
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -61,7 +62,7 @@ class BruteForceDetector(BaseDetector):
         mesh = b.welded.side.mesh
         if not mesh.n_faces:
             return NO_PAIRS
-        corners, reach = b.x[mesh.faces], reach_of(self.within, a.x, b.x)
+        corners, reach = b.x[mesh.faces], with_rounding_margin(self.within, a.x, b.x)
         cells = bin_boxes(corners.min(1) - reach, corners.max(1) + reach)
         common = (CellSearch(cells, self._rest, self.within), a.x, b.x, mesh.faces)
         start = np.zeros(len(a.x) + 1, np.int64)
@@ -77,7 +78,7 @@ class BruteForceDetector(BaseDetector):
         e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
         if not (len(e_a) and len(e_b)):
             return NO_PAIRS
-        reach, line = reach_of(self.within, a.x, b.x), b.x[e_b]
+        reach, line = with_rounding_margin(self.within, a.x, b.x), b.x[e_b]
         low = line.min(1) - reach
         cells = bin_boxes(low, line.max(1) + reach)
         common = (CellSearch(cells, self._rest, self.within), Segments(a.x, e_a), Segments(b.x, e_b), low)

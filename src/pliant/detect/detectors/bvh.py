@@ -59,21 +59,21 @@ class BvhDetector(BaseDetector):
         self._pool = Pool()
         self._seams = Seams(one, other)
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
-        self._depths = self._signed_distances()
+        self._distance_queries = self._make_distance_queries()
 
     def update(self, state: State) -> Self:
         """Refit the BVHs to the positions."""
         if self._seams.update(state.x):
-            self._sew()
+            self._reweld()
         self.near.a.move(state.x[self.one.side.rows])
         if not self.same:
             self.near.b.move(state.x[self.other.side.rows])
-        for part, depths in zip(self._sides, self._depths, strict=True):
-            if depths is not None:
-                depths.update(state.x[part.side.rows])
+        for part, query in zip(self._sides, self._distance_queries, strict=True):
+            if query is not None:
+                query.update(state.x[part.side.rows])
         return self
 
-    def _sew(self) -> None:
+    def _reweld(self) -> None:
         """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
         self.one = WeldedSide.of(sides[0])
@@ -81,9 +81,9 @@ class BvhDetector(BaseDetector):
         self.near.a.weld(self.one.weld)
         if not self.same:
             self.near.b.weld(self.other.weld + sides[0].mesh.n_vertices)
-        self._depths = self._signed_distances()
+        self._distance_queries = self._make_distance_queries()
 
-    def _signed_distances(self) -> "list[DeformingClosestPoints | None]":
+    def _make_distance_queries(self) -> "list[DeformingClosestPoints | None]":
         """Queries for the signed distances from each side of two; None for a side that is open."""
         if self.same or not any(part.solid for part in self._sides):
             return [None, None]
@@ -94,8 +94,8 @@ class BvhDetector(BaseDetector):
     def find(self, state: State) -> Contacts:
         near = self.near
         a, b = (
-            PosedSide(part, x, depths)
-            for part, x, depths in zip(self._sides, (near.a.x, near.b.x), self._depths, strict=True)
+            PosedSide(part, x, query)
+            for part, x, query in zip(self._sides, (near.a.x, near.b.x), self._distance_queries, strict=True)
         )
         return contacts_of(a, a if self.same else b, *near.within(self.within), self._pool)
 
@@ -107,8 +107,8 @@ class BvhDetector(BaseDetector):
         """Return the `points` (n,3) inside the second mesh at its last update; none if it is open."""
         from ..queries.penetration import NOTHING
 
-        depths = self._depths[-1]
-        return NOTHING if depths is None else depths.inside(points)
+        query = self._distance_queries[-1]
+        return NOTHING if query is None else query.inside(points)
 
     @property
     def _sides(self) -> tuple[WeldedSide, WeldedSide]:

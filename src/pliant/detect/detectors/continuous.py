@@ -1,7 +1,7 @@
 """Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
 
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,7 +209,7 @@ class ContinuousDetector(BaseDetector):
             return near
         hits = self._collisions.all(self.tolerance, self.solver)
         collided = [self._records(hits, kind, state) for kind in (VERTEX_TO_FACE, FACE_TO_VERTEX, EDGE_TO_EDGE)]
-        return joined(np.concatenate(collided), near, state.x_start)
+        return joined(cast("Contacts", np.concatenate(collided)), near, state.x_start)
 
     def _parts(self) -> tuple[tuple[Moving, WeldedSide], tuple[Moving, WeldedSide]]:
         return (self._collisions.a, self._still.one), (self._collisions.b, self._still.other)
@@ -244,28 +244,28 @@ def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> 
     # relative to one point: far from the origin a gap may be smaller than the rounding error of coordinates
     r_0, r_1 = p_0 - p_0[:, 1:2], p_1 - p_1[:, 1:2]
     p = r_0 + time[:, None, None] * (r_1 - r_0)
-    out, unclear = _contacts.empty(k), np.empty(k, np.bool_)
+    out, degenerate = _contacts.empty(k), np.empty(k, np.bool_)
     here, zero = np.repeat(np.arange(k, dtype=np.int32)[:, None], 2, 1), np.zeros(2, np.int32)
     none = _records.Owners(zero, zero)
     if edges:
         lines = np.arange(2 * k, dtype=np.int32).reshape(-1, 2)
         one, two = (np.ascontiguousarray(p[:, s]).reshape(-1, 3) for s in (slice(0, 2), slice(2, 4)))
-        _records.fill_edges(one, lines, two, lines, here, none, out, unclear)
+        _records.fill_edges(one, lines, two, lines, here, none, out, degenerate)
         n = np.cross(p[:, 1] - p[:, 0], p[:, 3] - p[:, 2])
     else:
         faces = np.arange(3 * k, dtype=np.int32).reshape(-1, 3)
         faces.flags.writeable = False  # as the faces of a mesh, so that one compiled specialisation serves both
         one, two = np.ascontiguousarray(p[:, 0]), np.ascontiguousarray(p[:, 1:]).reshape(-1, 3)
-        _records.fill_faces(one, two, faces, here, np.zeros(0), none, out, unclear)
+        _records.fill_faces(one, two, faces, here, np.zeros(0), none, out, degenerate)
         n = np.cross(p[:, 2] - p[:, 1], p[:, 3] - p[:, 1])
-    if unclear.any():
+    if degenerate.any():
         gap = np.einsum("ij,ijk->ik", out["weights"], r_1)
         for instead in (gap, np.array([0.0, 1.0, 0.0])):
             n = np.where(np.abs(n).max(1, keepdims=True) > 0.0, n, instead)
         if not solid or edges:
             n *= np.where(np.einsum("ij,ij->i", n, gap) < 0.0, -1.0, 1.0)[:, None]
         n /= np.abs(n).max(1, keepdims=True)
-        out["normal"][unclear] = (n / np.linalg.norm(n, axis=1)[:, None])[unclear]
+        out["normal"][degenerate] = (n / np.linalg.norm(n, axis=1)[:, None])[degenerate]
     return out
 
 

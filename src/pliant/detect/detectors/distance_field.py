@@ -1,7 +1,7 @@
 """Vertices and edge midpoints of a deformable body against the baked field of a rigid obstacle."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,9 @@ _LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one 
 class DistanceFieldDetector(BaseDetector):
     """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
-    Without a `field`, one is baked with cells no larger than `within`: its error is below 0.866 cells, so a point at
-    the field distance `within` is outside the exact surface. Points deeper than the field's narrow band are not found.
+    Without a `field`, one is baked with cells no larger than `within` where the limit on the size of a grid allows
+    (`finest_cells`). The error is below 0.866 cells, so with such cells a point at the field distance `within` is
+    outside the exact surface. Points deeper than the field's narrow band are not found.
     `field` may be a `DistanceField`, an `AdaptiveField`, a `PlanarField` (guarantee C) or a `FilledField`.
     `midpoints=False` tests vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache
     (`cache.baked`). For a moving body the cloth is transformed into the body's coordinates (`State.pose`), where the
@@ -157,7 +158,7 @@ class DistanceFieldDetector(BaseDetector):
 
 def joined(parts: Sequence[Contacts]) -> Contacts:
     """Concatenate `parts` as bytes: NumPy copies records field by field, 20 us instead of 3 for a hundred."""
-    return np.concatenate([part.view(np.uint8) for part in parts]).view(CONTACT)
+    return cast("Contacts", np.concatenate([part.view(np.uint8) for part in parts]).view(CONTACT))
 
 
 def _same_body(field: Sampled, obstacle: Side) -> None:

@@ -12,10 +12,10 @@ from ...kernels.queries import contact_records as _records
 from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, Reports, Side
-from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, clear_faces, contacts_of, owners
+from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of, owners, recompute_degenerate_faces
 from ..queries.penetration import DeformingClosestPoints
-from ..queries.points_inside import PointsInside
 from ..queries.welding import Seams
+from ..queries.winding import RayWinding
 
 Floats = NDArray[np.float64]
 _HAIR = 1e-9  # offset of a body's own vertices from its surface, relative to its size
@@ -46,7 +46,7 @@ class ImageSpaceDetector(BaseDetector):
         self.same = other is None
         self._seams = Seams(one, other)
         self._pool = Pool()
-        self._sew()
+        self._reweld()
         if not (self.one.solid or self.other.solid):
             names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
             raise ValueError(f"image-space needs a closed mesh with faces oriented outward; found none in: {names}")
@@ -56,7 +56,7 @@ class ImageSpaceDetector(BaseDetector):
         """Zero: the set of vertices inside is exact."""
         return 0.0, 0.0
 
-    def _sew(self) -> None:
+    def _reweld(self) -> None:
         """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
         self.one = WeldedSide.of(sides[0])
@@ -66,7 +66,7 @@ class ImageSpaceDetector(BaseDetector):
     def update(self, state: State) -> Self:
         """Update the welding, the only state kept between queries."""
         if self._seams.update(state.x):
-            self._sew()
+            self._reweld()
         return self
 
     def find(self, state: State) -> Contacts:
@@ -90,13 +90,13 @@ class ImageSpaceDetector(BaseDetector):
         rows, face = rows[face >= 0], face[face >= 0]
         pairs = np.stack([part.rows[rows], face], 1).astype(np.int32)
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-        out, unclear = self._pool.take(len(pairs)), np.empty(len(pairs), np.bool_)
-        side = -np.ones(len(x))
-        _records.fill_faces(x, x, part.side.mesh.faces, pairs, side, owners(pose, pose), out, unclear)
-        clear_faces(pose, pose, pairs, side, unclear, out)
+        out, degenerate = self._pool.take(len(pairs)), np.empty(len(pairs), np.bool_)
+        sign = -np.ones(len(x))
+        _records.fill_faces(x, x, part.side.mesh.faces, pairs, sign, owners(pose, pose), out, degenerate)
+        recompute_degenerate_faces(pose, pose, pairs, sign, degenerate, out)
         return out
 
-    def _inside_itself(self, pose: PosedSide, rays: PointsInside) -> tuple[NDArray[np.int32], Floats]:
+    def _inside_itself(self, pose: PosedSide, rays: RayWinding) -> tuple[NDArray[np.int32], Floats]:
         """Return the welded vertices (k,) inside another part of the body, and the points (k,3) tested, slightly
         outside their own faces. Vertices without a face of non-zero area are skipped."""
         surface = pose.surface
@@ -126,8 +126,8 @@ class _Inside:
     def __init__(self, part: WeldedSide) -> None:
         mesh = part.side.mesh
         self._part = part
-        self.rays = PointsInside(part.weld[mesh.faces], int(part.weld.max()) + 1)
-        self._depths: DeformingClosestPoints | None = None
+        self.rays = RayWinding(part.weld[mesh.faces], int(part.weld.max()) + 1)
+        self._distance_query: DeformingClosestPoints | None = None
         self._x = mesh.vertices
         self._fresh = False
 
@@ -142,12 +142,12 @@ class _Inside:
         distance, nearest = np.full(n, np.inf), np.zeros((n, 3))
         face, normal = np.zeros(n, np.int64), np.zeros((n, 3))
         if len(rows):
-            if self._depths is None:
-                self._depths = DeformingClosestPoints(self._part.side.mesh)
+            if self._distance_query is None:
+                self._distance_query = DeformingClosestPoints(self._part.side.mesh)
             if not self._fresh:
-                self._depths.update(self._x)
+                self._distance_query.update(self._x)
                 self._fresh = True
-            deep, nearest[rows], face[rows], normal[rows] = self._depths.query(points[rows])
+            deep, nearest[rows], face[rows], normal[rows] = self._distance_query.query(points[rows])
             # rounding may give zero or a positive distance for points that are exactly inside
             distance[rows] = np.minimum(-np.abs(deep), -1e-300)
         return distance, nearest, face, normal

@@ -1,6 +1,6 @@
 """Contacts with an offset surface of an obstacle, for outer garments that are worn over inner ones."""
 
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class OffsetDetector(BaseDetector):
 
 def offset(contacts: Contacts, by: float) -> Contacts:
     """Return the contacts with the surface offset by `by` metres along each normal."""
-    found = np.array(contacts)
+    found = cast("Contacts", np.array(contacts))
     found["anchor"] += by * found["normal"]
     found["distance"] -= by
     return found

@@ -65,9 +65,9 @@ class SpatialHashDetector(BaseDetector):
         validate.number("within", within, low=0.0, high=validate.LARGEST)
         self._cell = cell
         self._seams = Seams(*self.sides)
-        self._sew()
+        self._reweld()
 
-    def _sew(self) -> None:
+    def _reweld(self) -> None:
         """Rebuild all data that depend on the welding."""
         self.sides = self._seams.sides
         welded = [side.mesh.welded for side in self.sides]
@@ -86,7 +86,7 @@ class SpatialHashDetector(BaseDetector):
         if self._flat is None:
             if self._seams.update(state.x):
                 before = self._out.state()
-                self._sew()
+                self._reweld()
                 self._out.restore(before)
             self._hash.update(state.x[self._rows])
             self._out.go_on()

@@ -17,9 +17,17 @@ from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..bvh.build import OPTIONS, check_tree_options
 from ..bvh.leaf_mesh import LeafMesh
-from ..queries.contact_records import PosedSide, WeldedSide, clear_edges, clear_faces, owners, reach_of
+from ..queries.contact_records import (
+    PosedSide,
+    WeldedSide,
+    owners,
+    recompute_degenerate_edges,
+    recompute_degenerate_faces,
+    sign_edge_pairs,
+)
 from ..queries.penetration import DeformingClosestPoints
 from ..queries.proximity import NearPairs
+from ..queries.rounding import with_rounding_margin
 from ..queries.welding import Seams
 
 Floats = NDArray[np.float64]
@@ -90,7 +98,7 @@ class SphereSurfaceDetector(BaseDetector):
             b = LeafMesh(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
         self._pool = Pool()
         self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
-        self._depths = [
+        self._distance_queries = [
             DeformingClosestPoints(part.side.mesh) if part.solid and not self.same else None for part in self._sides
         ]
         self._leaf_meshes = [a] if b is None else [a, b]
@@ -116,12 +124,12 @@ class SphereSurfaceDetector(BaseDetector):
     def update(self, state: State) -> Self:
         """Refit to the positions and choose the refinement level of each face and edge."""
         if self._seams.update(state.x):
-            self._sew()
+            self._reweld()
         spheres, balls = self.spheres, self.spheres.balls
-        for part, leaf_mesh, depths, rows in zip(self._sides, self._leaf_meshes, self._depths, self._rows):
+        for part, leaf_mesh, query, rows in zip(self._sides, self._leaf_meshes, self._distance_queries, self._rows):
             leaf_mesh.move(state.x[part.side.rows])
-            if depths is not None:
-                depths.update(leaf_mesh.x)
+            if query is not None:
+                query.update(leaf_mesh.x)
             faces, edges = spheres.faces[rows.faces], spheres.edges[rows.edges]
             _kernels.update_spheres(
                 leaf_mesh.at,
@@ -140,14 +148,14 @@ class SphereSurfaceDetector(BaseDetector):
                 balls[spheres.starts[2] :, 3] = 0.0  # only edge midpoints are used
         return self
 
-    def _sew(self) -> None:
+    def _reweld(self) -> None:
         """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
         self.one = WeldedSide.of(sides[0])
         self.other = self.one if self.same else WeldedSide.of(sides[1])
         for leaf_mesh, part, first in zip(self._leaf_meshes, self._sides, (0, sides[0].mesh.n_vertices)):
             leaf_mesh.weld(part.weld + first)
-        self._depths = [
+        self._distance_queries = [
             DeformingClosestPoints(part.side.mesh) if part.solid and not self.same else None for part in self._sides
         ]
 
@@ -157,7 +165,7 @@ class SphereSurfaceDetector(BaseDetector):
         there, back, edges = self.near.ordered(found, counts)
         poses = [
             PosedSide(*each)
-            for each in zip(self._sides, (leaf_mesh.x for leaf_mesh in self._leaf_meshes), self._depths)
+            for each in zip(self._sides, (leaf_mesh.x for leaf_mesh in self._leaf_meshes), self._distance_queries)
         ]
         a, b, levels = poses[0], poses[-1], self._levels()
         out = self._pool.take(len(there) + len(back) + len(edges))
@@ -188,7 +196,7 @@ class SphereSurfaceDetector(BaseDetector):
         edges = length * 0.5**spheres.edge_level
         most = [float(edges[rows.edges].max(initial=0.0)) for rows in self._rows]
         # rounding error of coordinates, relevant far from the origin
-        more = reach_of(0.0, *(leaf_mesh.x for leaf_mesh in (self._leaf_meshes[0], self._leaf_meshes[-1])))
+        more = with_rounding_margin(0.0, *(leaf_mesh.x for leaf_mesh in (self._leaf_meshes[0], self._leaf_meshes[-1])))
         return float(faces.max(initial=0.0)) + more, 0.5 * (most[0] + most[-1]) + more
 
     @property
@@ -288,19 +296,20 @@ def _deepest(spheres: Spheres) -> NDArray[np.int64]:
 
 
 def _fill_faces(a: PosedSide, b: PosedSide, pairs: Rows, levels: Rows, out: Contacts) -> None:
-    side, unclear = np.zeros(0), np.empty(len(pairs), np.bool_)
+    sign, degenerate = np.zeros(0), np.empty(len(pairs), np.bool_)
     if a is not b and b.welded.solid and len(pairs):
         touching = np.unique(pairs[:, 0])
-        side = np.ones(len(a.x))
-        side[touching[b.holds(a.x[touching])]] = -1.0
+        sign = np.ones(len(a.x))
+        sign[touching[b.holds(a.x[touching])]] = -1.0
     faces, fine = Triangles(b.x, b.welded.side.mesh.faces), FaceLevels(levels, int(levels.max(initial=0)))
-    _kernels.fill_faces(a.x, faces, pairs, fine, side, owners(a, b), out, unclear)
-    clear_faces(a, b, pairs, side, unclear, out)
+    _kernels.fill_faces(a.x, faces, pairs, fine, sign, owners(a, b), out, degenerate)
+    recompute_degenerate_faces(a, b, pairs, sign, degenerate, out)
 
 
 def _fill_edges(a: PosedSide, b: PosedSide, pairs: Rows, level_a: Rows, level_b: Rows, out: Contacts) -> None:
     e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
-    unclear = np.empty(len(pairs), np.bool_)
+    degenerate = np.empty(len(pairs), np.bool_)
     fine = EdgeLevels(level_a, level_b, max(int(level_a.max(initial=0)), int(level_b.max(initial=0))))
-    _kernels.fill_edges(Segments(a.x, e_a), Segments(b.x, e_b), pairs, fine, owners(a, b), out, unclear)
-    clear_edges(a, b, pairs, unclear, out)
+    _kernels.fill_edges(Segments(a.x, e_a), Segments(b.x, e_b), pairs, fine, owners(a, b), out, degenerate)
+    recompute_degenerate_edges(a, b, pairs, degenerate, out)
+    sign_edge_pairs(a, b, pairs, out)

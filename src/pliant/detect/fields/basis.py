@@ -42,7 +42,7 @@ class Basis(NamedTuple):
         # faces without area bound no solid, but contribute to the distance outside of it
         thin = np.setdiff1d(np.arange(len(welded.faces)), parts.face)
         corners = welded.vertices[welded.faces[thin]]
-        thin = thin[enclosure.sides(corners.mean(1)) == OUTSIDE] if len(thin) else thin
+        thin = thin[enclosure.signs(corners.mean(1)) == OUTSIDE] if len(thin) else thin
         triangles = np.concatenate([parts.triangles[kept], welded.vertices[welded.faces[thin]]])
         return cls(_mesh_of(welded, triangles, np.concatenate([parts.face[kept], thin])), sign_test)
 
@@ -91,9 +91,9 @@ class SignTest:
             values = bricks.values[some].astype(np.float64).ravel()
             rows = np.flatnonzero(np.isfinite(values))
             p = bricks.origin + bricks.h * nodes[rows]
-            side = self.enclosure.sides(p, behind=True)
+            certain = self.enclosure.signs(p, behind=True)
             size = np.abs(values[rows])
-            sign = np.where(side == UNKNOWN, np.sign(values[rows]), side)
+            sign = np.where(certain == UNKNOWN, np.sign(values[rows]), certain)
             values[rows] = np.where((sign < 0) & (size > _TOUCH * bricks.h), -size, size)
             bricks.values[some] = values.reshape(-1, 64)
             if boundary is not None:

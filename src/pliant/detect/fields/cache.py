@@ -28,9 +28,10 @@ import numpy as np
 from ... import __version__, validate
 from ...errors import TooBigError
 from ...files import atomic_write
+from ...kernels.cache_folder import cache_root
 from ...kernels.fields.bricks import Bricks
 from ...kernels.fields.dense import Dense
-from ...kernels.jit import cache_root, sources_digest
+from ...kernels.jit import sources_digest
 from ...mesh import Mesh
 from .field import DistanceField
 

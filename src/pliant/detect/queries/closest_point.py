@@ -15,7 +15,7 @@ from ...mesh import Mesh
 from ...mesh.topology import Topology
 from ..bvh import tree as _tree
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import Outer, Sides, SignedDistances, Solid, fronts
+from .solid import EnclosedSolid, Outer, SignedDistances, Signs, fronts
 
 Floats = NDArray[np.float64]
 WORTH = 0.5  # queries per face after which the test for a plain surface pays off
@@ -41,7 +41,7 @@ class Enclosure:
     """A static surface and the solid it encloses; the boundary of the solid is computed on demand."""
 
     def __init__(self, surface: Surface, topology: Topology) -> None:
-        self.surface, self.solid = surface, Solid(topology)
+        self.surface, self.solid = surface, EnclosedSolid(topology)
         self.tree = _tree.tree_of(self.surface.x, self.surface.faces, **SHAPE)
         self.blocks = blocks_of(self.surface, self.tree)[0]
         self._query_count = 0
@@ -57,9 +57,9 @@ class Enclosure:
     def _outer(self) -> Outer:
         return self.solid.outer(self.surface.x, self.tree, self.blocks)
 
-    def sides(self, points: Floats, *, behind: bool = False) -> Sides:
+    def signs(self, points: Floats, *, behind: bool = False) -> Signs:
         """(n,) `INSIDE`, `OUTSIDE` or `UNKNOWN`."""
-        return self.solid.sides(self.surface.x, points, self.blocks, behind=behind)
+        return self.solid.signs(self.surface.x, points, self.blocks, behind=behind)
 
     def found(self, p: Floats, guess: NDArray[Any] | None = None) -> tuple[NDArray[np.int64], Floats]:
         """Nearest face and feature (n,2) of points, and barycentrics (n,3); `guess` (n,): initial faces, or -1."""
@@ -116,9 +116,9 @@ class ClosestPoints:
         """As `query`, but the sign is negative behind the nearest of all faces, whatever the winding number is."""
         p, guess = self._checked(points, guess)
         found, barycentric = self._enclosure.found(p, guess)
-        side, n = fronts(self._enclosure.surface, p, found, barycentric), len(p)
+        sign, n = fronts(self._enclosure.surface, p, found, barycentric), len(p)
         out = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
-        _nearest.signed_distances(self._enclosure.surface, p, found, barycentric, side, out)
+        _nearest.signed_distances(self._enclosure.surface, p, found, barycentric, sign, out)
         return out.distance, out.nearest, found[:, 0], out.normal
 
     before = renamed.attribute("before", "query_by_nearest_face")
@@ -132,10 +132,12 @@ class ClosestPoints:
                 raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one per point")
         return p, guess
 
-    def sides(self, points: Any) -> Sides:
+    sides = renamed.attribute("sides", "signs")
+
+    def signs(self, points: Any) -> Signs:
         """(n,) -1 inside, 1 outside, 0 unknown: near the boundary of an open mesh, where the winding number is within
         0.1 of 1/2. Points on the surface are outside."""
-        return self._enclosure.signed_distances(validate.floats("points", points, (None, 3)))[0].side
+        return self._enclosure.signed_distances(validate.floats("points", points, (None, 3)))[0].sign
 
 
 @check_arguments
@@ -143,7 +145,7 @@ def closest_point(mesh: Mesh, points: Any) -> tuple[Floats, Floats]:
     """Signed distance (n,) of `points` (n,3) from any mesh, and the nearest point (n,3) on it; exact.
 
     Inside is where the winding number exceeds 1/2, and the distance there is that to the boundary of the solid. For an
-    open mesh the side may be unknown (see `ClosestPoints.sides`), and the distance is then positive. For repeated
+    open mesh the side may be unknown (see `ClosestPoints.signs`), and the distance is then positive. For repeated
     queries of one mesh use a `ClosestPoints`, which builds its BVH once.
     """
     distance, nearest, _, _ = ClosestPoints(mesh).query(points)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ... import renamed, validate
 from ...contacts import Contacts, Pool
 from ...kernels.queries import consistent_depth as _kernels
-from ...kernels.queries.consistent_depth import NONE, DepthsAndDirections, Nodes, Solids
+from ...kernels.queries.consistent_depth import NONE, DepthsAndDirections, Nodes, TetBodies
 from ...kernels.queries.rotation_limit import StoredDirections, limit_rotations
 from ...mesh import Mesh
 from ..base import Side
@@ -45,7 +45,7 @@ class ConsistentDepth:
         one, other = np.unique(np.concatenate([links, links[:, ::-1]]), axis=0).T
         around = np.repeat(np.arange(len(faces), dtype=np.int32), 3)
         by_vertex, by_corner = _grouped(one, other, count), _grouped(faces.ravel(), around, count)
-        self.solids = Solids(tets, _beside(tets, faces), faces, *by_vertex, *by_corner)
+        self.tet_bodies = TetBodies(tets, _beside(tets, faces), faces, *by_vertex, *by_corner)
         self._tets = np.concatenate([[0], np.cumsum([len(m.tets) for m in meshes])])
         self._faces = np.concatenate([[0], np.cumsum([m.n_faces for m in meshes])])
         self._side_of = np.zeros(count, np.int32)
@@ -53,7 +53,7 @@ class ConsistentDepth:
             self._side_of[side.rows] = k
         result = [(side.first, side.body, first) for side, first in zip(self.sides, self._faces, strict=False)]
         self._numbers = np.array(result, np.int32).reshape(-1, 3)
-        self._depths: dict[int, DeformingClosestPoints] = {}
+        self._distance_queries: dict[int, DeformingClosestPoints] = {}
         self._pool = Pool()
         self.forget()
 
@@ -67,7 +67,7 @@ class ConsistentDepth:
         Ordered by vertex, then by body. The normal is the separation direction, and the distance is minus the depth.
         `nearest` uses the nearest point of the surface for all vertices and ignores earlier results.
         """
-        solids, n = self.solids, len(x)
+        tet_bodies, n = self.tet_bodies, len(x)
         self._last = _allocate(np.zeros(0, np.int64))
         if not len(pairs):
             return self._pool.take(0)
@@ -75,27 +75,27 @@ class ConsistentDepth:
         vertex = self._one[pairs[:, 0]]
         keys, first = np.unique(within * self._count + vertex, return_index=True)
         vertex, within = vertex[first], within[first]
-        start = np.concatenate([[0], np.cumsum((solids.by_vertex[1:] - solids.by_vertex[:-1])[vertex])])
+        start = np.concatenate([[0], np.cumsum((tet_bodies.by_vertex[1:] - tet_bodies.by_vertex[:-1])[vertex])])
         k, e = len(keys), int(start[-1])
         ends, room = np.empty(e, np.int32), np.empty((e, 4))
         tet = pairs[first, 1].astype(np.int32)
         nodes = Nodes(keys, vertex, tet, start, ends, ends.copy(), np.empty(e), room, np.full(k, np.inf))
-        _kernels.build_links(solids, nodes, x, np.zeros((n, 3)))
+        _kernels.build_links(tet_bodies, nodes, x, np.zeros((n, 3)))
         _kernels.relax_path_lengths(nodes)
         order = np.argsort(nodes.path_length, kind="stable")
         led = 0 if nearest else int(np.isfinite(nodes.path_length).sum())
         result = DepthsAndDirections(np.zeros(k), np.zeros((k, 3)), np.full(k, NONE, np.int32), np.zeros((k, 3)))
-        _kernels.propagate_inwards(solids, nodes, order[:led], x, result)
+        _kernels.propagate_inwards(tet_bodies, nodes, order[:led], x, result)
         parts = np.stack([self._side_of[vertex], within], 1)
         self._by_nearest(nodes, np.sort(order[led:]), parts, x, result)
         none = _allocate(np.zeros(0, np.int64))
         directions = _allocate(keys)
-        limit_rotations(solids, nodes, result, x, none if nearest else self._before, directions)
+        limit_rotations(tet_bodies, nodes, result, x, none if nearest else self._before, directions)
         self._last = none if nearest else directions
         rows = np.lexsort((within, vertex))
         rows = rows[result.face[rows] != NONE]
         out = self._pool.take(len(rows))
-        _kernels.write_contacts(solids, nodes, directions, rows, x, parts, self._numbers, out)
+        _kernels.write_contacts(tet_bodies, nodes, directions, rows, x, parts, self._numbers, out)
         return out
 
     def go_on(self) -> None:
@@ -118,8 +118,8 @@ class ConsistentDepth:
             raise ValueError("state must have ascending integer keys and integer faces; the rows given are corrupt")
         if (given[:, 0] >= self._count * len(self.sides)).any():
             raise ValueError(f"state refers to vertices or bodies beyond the {len(self.sides)} sides")
-        if (given[:, 1] < NONE).any() or (given[:, 1] >= len(self.solids.faces)).any():
-            raise ValueError(f"state refers to faces beyond the {len(self.solids.faces)} of all sides")
+        if (given[:, 1] < NONE).any() or (given[:, 1] >= len(self.tet_bodies.faces)).any():
+            raise ValueError(f"state refers to faces beyond the {len(self.tet_bodies.faces)} of all sides")
         keys, face = given[:, 0].astype(np.int64), given[:, 1].astype(np.int32)
         weights, normal, depth = given[:, 2:5].copy(), given[:, 5:8].copy(), given[:, 8].copy()
         self._last = self._before = StoredDirections(keys, face, weights, normal, depth, given[:, 9] > 0.0)
@@ -137,18 +137,20 @@ class ConsistentDepth:
                 if same:
                     faces = np.empty(len(some), np.int32)
                     around = int(self._faces[b]), int(self._faces[b + 1])
-                    _kernels.find_elsewhere(self.solids, nodes, some, x, *around, faces)
+                    _kernels.find_elsewhere(self.tet_bodies, nodes, some, x, *around, faces)
                     some, faces = some[faces != NONE], faces[faces != NONE]
                 else:
                     faces = (self._depth(b, x, nodes.vertex[some]) + self._faces[b]).astype(np.int32)
-                _kernels.take_nearest(self.solids, nodes, some, faces, x, result)
+                _kernels.take_nearest(self.tet_bodies, nodes, some, faces, x, result)
 
     def _depth(self, b: int, x: Floats, vertices: Ints) -> Rows:
         """Return the faces of side b that are nearest to the given vertices."""
         side = self.sides[b]
-        if b not in self._depths:
-            self._depths[b] = DeformingClosestPoints(Mesh(side.mesh.vertices, side.mesh.faces, groups=side.mesh.groups))
-        return self._depths[b].update(x[side.rows]).query(x[vertices])[2]
+        if b not in self._distance_queries:
+            self._distance_queries[b] = DeformingClosestPoints(
+                Mesh(side.mesh.vertices, side.mesh.faces, groups=side.mesh.groups)
+            )
+        return self._distance_queries[b].update(x[side.rows]).query(x[vertices])[2]
 
 
 def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:

@@ -12,6 +12,7 @@ from ...kernels.queries import contact_records as _kernels
 from ...kernels.queries.contact_records import Owners
 from ...kernels.queries.surface import Surface
 from ..base import Side
+from .rounding import with_rounding_margin
 
 if TYPE_CHECKING:
     from .closest_point import Enclosure
@@ -69,7 +70,7 @@ class PosedSide:
     def edge_normals(self) -> Floats:
         return self.welded.side.mesh.moved(self.x).edge_normals
 
-    def depth(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+    def signed_distances(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """Signed distance (n,) of points (n,3) from this closed side, nearest point, its face, separation direction."""
         if self._query is not None:
             return self._query.query(points)
@@ -80,7 +81,7 @@ class PosedSide:
         """Return which of `points` (n,3) are inside; all False if the side is not solid."""
         if not self.welded.solid:
             return np.zeros(len(points), np.bool_)
-        return np.asarray(self.depth(points)[0] < 0.0)
+        return np.asarray(self.signed_distances(points)[0] < 0.0)
 
 
 class Deep(NamedTuple):
@@ -96,16 +97,16 @@ def contacts_of(a: PosedSide, b: PosedSide, vertex_face: Rows, face_vertex: Rows
     """Return records, in canonical order, of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces
     of a, edges. For self-contact (a is b) `vertex_face` holds both directions. Vertices deep inside a closed side are
     added."""
-    vertex_face, side, deep = _with_deep(a, b, vertex_face)
-    face_vertex, side_of_second, deep_of_second = _with_deep(b, a, face_vertex)
+    vertex_face, sign, deep = _with_deep(a, b, vertex_face)
+    face_vertex, sign_of_second, deep_of_second = _with_deep(b, a, face_vertex)
     out = pool.take(len(vertex_face) + len(face_vertex) + len(edges))
-    facing = [(a, b, vertex_face, side, deep), (b, a, face_vertex, side_of_second, deep_of_second)]
+    facing = [(a, b, vertex_face, sign, deep), (b, a, face_vertex, sign_of_second, deep_of_second)]
     if a.welded.side.body > b.welded.side.body:
         facing.reverse()
     done = 0
-    for one, two, pairs, sides, far in facing:
+    for one, two, pairs, signs, far in facing:
         records = out[done : done + len(pairs)]
-        _vertex_face(one, two, pairs, sides, records)
+        _vertex_face(one, two, pairs, signs, records)
         _use_boundary_point(two, pairs, far, records)
         done += len(pairs)
     _edge_edge(a, b, edges, out[done:])
@@ -120,21 +121,21 @@ def _with_deep(a: PosedSide, b: PosedSide, pairs: Rows) -> tuple[Rows, Floats, D
         return pairs, np.zeros(0), none
     low, high = b.x.min(0), b.x.max(0)
     near = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
-    distance, nearest, face, normal = b.depth(a.x[near])
-    side = np.ones(len(a.x))
+    distance, nearest, face, normal = b.signed_distances(a.x[near])
+    sign = np.ones(len(a.x))
     deep = np.flatnonzero(distance < 0.0)
-    side[near[deep]] = -1.0
+    sign[near[deep]] = -1.0
     # the nearest face may be beyond the detection distance although buried faces are within it
     more = np.stack([near[deep], face[deep]], 1).astype(np.int32)
     new = ~np.isin(_keys(more), _keys(pairs))
     deep, more = deep[new], more[new]
     if not len(deep):
-        return pairs, side, none
+        return pairs, sign, none
     pairs, given = np.concatenate([pairs, more]), len(pairs)
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     rows = np.flatnonzero(order >= given)
     found = deep[order[rows] - given]
-    return pairs[order], side, Deep(rows, distance[found], nearest[found], normal[found])
+    return pairs[order], sign, Deep(rows, distance[found], nearest[found], normal[found])
 
 
 def _keys(pairs: Rows) -> NDArray[np.int64]:
@@ -144,7 +145,7 @@ def _keys(pairs: Rows) -> NDArray[np.int64]:
 def _use_boundary_point(b: PosedSide, pairs: Rows, deep: Deep, out: Contacts) -> None:
     """Set the records of vertices deep inside b to the nearest point of the boundary of its solid: a face that others
     intersect may be buried in part."""
-    wrong = np.abs(out["distance"][deep.rows] - deep.distance) > reach_of(0.0, b.x, b.x)
+    wrong = np.abs(out["distance"][deep.rows] - deep.distance) > with_rounding_margin(0.0, b.x, b.x)
     rows = deep.rows[wrong]
     if len(rows):
         from .solid import barycentrics
@@ -154,58 +155,59 @@ def _use_boundary_point(b: PosedSide, pairs: Rows, deep: Deep, out: Contacts) ->
         out["distance"][rows], out["normal"][rows] = deep.distance[wrong], deep.normal[wrong]
 
 
-def _vertex_face(a: PosedSide, b: PosedSide, pairs: Rows, side: Floats, out: Contacts) -> None:
-    unclear = np.empty(len(pairs), np.bool_)
-    _kernels.fill_faces(a.x, b.x, b.welded.side.mesh.faces, pairs, side, owners(a, b), out, unclear)
-    clear_faces(a, b, pairs, side, unclear, out)
+def _vertex_face(a: PosedSide, b: PosedSide, pairs: Rows, sign: Floats, out: Contacts) -> None:
+    degenerate = np.empty(len(pairs), np.bool_)
+    _kernels.fill_faces(a.x, b.x, b.welded.side.mesh.faces, pairs, sign, owners(a, b), out, degenerate)
+    recompute_degenerate_faces(a, b, pairs, sign, degenerate, out)
 
 
-def clear_faces(
-    a: PosedSide, b: PosedSide, pairs: Rows, side: Floats, unclear: NDArray[np.bool_], out: Contacts
+def recompute_degenerate_faces(
+    a: PosedSide, b: PosedSide, pairs: Rows, sign: Floats, degenerate: NDArray[np.bool_], out: Contacts
 ) -> None:
-    """Recompute robustly the normals and distances of vertex-face pairs that the kernel flagged `unclear` (k,)."""
-    rows = np.flatnonzero(unclear)
+    """Recompute robustly the normals and distances of vertex-face pairs that the kernel flagged `degenerate` (k,)."""
+    rows = np.flatnonzero(degenerate)
     if len(rows):
         from ...kernels.queries import pair_geometry as _geometry
 
-        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-        sides = side if len(side) else np.ones(len(a.x))
-        _geometry.vertex_face_geometry(b.surface, a.x, pairs[rows], sides, weights, normal, distance)
+        normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
+        signs = sign if len(sign) else np.ones(len(a.x))
+        _geometry.vertex_face_geometry(b.surface, a.x, pairs[rows], signs, normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
 
 
 def _edge_edge(a: PosedSide, b: PosedSide, pairs: Rows, out: Contacts) -> None:
     e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
-    unclear = np.empty(len(pairs), np.bool_)
-    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, owners(a, b), out, unclear)
-    clear_edges(a, b, pairs, unclear, out)
+    degenerate = np.empty(len(pairs), np.bool_)
+    _kernels.fill_edges(a.x, e_a, b.x, e_b, pairs, owners(a, b), out, degenerate)
+    recompute_degenerate_edges(a, b, pairs, degenerate, out)
+    sign_edge_pairs(a, b, pairs, out)
 
 
-def clear_edges(a: PosedSide, b: PosedSide, pairs: Rows, unclear: NDArray[np.bool_], out: Contacts) -> None:
-    """Recompute robustly the `unclear` (k,) edge pairs, and flip the sign of pairs inside the other side."""
-    e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
-    rows = np.flatnonzero(unclear)
+def recompute_degenerate_edges(
+    a: PosedSide, b: PosedSide, pairs: Rows, degenerate: NDArray[np.bool_], out: Contacts
+) -> None:
+    """Recompute robustly the normals and distances of edge pairs that the kernel flagged `degenerate` (k,)."""
+    rows = np.flatnonzero(degenerate)
     if len(rows):
         from ...kernels.queries import pair_geometry as _geometry
 
-        weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-        one, two = Segments(a.x, e_a), Segments(b.x, e_b)
-        _geometry.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], weights, normal, distance)
+        normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
+        one, two = (Segments(each.x, each.welded.side.mesh.topology.edges) for each in (a, b))
+        _geometry.edge_edge_geometry(one, two, b.edge_normals, pairs[rows], normal, distance)
         out["normal"][rows], out["distance"][rows] = normal, distance
+
+
+def sign_edge_pairs(a: PosedSide, b: PosedSide, pairs: Rows, out: Contacts) -> None:
+    """Flip the normal and distance of edge pairs of two sides whose nearest points are inside the other side."""
     if a is not b and len(pairs) and (a.welded.solid or b.welded.solid):
+        e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
         ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
         inside = b.holds(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
         inside |= a.holds(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
         # where the edges intersect there is no gap to flip, and the normal is already correct
-        flip = np.where(inside & (out["distance"] > reach_of(0.0, a.x, b.x)), -1.0, 1.0)
+        flip = np.where(inside & (out["distance"] > with_rounding_margin(0.0, a.x, b.x)), -1.0, 1.0)
         out["normal"] *= flip[:, None]
         out["distance"] *= flip
-
-
-def reach_of(within: float, *x: Floats) -> float:
-    """Return `within` enlarged by the rounding error at the coordinates x."""
-    largest = max(float(np.abs(each).max(initial=0.0)) for each in x)
-    return within * (1.0 + 1e-12) + 1e-14 * largest
 
 
 def owners(a: PosedSide, b: PosedSide) -> Owners:

@@ -207,7 +207,8 @@ class DepthCamera:
         (k,4) of disjoint ascending intervals with areas and volumes. Call after `take` with the same arguments."""
         ends, size = np.ascontiguousarray(box[:, screen.axis]), _PIECE
         count, first = (np.zeros(-(-len(self.faces) // size), np.int64) for _ in range(2))
-        ask, mesh = worth(_columns.all_doubts, len(self.faces), SOME), _columns.Projected(x, self.p, self.faces)
+        mesh = _columns.Projected(validate.read_only(x), self.p, self.faces)
+        ask = worth(_columns.all_doubts, len(self.faces), SOME)
         ask(mesh, screen, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
         total = int(count.sum())
         validate.budget(f"{total} pieces of faces", 72.0 * total, "lower the resolution")

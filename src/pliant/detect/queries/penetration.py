@@ -9,15 +9,15 @@ from ... import renamed, validate
 from ...kernels.bvh.tree import Tree
 from ...kernels.jit import worth
 from ...kernels.queries import closest_point as _nearest
-from ...kernels.queries import pseudonormals as _normals
+from ...kernels.queries import pseudonormal_update as _normals
 from ...kernels.queries.closest_point import Blocks
-from ...kernels.queries.pseudonormals import Rings
+from ...kernels.queries.pseudonormal_update import Rings
 from ...kernels.queries.surface import Surface
 from ...mesh import Mesh
 from ..base import Inside, Side
 from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import Outer, Sides, SignedDistances, Solid
+from .solid import EnclosedSolid, Outer, SignedDistances, Signs
 from .welding import Seams
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ class SurfaceQueries:
         welded = mesh.welded
         _, self.rows = np.unique(mesh.weld_index, return_index=True)
         self.x, self.surface, self.rings = writable_surface(welded)
-        self.solid = Solid(welded.topology)
+        self.solid = EnclosedSolid(welded.topology)
         self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
         self._outer: Outer | None = None
 
@@ -47,15 +47,15 @@ class SurfaceQueries:
     def signed_distances_of(
         self, points: Floats, found: Rows, barycentric: Floats, *, behind: bool = False
     ) -> SignedDistances:
-        """Return signed distances of points with known nearest features, as `Solid.signed_distances` does."""
+        """Return signed distances of points with known nearest features, as `EnclosedSolid.signed_distances` does."""
         worth(_normals.freshen, len(points), FEW)(self.rings, self.surface, found)
         return self.solid.signed_distances(
             self.surface, points, found, barycentric, self._boundary, self.blocks, behind=behind
         )
 
-    def sides(self, points: Floats) -> Sides:
-        """Return sides as `Solid.sides` does."""
-        return self.solid.sides(self.surface.x, points, self.blocks)
+    def signs(self, points: Floats) -> Signs:
+        """Return signs as `EnclosedSolid.signs` does."""
+        return self.solid.signs(self.surface.x, points, self.blocks)
 
     def fitted(self) -> Tree:
         """Return an AABB tree fitted to the current vertices."""
@@ -78,9 +78,9 @@ class DeformingClosestPoints(SurfaceQueries):
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
         self._shape = mesh.vertices.shape
         self._seams = Seams(Side(mesh))
-        self._sew(mesh)
+        self._reweld(mesh)
 
-    def _sew(self, mesh: Mesh) -> None:
+    def _reweld(self, mesh: Mesh) -> None:
         """Rebuild all data that depend on the welding."""
         super().__init__(mesh)
         self._tree = super().fitted()
@@ -92,7 +92,7 @@ class DeformingClosestPoints(SurfaceQueries):
         """Set the vertices (n,3) of the original, unwelded mesh and refit, unless they are where they were."""
         x = validate.floats("x", x, self._shape)
         if self._seams.update(x):
-            self._sew(self._seams.sides[0].mesh)
+            self._reweld(self._seams.sides[0].mesh)
         x = x[self.rows]
         if self._refitted and np.array_equal(x.view(np.int64), self.x.view(np.int64)):
             return self
@@ -112,7 +112,7 @@ class DeformingClosestPoints(SurfaceQueries):
         return result.distance, result.nearest, result.face, result.normal
 
     def signed_distances(self, points: Any) -> SignedDistances:
-        """Return the results of `query`, and the side of each point."""
+        """Return the results of `query`, and the sign of each point."""
         p = validate.floats("points", points, (None, 3))
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         _nearest.find_nearest(self._blocks, self.surface, p, found, barycentric)
@@ -133,7 +133,7 @@ class DeformingClosestPoints(SurfaceQueries):
 def writable_surface(welded: Mesh) -> tuple[Floats, Surface, Rings]:
     """Return the writable vertices of a surface, the surface, and the adjacency that its pseudonormals need.
 
-    Pseudonormals are zero until `kernels.queries.pseudonormals.freshen` computes those requested.
+    Pseudonormals are zero until `kernels.queries.pseudonormal_update.freshen` computes those requested.
     """
     top, kept = welded.topology, welded.vertices.copy()
     x = kept.view()

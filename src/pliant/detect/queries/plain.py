@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...kernels.bvh.tree import Tree
 from ...mesh.topology import Topology
 from .intersections import crossings_of
-from .solid import Solid
+from .solid import EnclosedSolid
 from .winding import INSIDE, OUTSIDE
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
         return False
     if len(np.unique(top.components[faces[:, 0]])) == 1:
         return bool(_volume(x[faces]) > 0.0)
-    parts = Solid(top).parts(x, tree)
+    parts = EnclosedSolid(top).parts(x, tree)
     return bool((parts.above == OUTSIDE).all() and (parts.below == INSIDE).all())
 
 

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...mesh import Mesh
 from .depth_image import closed_surface
-from .winding import PointsInside
+from .winding import RayWinding
 
-__all__ = ["PointsInside", "points_inside"]
+__getattr__ = renamed.module(__name__, {"PointsInside": "pliant.detect.queries.winding:RayWinding"})
 
 
 def points_inside(mesh: Mesh, points: Any) -> NDArray[np.bool_]:
     """(n,) whether points (n,3) are inside a closed mesh, exactly. Self-overlaps count as inside."""
     surface, p = closed_surface("mesh", mesh), validate.floats("points", points, (None, 3))
-    return np.asarray(PointsInside(surface.faces, surface.n_vertices).winding(surface.vertices, p) > 0)
+    return np.asarray(RayWinding(surface.faces, surface.n_vertices).winding(surface.vertices, p) > 0)

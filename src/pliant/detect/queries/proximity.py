@@ -9,7 +9,7 @@ from ... import validate
 from ...kernels.queries import proximity as _proximity
 from ...kernels.queries.proximity import BvhSearch, LeafSide
 from ..bvh.leaf_mesh import LeafMesh
-from .contact_records import reach_of
+from .rounding import with_rounding_margin
 
 if TYPE_CHECKING:
     from ..bvh.cones import Cones
@@ -21,9 +21,10 @@ _EACH = 8  # initial buffer size in pairs per triangle
 
 
 class NearPairs:
-    """Proximity queries of leaf meshes at their current positions; `b=None` tests a against itself without adjacency.
+    """Proximity queries of leaf meshes at their current positions.
 
-    `cull` skips patches of one mesh that provably do not touch themselves.
+    `b=None` tests a against itself, excluding adjacent features; `cull` then skips patches that
+    provably do not touch themselves.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class NearPairs:
 
     def _traverse(self, distance: float, within: float, drifting: bool) -> tuple[Rows, Counts]:
         a, b, parts = self.a, self.b, _proximity.PARTS
-        reach = reach_of(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
+        reach = with_rounding_margin(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
         begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
         counts = np.zeros(parts, np.int64)
         one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)

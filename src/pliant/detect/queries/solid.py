@@ -18,10 +18,10 @@ from ...kernels.queries.closest_point import Blocks
 from ...kernels.queries.surface import Surface
 from ...mesh.topology import Topology
 from ..bvh.tree import find_pairs
-from ..bvh.wide import tree_of
+from ..bvh.wide import blocks_of_surface
 from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
 
-Sides = NDArray[np.int8]
+Signs = NDArray[np.int8]
 Rows = NDArray[np.int64]
 HAIR = 2.0**-46  # times the largest coordinate: offset from a face at which sides are tested; ignores thinner gaps
 FLAT = 4.0  # times HAIR: faces closer than this to each other's plane count as coplanar
@@ -43,8 +43,8 @@ class Parts(NamedTuple):
     triangles: Floats  # (k,3,3)
     normal: Floats  # (k,3) unit
     face: Rows  # (k,) the source face of each piece, ascending; pieces without area are omitted
-    above: Sides  # (k,) side in front
-    below: Sides  # (k,) side behind
+    above: Signs  # (k,) sign in front
+    below: Signs  # (k,) sign behind
 
     @property
     def buried(self) -> NDArray[np.bool_]:
@@ -53,16 +53,16 @@ class Parts(NamedTuple):
 
 
 class SignedDistances(NamedTuple):
-    """Signed distances of points (n,3), with the fields of `ClosestPoints.query` in its order, and their sides."""
+    """Signed distances of points (n,3), with the fields of `ClosestPoints.query` in its order, and their signs."""
 
     distance: Floats  # (n,) negative inside, positive outside and where the side is unknown
     nearest: Floats  # (n,3)
     face: Rows  # (n,)
     normal: Floats  # (n,3) unit direction that increases the distance
-    side: Sides  # (n,) INSIDE, OUTSIDE or UNKNOWN; points on the surface are outside
+    sign: Signs  # (n,) INSIDE, OUTSIDE or UNKNOWN; points on the surface are outside
 
 
-class Solid:
+class EnclosedSolid:
     """The solid enclosed by the faces of a topology, at any vertex positions; stores nothing that depends on them."""
 
     def __init__(self, topology: Topology) -> None:
@@ -73,9 +73,12 @@ class Solid:
         """Whether every point off the surface is inside or outside."""
         return self.winding.closed
 
-    def sides(self, x: Floats, points: Floats, blocks: Blocks | None = None, *, behind: bool = False) -> Sides:
-        """Sides (n,) of points (n,3) for vertices at x; `blocks`: optional fitted BVH; `behind`: as in `Winding`."""
-        return self.winding.sides(self.winding.numbers(x, points, blocks), behind=behind)
+    def signs(self, x: Floats, points: Floats, blocks: Blocks | None = None, *, behind: bool = False) -> Signs:
+        """Signs (n,) of points (n,3) for vertices at x: INSIDE, OUTSIDE or UNKNOWN.
+
+        `blocks`: optional fitted BVH; `behind`: as in `Winding`.
+        """
+        return self.winding.signs(self.winding.numbers(x, points, blocks), behind=behind)
 
     def signed_distances(
         self,
@@ -97,30 +100,30 @@ class Solid:
         keep objects in front of them. `plain`: the surface is plain (plain.py); same results, faster.
         """
         n, x = len(points), surface.x
-        side = fronts(surface, points, found, barycentric) if plain else self.sides(x, points, blocks, behind=behind)
+        sign = fronts(surface, points, found, barycentric) if plain else self.signs(x, points, blocks, behind=behind)
         result = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
         distance, nearest, normal = result
-        _nearest.signed_distances(surface, points, found, barycentric, side, result)
+        _nearest.signed_distances(surface, points, found, barycentric, sign, result)
         unsure = np.ones(n, np.bool_)
         if plain:
             # within rounding of the surface a normal gives no side
-            unsure = (side == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
+            unsure = (sign == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
             if unsure.any():
-                side[unsure] = self.sides(x, points[unsure], blocks)
-                _nearest.signed_distances(surface, points, found, barycentric, side, result)
-        rows = np.flatnonzero((side == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
+                sign[unsure] = self.signs(x, points[unsure], blocks)
+                _nearest.signed_distances(surface, points, found, barycentric, sign, result)
+        rows = np.flatnonzero((sign == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
         if len(rows):
             # a point just beyond the true boundary is outside; where it is inside, the nearest face is buried
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
-            rows = rows[self.sides(x, beyond, blocks) == INSIDE]
+            rows = rows[self.signs(x, beyond, blocks) == INSIDE]
         if len(rows):
             self._query_boundary(surface, points, rows, outer(), found, barycentric, result)
-        side[(side == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
-        rows = np.flatnonzero(side == UNKNOWN) if behind else rows[:0]
+        sign[(sign == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
+        rows = np.flatnonzero(sign == UNKNOWN) if behind else rows[:0]
         if len(rows):
             rows = rows[fronts(surface, points[rows], found[rows], barycentric[rows]) < 0]
             distance[rows], normal[rows] = -distance[rows], -normal[rows]
-        return SignedDistances(distance, nearest, found[:, 0], normal, side)
+        return SignedDistances(distance, nearest, found[:, 0], normal, sign)
 
     def _query_boundary(
         self,
@@ -159,8 +162,8 @@ class Solid:
         corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
         x = triangles.reshape(-1, 3)
         x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
-        surface = Surface(x, corners, corners, normal, none, none)
-        return Outer(surface, tree_of(surface), face)
+        surface = Surface(x, corners, corners.copy(), normal, none, none)  # writable, as the edges of a topology are
+        return Outer(surface, blocks_of_surface(surface), face)
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
         """Split the faces at x where they intersect or overlap, and classify both sides of every piece."""
@@ -176,7 +179,7 @@ class Solid:
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
         centre = triangles.mean(1)
-        above, below = (self.sides(x, centre + offset * normal, blocks) for offset in (hair, -hair))
+        above, below = (self.signs(x, centre + offset * normal, blocks) for offset in (hair, -hair))
         return Parts(triangles, normal, face, above, below)
 
     def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
@@ -203,11 +206,11 @@ class Solid:
         return triangles[order], face[order]
 
 
-def fronts(surface: Surface, points: Floats, found: Rows, barycentric: Floats) -> Sides:
+def fronts(surface: Surface, points: Floats, found: Rows, barycentric: Floats) -> Signs:
     """(n,) 1 in front of the nearest feature, -1 behind it, 0 where its pseudonormal does not decide."""
-    side = np.empty(len(points), np.int8)
-    worth(_nearest.sides_by_pseudonormal, len(points), _FEW)(surface, points, found, barycentric, side)
-    return side
+    sign = np.empty(len(points), np.int8)
+    worth(_nearest.signs_by_pseudonormal, len(points), _FEW)(surface, points, found, barycentric, sign)
+    return sign
 
 
 def barycentrics(t: Floats, q: Floats) -> Floats:

@@ -1,11 +1,12 @@
 """Winding numbers of points with respect to an oriented surface; they define inside and outside (docs/inside.md).
 
-`PointsInside` counts exactly, by rays, for surfaces without a boundary; `Winding` accepts any surface.
+`RayWinding` counts exactly, by rays, for surfaces without a boundary; `Winding` accepts any surface.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import renamed, validate
 from ...kernels.jit import worth
 from ...kernels.queries import rays as _rays
 from ...kernels.queries import winding as _kernels
@@ -26,12 +27,14 @@ _MOST = 16384  # cells along a side
 # points per cell, and ratio of columns to rows: the columns of a row are contiguous in memory
 _PER_CELL, _FLAT = 0.5, 2.0
 
+__getattr__ = renamed.module(__name__, {"PointsInside": f"{__name__}:RayWinding"})
 
-class PointsInside:
+
+class RayWinding:
     """Winding numbers of points with respect to triangles whose vertices may move between queries."""
 
     def __init__(self, faces: Rows, n_vertices: int) -> None:
-        self.faces = np.ascontiguousarray(faces).view(np.uint32)
+        self.faces = validate.read_only(np.ascontiguousarray(faces).view(np.uint32))
         self._code = np.empty(n_vertices, np.uint32)
 
     def winding(self, x: Floats, points: Floats) -> Rows:
@@ -49,7 +52,7 @@ class PointsInside:
             rays, order = self._rays(axis, points[near])
             self._codes(x, rays)
             parts = np.zeros((_rays.PARTS, len(near)), np.int32)
-            worth(_rays.wind, len(self.faces), _SOME)(x, self.faces, self._code, rays, parts)
+            worth(_rays.wind, len(self.faces), _SOME)(validate.read_only(x), self.faces, self._code, rays, parts)
             found[near[order]] = parts.sum(0)
         return found
 
@@ -59,7 +62,7 @@ class PointsInside:
         rays, order = self._rays(shortest(bounds_of(x)), points)
         self._codes(x, rays)
         depth, face = np.full((len(points), 2), np.inf), np.full((len(points), 2), -1, np.int32)
-        _rays.first_layers(x, self.faces, self._code, rays, own[order], depth, face)
+        _rays.first_layers(validate.read_only(x), self.faces, self._code, rays, own[order], depth, face)
         best = np.argmin(depth, 1)[:, None]
         out_depth, out_face = np.empty(len(points)), np.empty(len(points), np.int32)
         out_depth[order] = np.take_along_axis(depth, best, 1)[:, 0]
@@ -67,7 +70,7 @@ class PointsInside:
         return out_depth, out_face
 
     def _codes(self, x: Floats, rays: Rays) -> None:
-        worth(_rays.codes, len(x), _SOME)(x, rays, self._code)
+        worth(_rays.codes, len(x), _SOME)(validate.read_only(x), rays, self._code)
 
     def _rays(self, axis: int, points: Floats) -> tuple[Rays, NDArray[np.int64]]:
         """Bin the points into a grid of cells perpendicular to the axis, with two cells per point."""
@@ -98,7 +101,7 @@ class Winding:
     """
 
     def __init__(self, topology: Topology) -> None:
-        self._rays = PointsInside(topology.faces, topology.n_vertices)
+        self._rays = RayWinding(topology.faces, topology.n_vertices)
         ends, flow = topology.edges[topology.loose], topology.orientation_sum[topology.loose]
         self.closed = not len(ends)
         piece = _pieces(ends)
@@ -136,13 +139,13 @@ class Winding:
         far = _AFAR * np.linalg.norm(high - centre, axis=1)
         return Holes(ends, self._flow, start, centre, far, area, np.concatenate([low, high], 1))
 
-    def sides(self, numbers: Floats, *, behind: bool = False) -> NDArray[np.int8]:
+    def signs(self, numbers: Floats, *, behind: bool = False) -> NDArray[np.int8]:
         """(n,) INSIDE, OUTSIDE or UNKNOWN from winding numbers (n,). `behind`: UNKNOWN also behind a sheet."""
         if self.closed:
             return np.where(numbers > 0.5, INSIDE, OUTSIDE).astype(np.int8)
-        side = np.where(numbers > 0.5 + MARGIN, INSIDE, OUTSIDE).astype(np.int8)
-        side[(numbers >= (BEHIND if behind else 0.5 - MARGIN)) & (side == OUTSIDE)] = UNKNOWN
-        return side
+        sign = np.where(numbers > 0.5 + MARGIN, INSIDE, OUTSIDE).astype(np.int8)
+        sign[(numbers >= (BEHIND if behind else 0.5 - MARGIN)) & (sign == OUTSIDE)] = UNKNOWN
+        return sign
 
 
 def _pieces(ends: Rows) -> NDArray[np.int64]:

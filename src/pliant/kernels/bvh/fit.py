@@ -1,6 +1,6 @@
 """Fitting a BVH: the bounding volume of a node from those below it, and refits of all nodes.
 
-One implementation serves all kinds of volumes; AABBs of binary trees, the most frequent, have a faster one.
+One implementation serves all kinds of volumes; AABBs, the most frequent kind, have a faster one.
 
 `bounds` (n,k+2) and `links` (n,2k+4) are the records of a BVH's nodes viewed as floats and as integers (`flat` in
 detect/bvh/tree.py), the volume first and the links last; so k is a value, not a type, and all kinds are compiled once.

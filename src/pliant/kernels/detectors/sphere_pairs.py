@@ -12,7 +12,7 @@ from .. import vec
 from ..bvh.leaf_mesh import PARTS
 from ..jit import kernel, prange
 from ..kinds import EDGE_EDGE, EDGE_TO_EDGE, VERTEX_FACE
-from ..queries.contact_records import apart, link, write
+from ..queries.contact_records import gap_normal_and_distance, link, write
 from ..queries.proximity import STRIDE
 from .sphere_surface import BATCH, halve_lot, middle, spheres_of, take_faces
 
@@ -176,7 +176,7 @@ def narrow(spheres, same, deepest, within, found, counts):
 
 
 @kernel(parallel=True)
-def fill_faces(x_a, triangles, pairs, levels_b, side, owners, out, unclear):
+def fill_faces(x_a, triangles, pairs, levels_b, sign, owners, out, degenerate):
     """Write vertex-face records of `pairs` to the level of each face; otherwise as in queries/contact_records.py."""
     (x_b, faces_b), (level, deepest), (first, bodies) = triangles, levels_b, owners
     for c in prange(-(-len(pairs) // BATCH)):
@@ -197,13 +197,15 @@ def fill_faces(x_a, triangles, pairs, levels_b, side, owners, out, unclear):
             s = max(at[3, m] + t, 0.0)
             r = 1.0 - s - t
             q = vec.madd(vec.madd(vec.scale(vec.load(x_b, i), r), vec.load(x_b, j), s), vec.load(x_b, k), t)
-            normal, distance, unclear[begin + m] = apart(vec.load(x_a, v), q, side[v] if len(side) > 0 else 1.0)
+            normal, distance, degenerate[begin + m] = gap_normal_and_distance(
+                vec.load(x_a, v), q, sign[v] if len(sign) > 0 else 1.0
+            )
             write(out[begin + m], VERTEX_FACE, v, f, bodies, normal, distance)
             link(out[begin + m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -r, -s, -t))
 
 
 @kernel(parallel=True)
-def fill_edges(one, two, pairs, edge_levels, owners, out, unclear):
+def fill_edges(one, two, pairs, edge_levels, owners, out, degenerate):
     """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
     (x_a, edges_a), (x_b, edges_b), (level_a, level_b, deepest), (first, bodies) = one, two, edge_levels, owners
     for c in prange(-(-len(pairs) // BATCH)):
@@ -223,6 +225,6 @@ def fill_edges(one, two, pairs, edge_levels, owners, out, unclear):
             i, j, k, h = edges_a[e, 0], edges_a[e, 1], edges_b[f, 0], edges_b[f, 1]
             s, t = 0.5 + at[0, m], 0.5 + at[1, m]
             a, b = vec.mix(vec.load(x_a, i), vec.load(x_a, j), s), vec.mix(vec.load(x_b, k), vec.load(x_b, h), t)
-            normal, distance, unclear[begin + m] = apart(a, b, 1.0)
+            normal, distance, degenerate[begin + m] = gap_normal_and_distance(a, b, 1.0)
             write(out[begin + m], EDGE_EDGE, e, f, bodies, normal, distance)
             link(out[begin + m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))

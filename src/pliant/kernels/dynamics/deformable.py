@@ -19,7 +19,7 @@ def reset_lost_vertices(x, before, largest):
 
 @kernel
 def advance(x, x_start, v, w, gravity, dt):
-    """Store the start of the step, then move free vertices by velocity and gravity."""
+    """Store the positions at the start of the substep, then move free vertices by velocity and gravity."""
     for i in range(len(x)):
         a = vec.load(x, i)
         vec.store(x_start, i, a)

@@ -241,3 +241,15 @@ def curl_forces(h, x, bent, out):
         bend = vec.scale(bend, -h.rest[e] / (max(size, 1e-12) * h.compliance[e]))
         for k in range(4):
             vec.store(out, v[k], vec.madd(vec.load(out, v[k]), bend, g[k]))
+
+
+@kernel
+def add_displacement(before, after, out):
+    """out += after - before; return whether any row differs."""
+    moved = False
+    for i in range(len(out)):
+        d = vec.sub(vec.load(after, i), vec.load(before, i))
+        if d[0] != 0.0 or d[1] != 0.0 or d[2] != 0.0:
+            vec.store(out, i, vec.add(vec.load(out, i), d))
+            moved = True
+    return moved

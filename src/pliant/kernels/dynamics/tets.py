@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..geometry.polar import apply3, rotation
+from ..geometry.polar import apply3, rotation, symmetric3
 from ..jit import kernel, prange
 from .cloth import LAST, PARTS, part
 
@@ -92,16 +92,6 @@ def strain_push(s, h, soft):
     y, v = times6(h, strain), times6(h, u)
     m = (1.0 - det + dot6(c, strain) - dot6(u, y)) / (dot6(c, u) - dot6(u, v) + soft[2])
     return (m * v[0] - y[0], m * v[1] - y[1], m * v[2] - y[2], m * v[3] - y[3], m * v[4] - y[4], m * v[5] - y[5])
-
-
-@kernel
-def symmetric3(p, b):
-    """The symmetric matrix of six numbers p times b."""
-    return (
-        p[0] * b[0] + p[3] * b[1] + p[4] * b[2],
-        p[3] * b[0] + p[1] * b[1] + p[5] * b[2],
-        p[4] * b[0] + p[5] * b[1] + p[2] * b[2],
-    )
 
 
 @kernel

@@ -55,6 +55,16 @@ def apply3(f_0, f_1, f_2, a):
 
 
 @kernel
+def symmetric3(p, b):
+    """The symmetric matrix of six numbers p times b."""
+    return (
+        p[0] * b[0] + p[3] * b[1] + p[4] * b[2],
+        p[3] * b[0] + p[1] * b[1] + p[5] * b[2],
+        p[4] * b[0] + p[5] * b[1] + p[2] * b[2],
+    )
+
+
+@kernel
 def rotation_of_any(f_0, f_1, f_2):
     """Columns of the rotation nearest to any matrix: from singular vectors, the third perpendicular to the others."""
     u, v, w = least_last(f_0, f_1, f_2)

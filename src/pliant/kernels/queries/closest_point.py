@@ -132,14 +132,21 @@ def along_curve(points):
 
 
 @kernel
-def nearest_range(tree, surface, points, which, found, barycentric):
-    """Find the triangles nearest to the points `which`: found (n,2) face and feature, place (n,3) barycentrics.
+def nearest_range(blocks, surface, points, which, found, barycentric):
+    """Find the triangles nearest to the points `which`: found (n,2) face and feature, barycentric (n,3).
 
     A face >= 0 in `found` is an initial guess; it saves time without changing the result, since ties go to the lower
     face. One loop without calls that take arrays, which would cost more than the arithmetic.
     """
-    boxes, child, rows, order, x, faces = tree.boxes, tree.child, tree.rows, tree.order, surface.x, surface.faces
-    waiting, gaps, four = np.empty(tree.room, np.int32), np.empty(tree.room), np.empty(4)
+    boxes, child, rows, order, x, faces = (
+        blocks.boxes,
+        blocks.child,
+        blocks.rows,
+        blocks.order,
+        surface.x,
+        surface.faces,
+    )
+    waiting, gaps, four = np.empty(blocks.room, np.int32), np.empty(blocks.room), np.empty(4)
     b_face, b_feature, b_u, b_v, b_w = np.int64(-1), np.int64(0), 0.0, 0.0, 0.0
     for t in range(len(which)):
         i = which[t]
@@ -196,9 +203,9 @@ def nearest_range(tree, surface, points, which, found, barycentric):
 
 
 @kernel
-def sign_range(surface, points, first, last, found, barycentric, side, out):
+def sign_range(surface, points, first, last, found, barycentric, sign, out):
     """Fill `out` (Signed) of points first..last-1 for the results of `nearest_range`; a distance is negative where
-    `side` (n,) is. A touching point has an unsigned distance and the outward direction of the feature.
+    `sign` (n,) is. A touching point has an unsigned distance and the outward direction of the feature.
     """
     x, faces, distance, nearest, normal = surface.x, surface.faces, out.distance, out.nearest, out.normal
     for i in range(first, last):
@@ -214,25 +221,25 @@ def sign_range(surface, points, first, last, found, barycentric, side, out):
             distance[i] = length
             vec.store(normal, i, outward(surface, f, found[i, 1]))
             continue
-        sign = -1.0 if side[i] < 0 else 1.0
-        distance[i] = sign * length
-        vec.store(normal, i, vec.scale(away, sign / length))
+        factor = -1.0 if sign[i] < 0 else 1.0
+        distance[i] = factor * length
+        vec.store(normal, i, vec.scale(away, factor / length))
 
 
 @kernel(parallel=True)
-def find_nearest(tree, surface, points, found, barycentric):
+def find_nearest(blocks, surface, points, found, barycentric):
     """Apply `nearest_range` to all `points`."""
     order = along_curve(points)
     n = -(-len(points) // CHUNK)
     stride = spread(n)
     for c in prange(n):
         k = (c * stride) % n  # neighbouring chunks cost alike: distribute each region over all threads
-        nearest_range(tree, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], found, barycentric)
+        nearest_range(blocks, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], found, barycentric)
 
 
 @kernel(parallel=True)
-def sides_by_pseudonormal(surface, points, found, barycentric, side):
-    """Set side (n,) to 1 in front of and -1 behind the nearest feature, by its angle-weighted pseudonormal (Baerentzen
+def signs_by_pseudonormal(surface, points, found, barycentric, sign):
+    """Set sign (n,) to 1 in front of and -1 behind the nearest feature, by its angle-weighted pseudonormal (Baerentzen
     and Aanaes 2005), 0 if that is inconclusive.
     """
     x, faces = surface.x, surface.faces
@@ -245,15 +252,15 @@ def sides_by_pseudonormal(surface, points, found, barycentric, side):
         away = vec.sub(p, q)
         height = vec.dot(away, pseudonormal(surface, f, found[i, 1]))
         clear = abs(height) > 1e-7 * vec.norm(away) and not touching(away, p, q)
-        side[i] = (1 if height > 0.0 else -1) if clear else 0
+        sign[i] = (1 if height > 0.0 else -1) if clear else 0
 
 
 @kernel(parallel=True)
-def signed_distances(surface, points, found, barycentric, side, out):
+def signed_distances(surface, points, found, barycentric, sign, out):
     """Apply `sign_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
         last = min(len(points), (c + 1) * CHUNK)
-        sign_range(surface, points, c * CHUNK, last, found, barycentric, side, out)
+        sign_range(surface, points, c * CHUNK, last, found, barycentric, sign, out)
 
 
 @kernel

@@ -26,7 +26,7 @@ LEEWAY = 0.8  # of the face size: how much farther than the nearest surface poin
 TINY = 1e-9  # relative tolerance for lengths
 
 
-class Solids(NamedTuple):
+class TetBodies(NamedTuple):
     tets: np.ndarray  # (k,4) i4 rows of x
     beside: np.ndarray  # (k,4) i4: the tet across the side opposite to each corner, or -1 - face for a surface face
     faces: np.ndarray  # (m,3) i4 rows of x: the surfaces of all bodies
@@ -94,12 +94,12 @@ def leave(tets, beside, x, tet, p, o):
 
 
 @kernel
-def corner_normal(solids, x, v, normals):
+def corner_normal(tet_bodies, x, v, normals):
     """Angle-weighted normal at surface vertex v, computed once: a zero row of normals (n,3) is not computed yet."""
     n = vec.load(normals, v)
     if vec.norm2(n) > 0.0:
         return n
-    faces, rings, by_corner = solids.faces, solids.rings, solids.by_corner
+    faces, rings, by_corner = tet_bodies.faces, tet_bodies.rings, tet_bodies.by_corner
     for r in range(by_corner[v], by_corner[v + 1]):
         f = rings[r]
         k = 0 if faces[f, 0] == v else 1 if faces[f, 1] == v else 2
@@ -113,19 +113,19 @@ def corner_normal(solids, x, v, normals):
 
 
 @kernel
-def normal_at(solids, x, f, q, normals):
+def normal_at(tet_bodies, x, f, q, normals):
     """Interpolate the vertex normals of face f at its point q, so that the normal is continuous across faces."""
-    i, j, k = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
+    i, j, k = tet_bodies.faces[f, 0], tet_bodies.faces[f, 1], tet_bodies.faces[f, 2]
     _, _, u, v, w = nearest2(q, vec.load(x, i), vec.load(x, j), vec.load(x, k))
-    n = vec.scale(corner_normal(solids, x, i, normals), u)
-    n = vec.madd(n, corner_normal(solids, x, j, normals), v)
-    return vec.unit(vec.madd(n, corner_normal(solids, x, k, normals), w))
+    n = vec.scale(corner_normal(tet_bodies, x, i, normals), u)
+    n = vec.madd(n, corner_normal(tet_bodies, x, j, normals), v)
+    return vec.unit(vec.madd(n, corner_normal(tet_bodies, x, k, normals), w))
 
 
 @kernel
-def build_links(solids, nodes, x, normals):
+def build_links(tet_bodies, nodes, x, normals):
     """Fill in the links of all nodes; the shortest that leaves the body initialises the path length."""
-    tets, beside, links, by_vertex = solids.tets, solids.beside, solids.links, solids.by_vertex
+    tets, beside, links, by_vertex = tet_bodies.tets, tet_bodies.beside, tet_bodies.links, tet_bodies.by_vertex
     keys, vertex, start, to, face, length = nodes.keys, nodes.vertex, nodes.start, nodes.to, nodes.face, nodes.length
     tet, out, path_length = nodes.tet, nodes.out, nodes.path_length
     for i in range(len(keys)):
@@ -142,7 +142,7 @@ def build_links(solids, nodes, x, normals):
             face[e] = f
             if f != NONE:
                 q = vec.mix(p, o, gone)
-                n = normal_at(solids, x, f, q, normals)
+                n = normal_at(tet_bodies, x, f, q, normals)
                 vec.store(out, e, n)
                 out[e, 3], length[e] = vec.dot(vec.sub(q, p), n), max(max(gone, TINY) * distance, 1e-150)
                 path_length[i] = min(path_length[i], length[e])
@@ -196,12 +196,12 @@ def mean_of_links(nodes, result, x, i):
 
 
 @kernel
-def descend(solids, x, f, p):
+def descend(tet_bodies, x, f, p):
     """Descend from face f across neighbouring faces to a local minimum of the distance to p: face, point, u, v, w.
 
     Nearer faces on another side of the body are deliberately not found.
     """
-    faces, rings, by_corner = solids.faces, solids.rings, solids.by_corner
+    faces, rings, by_corner = tet_bodies.faces, tet_bodies.rings, tet_bodies.by_corner
     d2, _, u, v, w = nearest2(p, vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2]))
     for _ in range(STEPS):
         here = f
@@ -220,31 +220,35 @@ def descend(solids, x, f, p):
 
 
 @kernel
-def size_of(solids, x, f):
+def size_of(tet_bodies, x, f):
     """Mean edge length of a face."""
-    a, b, c = vec.load(x, solids.faces[f, 0]), vec.load(x, solids.faces[f, 1]), vec.load(x, solids.faces[f, 2])
+    a, b, c = (
+        vec.load(x, tet_bodies.faces[f, 0]),
+        vec.load(x, tet_bodies.faces[f, 1]),
+        vec.load(x, tet_bodies.faces[f, 2]),
+    )
     return (vec.norm(vec.sub(a, b)) + vec.norm(vec.sub(b, c)) + vec.norm(vec.sub(c, a))) / 3.0
 
 
 @kernel
-def surface_point(solids, x, p, deep, n, f):
+def surface_point(tet_bodies, x, p, deep, n, f):
     """Find the surface point `deep` metres from p along n: face, distance, u, v, w. The search starts at face f.
 
     Where two sides are almost equally near, n points at the edge between them and the point is farther than either; it
     is moved towards the nearest one until it is at most LEEWAY farther, unless n points elsewhere.
     """
-    f_near, nearest, a, b, c = descend(solids, x, f, p)
+    f_near, nearest, a, b, c = descend(tet_bodies, x, f, p)
     least = vec.norm(vec.sub(nearest, p))
-    f, chosen, u, v, w = descend(solids, x, f, vec.madd(p, n, max(deep, least)))
+    f, chosen, u, v, w = descend(tet_bodies, x, f, vec.madd(p, n, max(deep, least)))
     d = vec.norm(vec.sub(chosen, p))
     cosine = vec.dot(vec.sub(nearest, p), n) / least if least > 0.0 else 1.0
-    most = least + LEEWAY * size_of(solids, x, f_near) / min(max(2.0 * cosine, TINY), 1.0)
+    most = least + LEEWAY * size_of(tet_bodies, x, f_near) / min(max(2.0 * cosine, TINY), 1.0)
     if not d > most:
         return f, d, u, v, w
     part, step = 0.0, 0.5
     d, g, u, v, w = least, f_near, a, b, c
     for _ in range(TRIES):
-        h, q, s, t, r = descend(solids, x, f, vec.mix(nearest, chosen, part + step))
+        h, q, s, t, r = descend(tet_bodies, x, f, vec.mix(nearest, chosen, part + step))
         if vec.norm(vec.sub(q, p)) <= most:
             part, d, g, u, v, w = part + step, vec.norm(vec.sub(q, p)), h, s, t, r
         step *= 0.5
@@ -252,21 +256,21 @@ def surface_point(solids, x, p, deep, n, f):
 
 
 @kernel
-def propagate_inwards(solids, nodes, order, x, result):
+def propagate_inwards(tet_bodies, nodes, order, x, result):
     """Compute depth, separation direction and surface point of the nodes in `order`, by ascending path length."""
     for k in range(len(order)):
         i = order[k]
         deep, n, f = mean_of_links(nodes, result, x, i)
-        f, d, u, v, w = surface_point(solids, x, vec.load(x, nodes.vertex[i]), deep, n, f)
+        f, d, u, v, w = surface_point(tet_bodies, x, vec.load(x, nodes.vertex[i]), deep, n, f)
         result.depth[i], result.face[i] = d, f
         vec.store(result.normal, i, n)
         vec.store(result.weights, i, (u, v, w))
 
 
 @kernel
-def find_elsewhere(solids, nodes, rows, x, first, last, faces):
+def find_elsewhere(tet_bodies, nodes, rows, x, first, last, faces):
     """For nodes `rows`, the nearest of faces first..last-1 with the vertex behind it and not as a corner, or NONE."""
-    corners = solids.faces
+    corners = tet_bodies.faces
     for m in range(len(rows)):
         v, best = nodes.vertex[rows[m]], np.inf
         p = vec.load(x, v)
@@ -282,11 +286,15 @@ def find_elsewhere(solids, nodes, rows, x, first, last, faces):
 
 
 @kernel
-def take_nearest(solids, nodes, rows, faces, x, result):
+def take_nearest(tet_bodies, nodes, rows, faces, x, result):
     """Set the nodes `rows` against the nearest points of `faces` (k,)."""
     for m in range(len(rows)):
         i, f = rows[m], faces[m]
-        a, b, c = vec.load(x, solids.faces[f, 0]), vec.load(x, solids.faces[f, 1]), vec.load(x, solids.faces[f, 2])
+        a, b, c = (
+            vec.load(x, tet_bodies.faces[f, 0]),
+            vec.load(x, tet_bodies.faces[f, 1]),
+            vec.load(x, tet_bodies.faces[f, 2]),
+        )
         _, _, u, v, w = nearest2(vec.load(x, nodes.vertex[i]), a, b, c)
         result.face[i] = f
         vec.store(result.weights, i, (u, v, w))
@@ -306,11 +314,11 @@ def direction_to(p, a, b, c, u, v, w, mean):
 
 
 @kernel
-def write_contacts(solids, nodes, directions, rows, x, parts, sides, out):
+def write_contacts(tet_bodies, nodes, directions, rows, x, parts, sides, out):
     """Write contact records of the nodes `rows`, whose results are in `directions`. parts (k,2): sides of vertex and
     surface of each node; sides (s,3): the first row, the body index and the first face of each side.
     """
-    faces, vertex, face, weights = solids.faces, nodes.vertex, directions.face, directions.weights
+    faces, vertex, face, weights = tet_bodies.faces, nodes.vertex, directions.face, directions.weights
     normal, depth = directions.normal, directions.depth
     for m in range(len(rows)):
         i = rows[m]

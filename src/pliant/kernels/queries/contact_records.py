@@ -23,20 +23,20 @@ class Owners(NamedTuple):
 
 
 @kernel
-def apart(p, q, side):
-    """Unit normal and signed distance from q to p, and whether the gap is within its rounding error."""
+def gap_normal_and_distance(p, q, sign):
+    """Unit normal and signed distance from q to p, and whether the gap is within its rounding error (degenerate)."""
     gap = vec.sub(p, q)
     length = vec.norm(gap)
     if length <= ROUNDING * max(largest(p), largest(q)):
         return (0.0, 1.0, 0.0), gap[1], True
-    return vec.scale(gap, side / length), side * length, False
+    return vec.scale(gap, sign / length), sign * length, False
 
 
 @kernel(parallel=True)
-def fill_faces(x_a, x_b, faces_b, pairs, side, owners, out, unclear):
-    """Write vertex-face records of `pairs` (vertex of a, face of b); side (n,) is -1 for vertices inside b, or empty.
+def fill_faces(x_a, x_b, faces_b, pairs, sign, owners, out, degenerate):
+    """Write vertex-face records of `pairs` (vertex of a, face of b); sign (n,) is -1 for vertices inside b, or empty.
 
-    `unclear` marks gaps without a direction.
+    `degenerate` marks gaps within their rounding error, which have no direction.
     """
     first, bodies = owners.first, owners.bodies
     for c in prange(-(-len(pairs) // ROWS)):
@@ -46,13 +46,13 @@ def fill_faces(x_a, x_b, faces_b, pairs, side, owners, out, unclear):
             p, a, b, d = vec.load(x_a, v), vec.load(x_b, i), vec.load(x_b, j), vec.load(x_b, k)
             u, s, t, _ = closest_on_triangle(p, a, b, d)
             q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, s), vec.scale(d, t)))
-            n, distance, unclear[m] = apart(p, q, side[v] if len(side) > 0 else 1.0)
+            n, distance, degenerate[m] = gap_normal_and_distance(p, q, sign[v] if len(sign) > 0 else 1.0)
             write(out[m], VERTEX_FACE, v, f, bodies, n, distance)
             link(out[m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -u, -s, -t))
 
 
 @kernel(parallel=True)
-def fill_edges(x_a, edges_a, x_b, edges_b, pairs, owners, out, unclear):
+def fill_edges(x_a, edges_a, x_b, edges_b, pairs, owners, out, degenerate):
     """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
     first, bodies = owners.first, owners.bodies
     for g in prange(-(-len(pairs) // ROWS)):
@@ -62,7 +62,7 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, owners, out, unclear):
             a, b, c, d = vec.load(x_a, i), vec.load(x_a, j), vec.load(x_b, k), vec.load(x_b, h)
             s, t = closest_on_edges(a, b, c, d)
             p, q = vec.mix(a, b, s), vec.mix(c, d, t)
-            n, distance, unclear[m] = apart(p, q, 1.0)
+            n, distance, degenerate[m] = gap_normal_and_distance(p, q, 1.0)
             write(out[m], EDGE_EDGE, e, f, bodies, n, distance)
             link(out[m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))
 

@@ -1,4 +1,4 @@
-"""Weights, normal and signed distance of pairs of features, also where their gap is too short to have a direction.
+"""Normal and signed distance of pairs of features, also where their gap is too short to have a direction.
 
 The kernels of contact_records.py flag such pairs; their normals come from the surface instead.
 """
@@ -8,34 +8,31 @@ from ..geometry.edge import closest_on_edges
 from ..geometry.triangle import closest_on_triangle
 from ..jit import kernel, prange
 from .closest_point import any_normal, outward
-from .surface import corners, touching
+from .contact_records import gap_normal_and_distance
+from .surface import corners
 
 
 @kernel
-def gap_direction(p, q, side, spare):
+def gap_direction(p, q, sign, spare):
     """Return the unit normal and signed distance from q to p; `spare` is the direction if p and q coincide."""
-    gap = vec.sub(p, q)
-    if touching(gap, p, q):
-        return spare, vec.dot(gap, spare)
-    length = vec.norm(gap)
-    return vec.scale(gap, side / length), side * length
+    n, distance, degenerate = gap_normal_and_distance(p, q, sign)
+    return (spare, vec.dot(vec.sub(p, q), spare)) if degenerate else (n, distance)
 
 
 @kernel(parallel=True)
-def vertex_face_geometry(surface, x, pairs, side, weights, normal, distance):
-    """Compute weights, normal and distance of each (vertex, face) pair; `side` (n,) is -1 for vertices inside."""
+def vertex_face_geometry(surface, x, pairs, sign, normal, distance):
+    """Compute normal and distance of each (vertex, face) pair; `sign` (n,) is -1 for vertices inside."""
     for c in prange(len(pairs)):
         p = vec.load(x, pairs[c, 0])
         a, b, d = corners(surface, pairs[c, 1])
         u, v, w, _ = closest_on_triangle(p, a, b, d)
         q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, v), vec.scale(d, w)))
-        n, distance[c] = gap_direction(p, q, side[pairs[c, 0]], outward(surface, pairs[c, 1], 0))
+        n, distance[c] = gap_direction(p, q, sign[pairs[c, 0]], outward(surface, pairs[c, 1], 0))
         vec.store(normal, c, n)
-        weights[c, 0], weights[c, 1], weights[c, 2], weights[c, 3] = 1.0, -u, -v, -w
 
 
 @kernel(parallel=True)
-def edge_edge_geometry(one, two, normals_b, pairs, weights, normal, distance):
+def edge_edge_geometry(one, two, normals_b, pairs, normal, distance):
     """Compute the same for (edge, edge) pairs; where edges cross, the normal is perpendicular to both, away from the
     second edge; normals_b (k,3) are those of the second edges.
     """
@@ -53,4 +50,3 @@ def edge_edge_geometry(one, two, normals_b, pairs, weights, normal, distance):
             spare = vec.scale(spare, -1.0)
         n, distance[m] = gap_direction(vec.mix(a, b, s), vec.mix(c, d, t), 1.0, spare)
         vec.store(normal, m, n)
-        weights[m, 0], weights[m, 1], weights[m, 2], weights[m, 3] = 1.0 - s, s, t - 1.0, -t

@@ -1,10 +1,11 @@
-"""All vertex-face and edge-edge pairs that may touch: BVH traversal from every triangle.
+"""All vertex-face and edge-edge pairs within a distance: BVH traversal from every triangle.
 
 Every vertex and every edge is assigned to one of its triangles, so that a pair of features occurs in exactly one pair
 of triangles (representative triangles: Curtis, Tamstorf, Manocha 2008) and nothing is found twice.
 
-A traversal only records which features have overlapping boxes. Their distances are computed in batches of BATCH pairs,
-in one vectorised loop over columns; the few pairs within rounding error of the threshold are recomputed one by one.
+A traversal only records the features of triangles whose boxes overlap. Their distances are computed in batches of
+BATCH pairs, in one vectorised loop over columns; the few pairs within rounding error of the threshold are recomputed
+one by one.
 """
 
 from typing import NamedTuple

@@ -46,7 +46,7 @@ def frame(a, b):
 
 
 @kernel
-def best_on_cone(solids, x, p, tet, most, a, b, angle):
+def best_on_cone(tet_bodies, x, p, tet, most, a, b, angle):
     """Find the best direction at `angle` from unit vector a that leaves the body within `most` metres of p, in `tet`:
     its score (-inf if there is none), the direction, the face and the distance. The score favours short paths near b.
     """
@@ -56,7 +56,7 @@ def best_on_cone(solids, x, p, tet, most, a, b, angle):
         c, s = math.cos(2.0 * math.pi * k / AROUND), math.sin(2.0 * math.pi * k / AROUND)
         side = vec.madd(vec.scale(u, c), v, s)
         e = vec.madd(vec.scale(a, math.cos(angle)), side, math.sin(angle))
-        f, gone = leave(solids.tets, solids.beside, x, tet, p, vec.madd(p, e, most))
+        f, gone = leave(tet_bodies.tets, tet_bodies.beside, x, tet, p, vec.madd(p, e, most))
         good = vec.dot(e, b) - SHORT * gone
         if f != NONE and good > best:
             best, n, face, far = good, e, f, gone * most
@@ -64,34 +64,34 @@ def best_on_cone(solids, x, p, tet, most, a, b, angle):
 
 
 @kernel
-def limited_direction(solids, x, p, tet, most, a, b, free):
+def limited_direction(tet_bodies, x, p, tet, most, a, b, free):
     """Find a direction from p, in `tet`, between unit vectors a and b that leaves the body within `most` metres,
     rotated from a by at most the angle `free` if possible: the direction, the face, or NONE, and the distance.
     """
     whole = math.acos(min(max(vec.dot(a, b), -1.0), 1.0))
-    best, n, f, d = best_on_cone(solids, x, p, tet, most, a, b, 0.0)
+    best, n, f, d = best_on_cone(tet_bodies, x, p, tet, most, a, b, 0.0)
     for k in range(1, 3):
-        good, m, g, e = best_on_cone(solids, x, p, tet, most, a, b, 0.5 * k * free)
+        good, m, g, e = best_on_cone(tet_bodies, x, p, tet, most, a, b, 0.5 * k * free)
         if good > best:
             best, n, f, d = good, m, g, e
     for k in range(1, TRIES + 1):
         if f != NONE:
             break
-        _, n, f, d = best_on_cone(solids, x, p, tet, most, a, b, free + (whole - free) * k / (TRIES + 1))
+        _, n, f, d = best_on_cone(tet_bodies, x, p, tet, most, a, b, free + (whole - free) * k / (TRIES + 1))
     return n, f, d
 
 
 @kernel
-def most_of(solids, x, p, f, g):
+def most_of(tet_bodies, x, p, f, g):
     """Greatest allowed distance of a surface point from p: LEEWAY of a face more than the nearest around f and g."""
-    f, q, _, _, _ = descend(solids, x, f, p)
-    g, r, _, _, _ = descend(solids, x, g, p)
+    f, q, _, _, _ = descend(tet_bodies, x, f, p)
+    g, r, _, _, _ = descend(tet_bodies, x, g, p)
     d, e = vec.norm(vec.sub(q, p)), vec.norm(vec.sub(r, p))
-    return min(d, e) + LEEWAY * size_of(solids, x, f if d <= e else g)
+    return min(d, e) + LEEWAY * size_of(tet_bodies, x, f if d <= e else g)
 
 
 @kernel
-def limit_rotation(solids, nodes, result, x, before, i, m, aim):
+def limit_rotation(tet_bodies, nodes, result, x, before, i, m, aim):
     """Move the surface point of node i within the rotation limit; whether it moved.
 
     aim: its direction and distance, as of `direction_to`. m: the index of the node in `before`. Nodes that moved
@@ -100,10 +100,10 @@ def limit_rotation(solids, nodes, result, x, before, i, m, aim):
     """
     b, d = aim
     p, a, f, g = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), result.face[i], before.face[m]
-    q = vec.scale(vec.load(x, solids.faces[g, 0]), before.weights[m, 0])
-    q = vec.madd(q, vec.load(x, solids.faces[g, 1]), before.weights[m, 1])
-    q = vec.madd(q, vec.load(x, solids.faces[g, 2]), before.weights[m, 2])
-    gone = vec.norm(vec.madd(vec.sub(q, p), a, -before.depth[m])) / size_of(solids, x, g)
+    q = vec.scale(vec.load(x, tet_bodies.faces[g, 0]), before.weights[m, 0])
+    q = vec.madd(q, vec.load(x, tet_bodies.faces[g, 1]), before.weights[m, 1])
+    q = vec.madd(q, vec.load(x, tet_bodies.faces[g, 2]), before.weights[m, 2])
+    gone = vec.norm(vec.madd(vec.sub(q, p), a, -before.depth[m])) / size_of(tet_bodies, x, g)
     free = min(TURN, RATE * gone)
     if gone > 1.0 or vec.dot(a, b) >= math.cos(free if before.turns[m] else TURN):
         return False
@@ -112,11 +112,11 @@ def limit_rotation(solids, nodes, result, x, before, i, m, aim):
         vec.store(result.weights, i, vec.load(before.weights, m))
         return True
     # at most one element deeper than the nearest surface, unless it already was or would be now
-    most = max(most_of(solids, x, p, f, g), max(before.depth[m], d))
-    n, f, d = limited_direction(solids, x, p, nodes.tet[i], most, a, b, free)
+    most = max(most_of(tet_bodies, x, p, f, g), max(before.depth[m], d))
+    n, f, d = limited_direction(tet_bodies, x, p, nodes.tet[i], most, a, b, free)
     if f == NONE:
         return False
-    j, k, h = solids.faces[f, 0], solids.faces[f, 1], solids.faces[f, 2]
+    j, k, h = tet_bodies.faces[f, 0], tet_bodies.faces[f, 1], tet_bodies.faces[f, 2]
     _, _, u, v, w = nearest2(vec.madd(p, n, d), vec.load(x, j), vec.load(x, k), vec.load(x, h))
     result.face[i] = f
     vec.store(result.weights, i, (u, v, w))
@@ -124,9 +124,9 @@ def limit_rotation(solids, nodes, result, x, before, i, m, aim):
 
 
 @kernel
-def limit_rotations(solids, nodes, result, x, before, now):
+def limit_rotations(tet_bodies, nodes, result, x, before, now):
     """Limit the rotation of all separation directions relative to `before`; results are written to `now`."""
-    faces, keys, vertex = solids.faces, nodes.keys, nodes.vertex
+    faces, keys, vertex = tet_bodies.faces, nodes.keys, nodes.vertex
     face, weights, mean = result.face, result.weights, result.normal
     known, known_face, known_normal, turning = before.keys, before.face, before.normal, before.turns
     now_face, now_weights, now_normal, depth, turns = now.face, now.weights, now.normal, now.depth, now.turns
@@ -145,7 +145,7 @@ def limit_rotations(solids, nodes, result, x, before, now):
             if not again or (not turning[m] and vec.dot(n, vec.load(known_normal, m)) >= COSINE):
                 break
             again = False
-            turns[i] = limit_rotation(solids, nodes, result, x, before, i, m, (n, d))
+            turns[i] = limit_rotation(tet_bodies, nodes, result, x, before, i, m, (n, d))
         now_face[i], depth[i] = f, d
         vec.store(now_normal, i, n)
         vec.store(now_weights, i, (u, v, w))

@@ -1,7 +1,8 @@
-"""A triangle surface with the data that determines on which side of it a point lies.
+"""A triangle surface with its pseudonormals.
 
-The sign is that of the angle-weighted pseudonormal of the nearest feature (Baerentzen and Aanaes 2005): unlike the
-normal of the nearest face it is correct at acute edges and spikes, and it does not require a closed mesh.
+The angle-weighted pseudonormal of the nearest feature (Baerentzen and Aanaes 2005), unlike the normal of the nearest
+face, gives the correct sign of a distance at acute edges and spikes, if the surface does not intersect itself. Queries
+use it for such surfaces only; in general the winding number determines the sign (docs/inside.md).
 """
 
 import math

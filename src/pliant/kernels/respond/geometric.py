@@ -36,7 +36,7 @@ def too_near(contacts, x, w, least):
 def set_apart(contacts, substep, lift, eps, friction, normal_correction, stopped, friction_correction):
     """Perform one pass over all contacts in order: gaps become eps wide, to first order.
 
-    The part of a push that cancels the approach of this step is an impulse and causes friction; the rest is a
+    The part of a push that cancels the approach of this substep is an impulse and causes friction; the rest is a
     displacement without velocity and is accumulated in `lift` (n,3). `normal_correction` (k,) is the whole
     push, `stopped` (k,) and `friction_correction` (k,3) the impulse.
     """
@@ -54,7 +54,7 @@ def set_apart(contacts, substep, lift, eps, friction, normal_correction, stopped
         inward = -vec.dot(move, n)
         stop = min(push, max(inward, 0.0))
         r = (0.0, 0.0, 0.0)
-        # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
+        # eq. 3 of Fuhrmann et al. scales the displacement of a substep, so it may be applied only once
         if stop > 0.0 and not (friction.simple and normal_correction[c] > 0.0):
             r = rub(vec.madd(move, n, inward), stop, friction)
         normal_correction[c] += push

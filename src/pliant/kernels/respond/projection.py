@@ -89,8 +89,8 @@ def project(contacts, substep, eps, friction, recovery, normal_correction, frict
     """Perform one pass over all contacts in order, and add the relative displacements to `normal_correction` (n,) and
     `friction_correction` (n,3).
 
-    Penetration of this step is reversed at once. Older penetration, or one that came past a boundary edge, is resolved
-    at the speed `recovery` (m/s), so that vertices are not ejected.
+    Penetration of this substep is reversed at once. Older penetration, or one that came past a boundary edge, is
+    resolved at the speed `recovery` (m/s), so that vertices are not ejected.
     """
     x, x_start, w, dt = substep
     for c in range(len(contacts)):
@@ -111,7 +111,7 @@ def project(contacts, substep, eps, friction, recovery, normal_correction, frict
         if push <= 0.0:
             continue
         r = (0.0, 0.0, 0.0)
-        # eq. 3 scales the displacement of a step, so it is applied only once per step; eqs. 5 and 6 scale with the push
+        # eq. 3 scales the displacement of a substep, so it is applied once; eqs. 5 and 6 scale with the push
         if not friction.simple or normal_correction[c] == 0.0:
             r = rub(slide, push, friction)
         normal_correction[c] += push
@@ -120,10 +120,11 @@ def project(contacts, substep, eps, friction, recovery, normal_correction, frict
 
 
 @kernel
-def limit_restitution(contacts, v, v_before, w, restitution, slow, normal_correction):
-    """Limit the separating velocity to the restitution times the approach velocity: projection must not eject vertices.
+def apply_restitution(contacts, v, v_before, w, restitution, slow, normal_correction):
+    """Set the separating velocity to the restitution times the approach velocity, where that is faster than `slow`.
 
-    Below the speed `slow`, which gravity adds in a step, there is no restitution, so that bodies come to rest.
+    Slower contacts have no restitution, so that bodies come to rest: their separating velocity is limited to zero,
+    because projection must not eject vertices.
     """
     for c in range(len(contacts)):
         if normal_correction[c] == 0.0:

@@ -43,7 +43,7 @@ def missing(contact, x, eps):
 
 @kernel
 def stop(contacts, substep, eps, friction, holds, stopped, friction_correction):
-    """One pass: reverse the penetration of this step, each contact its share, with friction."""
+    """One pass: reverse the penetration of this substep, each contact its share, with friction."""
     x, w = substep.x, substep.w
     for c in range(len(contacts)):
         contact = contacts[c]
@@ -54,7 +54,7 @@ def stop(contacts, substep, eps, friction, holds, stopped, friction_correction):
         if total == 0.0 or deficit <= 0.0 or inward <= 0.0:
             continue
         push, r = min(inward, deficit) * share(contact, holds), (0.0, 0.0, 0.0)
-        # eq. 3 of Fuhrmann et al. scales the displacement of a step, so it may be applied only once per step
+        # eq. 3 of Fuhrmann et al. scales the displacement of a substep, so it may be applied only once
         if not (friction.simple and stopped[c] > 0.0):
             r = rub(vec.madd(move, n, inward), push, friction)
         stopped[c] += push

@@ -70,8 +70,8 @@ class Guard(FormerNames):
                 f"thickness = {self.thickness:g} m is within the rounding error of the cloth's coordinates; "
                 f"choose at least {lowest:.2g} m, or move the scene nearer to the origin"
             )
-        self._cloth = Projection(scene, eps=self.thickness)
-        self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, obstacles=True)
+        self._cloth = Projection(scene.between_deformables, eps=self.thickness)
+        self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
         count = int(scene.first[-1])
         cloth = leaf_mesh_of(scene, scene.deformable, state.x, count)
         # interior vertices of a solid have no contacts and are not guarded

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +134,7 @@ def keys(contacts: Contacts) -> NDArray[np.int64]:
 def records(pairs: NearPairs, a: LeafMesh, b: LeafMesh, reach: float, motion: Floats | None, body_of: Rows) -> Contacts:
     """Return contacts of two leaf meshes, or of one with itself: pairs within `reach`, now or during `motion` (n,3)."""
     forward, backward, edges = pairs.within(reach, drifting=motion is not None)
-    out = np.empty(len(forward) + len(backward) + len(edges), _contacts.CONTACT)
+    out = cast("Contacts", np.empty(len(forward) + len(backward) + len(edges), _contacts.CONTACT))
     unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
     owners = _records.Owners(zero, zero)
     one, two = len(forward), len(forward) + len(backward)

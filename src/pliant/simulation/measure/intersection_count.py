@@ -19,7 +19,7 @@ class IntersectionCount:
     brings its two vertices together, but not to the same bits. Each body has one BVH, which is refitted."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
-        self.parts = [_Part(scene, b, x) for b in range(len(scene.bodies))]
+        self.surfaces = [_BodySurface(scene, b, x) for b in range(len(scene.bodies))]
         self.deformable, self.obstacles = scene.deformable, scene.obstacles
         self._moving = {*scene.deformable, *scene.moving}
         self._joined = joined_vertices(scene) if scene.seams else None
@@ -41,14 +41,16 @@ class IntersectionCount:
         for b, c in [*self._cloths, *((b, c) for b in self.deformable for c in self.obstacles)]:
             pairs = self.between(b, c)
             if len(pairs):
-                one, two = (self.parts[k].faces[pairs[:, n]] + self.parts[k].rows.start for n, k in enumerate((b, c)))
+                one, two = (
+                    self.surfaces[k].faces[pairs[:, n]] + self.surfaces[k].rows.start for n, k in enumerate((b, c))
+                )
                 found.append((b, c, np.stack([one, two], 1)))
         return found
 
     def move(self, x: Floats) -> None:
         """Refit the BVHs to positions x (n,3) of the whole scene."""
         for b in self._moving:
-            self.parts[b].move(x)
+            self.surfaces[b].move(x)
 
     @property
     def _cloths(self) -> list[tuple[int, int]]:
@@ -56,13 +58,13 @@ class IntersectionCount:
 
     def between(self, b: int, c: int) -> Pairs:
         """Return the pairs (k,2) of intersecting faces of two bodies, or of one, as of the last `move`."""
-        one, two = self.parts[b], self.parts[c]
+        one, two = self.surfaces[b], self.surfaces[c]
         if b != c and ((one.low > two.high).any() or (two.low > one.high).any()):
             return np.zeros((0, 2), np.int32)
         pairs = intersecting_pairs(one.side, two.side, b == c)
         return pairs if self._joined is None else pairs[~self._sewn(one, two, pairs)]
 
-    def _sewn(self, one: "_Part", two: "_Part", pairs: Pairs) -> NDArray[np.bool_]:
+    def _sewn(self, one: "_BodySurface", two: "_BodySurface", pairs: Pairs) -> NDArray[np.bool_]:
         """Return which pairs (k,) of faces share a sewn vertex."""
         assert self._joined is not None
         a, b = one.faces[pairs[:, 0]] + one.rows.start, two.faces[pairs[:, 1]] + two.rows.start
@@ -70,7 +72,7 @@ class IntersectionCount:
         return np.asarray((together & (a[:, :, None] != b[:, None, :])).any((1, 2)))
 
 
-class _Part:
+class _BodySurface:
     """The welded mesh of a body at its present positions, and its BVH."""
 
     def __init__(self, scene: Scene, b: int, x: Floats) -> None:

@@ -1,7 +1,7 @@
 // Milliseconds of each stage, stacked, and contacts, over the last ten seconds.
 
 const STAGES = {
-  move: "#c9a45f", predict: "#8fa5c9", relax: "#4f8ef0", detect: "#f0973f", respond: "#e0525c", guard: "#9a70e2", finish: "#4fb387", "end of frame": "#a9afbb",
+  move: "#c9a45f", predict: "#8fa5c9", relax: "#4f8ef0", "relax in contact": "#2f62b8", detect: "#f0973f", respond: "#e0525c", guard: "#9a70e2", finish: "#4fb387", "end of frame": "#a9afbb",
 };
 const SPAN = 10000; // ms
 

@@ -1,10 +1,10 @@
 // Picking and dragging with the pointer: a ray is cast against the faces, and the grabbed point follows the pointer.
 
-// The nearest face along the ray, { t, clip } or null. Brute force: twenty thousand faces take about a millisecond.
-function castRay(clips, from, along) {
+// The nearest face along the ray, { t, body } or null. Brute force: twenty thousand faces take about a millisecond.
+function castRay(bodies, from, along) {
   let best = Infinity, found = -1;
   const [ox, oy, oz] = from, [dx, dy, dz] = along;
-  clips.forEach(({ faces, positions: x }, k) => {
+  bodies.forEach(({ faces, positions: x }, k) => {
     for (let f = 0; f < faces.length; f += 3) {
       const a = 3 * faces[f], b = 3 * faces[f + 1], c = 3 * faces[f + 2];
       const ax = x[a], ay = x[a + 1], az = x[a + 2];
@@ -23,13 +23,13 @@ function castRay(clips, from, along) {
       if (reach > 0 && reach < best) { best = reach; found = k; }
     }
   });
-  return found < 0 ? null : { t: best, clip: found };
+  return found < 0 ? null : { t: best, body: found };
 }
 
 class DragTool {
-  // world() returns { view, clips, soft (bool per clip), scene } or null; send(command) sends to the server; changed() redraws
-  constructor(canvas, { world, send, changed }) {
-    Object.assign(this, { canvas, world, send, changed });
+  // getState() returns the state of the page, or null while nothing can be dragged; send(command) sends to the server; requestDraw() redraws
+  constructor(canvas, { getState, send, requestDraw }) {
+    Object.assign(this, { canvas, getState, send, requestDraw });
     this.held = null; // { id, touch, at (the grabbed point), target, pointer, sent, since (serial), missed, taken }
     this.hover = null; // position of the pointer while no button is pressed
     const frame = canvas.parentElement;
@@ -44,7 +44,7 @@ class DragTool {
 
   // Origin and direction of the ray through a window pixel.
   ray({ clientX, clientY }) {
-    const { view } = this.world(), box = this.canvas.getBoundingClientRect();
+    const { view } = this.getState(), box = this.canvas.getBoundingClientRect();
     const x = ((clientX - box.left) / box.width) * 2 - 1, y = 1 - ((clientY - box.top) / box.height) * 2;
     const [right, up, back] = basis(view.towards().map((v) => -v)), tan = Math.tan(FOV / 2);
     return { from: view.eye, along: unit(madd(madd(back.map((v) => -v), right, x * tan * view.aspect), up, y * tan)) };
@@ -52,18 +52,18 @@ class DragTool {
 
   // The unoccluded deformable body under the pointer.
   hit(event) {
-    const world = this.world();
-    if (!world) return null;
-    const { from, along } = this.ray(event), found = castRay(world.clips, from, along);
-    return found && world.soft[found.clip] ? { from, along, at: madd(from, along, found.t) } : null;
+    const state = this.getState();
+    if (!state) return null;
+    const { from, along } = this.ray(event), found = castRay(state.bodies, from, along);
+    return found && state.deformable[found.body] ? { from, along, at: madd(from, along, found.t) } : null;
   }
 
   down(event) {
     if (event.target !== this.canvas) return;
     if (this.held) return this.second(event);
-    if (event.button !== 0 || !this.world()?.controls) return; // pages without the controls only orbit
+    if (event.button !== 0 || !this.getState()?.controls) return; // pages without the controls only orbit
     const found = this.hit(event);
-    const { scene, frame } = this.world();
+    const { scene, frame } = this.getState();
     // a point far from the scene is out of range for the server
     if (!found || Math.hypot(...sub(found.at, scene.middle)) > 4 * scene.size) return;
     event.stopPropagation();
@@ -77,7 +77,7 @@ class DragTool {
     this.send({ grab: madd(found.at, found.along, -near), along: found.along, pin: event.shiftKey });
     this.hover = null;
     this.cursor();
-    this.changed();
+    this.requestDraw();
   }
 
   // A second finger controls the camera: the first one releases the cloth.
@@ -85,7 +85,7 @@ class DragTool {
     const { held } = this;
     if (!held.touch || event.pointerType !== "touch") return event.stopPropagation();
     this.drop();
-    this.world().view.pointers.set(held.id, [held.pointer.clientX, held.pointer.clientY]);
+    this.getState().view.pointers.set(held.id, [held.pointer.clientX, held.pointer.clientY]);
   }
 
   move(event) {
@@ -93,7 +93,7 @@ class DragTool {
     if (event.pointerId === this.held?.id) this.held.pointer = pointer;
     else if (!event.buttons && event.pointerType !== "touch") this.hover = pointer;
     else return;
-    this.changed();
+    this.requestDraw();
   }
 
   drop() {
@@ -102,7 +102,7 @@ class DragTool {
     this.held = null;
     this.send({ let: "go" });
     this.cursor();
-    this.changed();
+    this.requestDraw();
   }
 
   // Process the server's reply: the grab hit nothing, or was released by a restart.
@@ -125,8 +125,8 @@ class DragTool {
   }
 
   pull() {
-    if (!this.world()) return; // the WebGL context is lost
-    const { held } = this, { view, scene } = this.world(), { from, along } = this.ray(held.pointer), back = view.towards();
+    if (!this.getState()) return; // the WebGL context is lost
+    const { held } = this, { view, scene } = this.getState(), { from, along } = this.ray(held.pointer), back = view.towards();
     const t = dot(sub(held.at, from), back) / dot(along, back);
     const away = sub(madd(from, along, t), scene.middle), far = Math.hypot(...away), limit = 3 * scene.size;
     held.target = madd(scene.middle, away, far > limit ? limit / far : 1);
@@ -136,7 +136,7 @@ class DragTool {
   }
 
   cursor() {
-    const over = this.hover && this.world()?.controls && this.hit(this.hover);
-    this.canvas.dataset.over = this.held ? "held" : over ? "soft" : "";
+    const over = this.hover && this.getState()?.controls && this.hit(this.hover);
+    this.canvas.dataset.over = this.held ? "held" : over ? "deformable" : "";
   }
 }

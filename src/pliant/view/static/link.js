@@ -1,12 +1,12 @@
 // The WebSocket: keeps the newest frame undecoded, passes text messages on, and reconnects when the connection is lost.
 
-const MAGIC = 0x504c5931; // "PLY1"
+const MAGIC = 0x504c5932; // "PLY2": version 2 of the wire protocol
 const TYPES = { f4: Float32Array, u4: Uint32Array, u1: Uint8Array };
 
-// World and serial of a frame without decoding it, or null if it is not a frame.
+// Generation and serial of a frame without decoding it, or null if it is not a frame.
 function stamp(data) {
   const view = new DataView(data);
-  return data.byteLength >= 16 && view.getUint32(0, true) === MAGIC ? { world: view.getUint32(4, true), serial: view.getUint32(8, true) } : null;
+  return data.byteLength >= 16 && view.getUint32(0, true) === MAGIC ? { generation: view.getUint32(4, true), serial: view.getUint32(8, true) } : null;
 }
 
 // Decoder for view/frame_encoding.py: the header, and the arrays as views of the message.
@@ -41,10 +41,10 @@ class Rate {
 }
 
 class Link {
-  // callbacks: heard(message) for each text, came() for a newer frame, fell(reason) and rose() for the connection state
-  constructor(address, { heard, came, fell, rose }) {
-    Object.assign(this, { address, heard, came, fell, rose });
-    this.newest = null; // { world, serial, data }
+  // callbacks: onMessage(message) for each text, onFrame() for a newer frame, onOpen(), and onClose(code, reason, wait) with the ms until the next attempt
+  constructor(address, { onMessage, onFrame, onClose, onOpen }) {
+    Object.assign(this, { address, onMessage, onFrame, onClose, onOpen });
+    this.newest = null; // { generation, serial, data }
     this.delivered = 0;
     this.rate = new Rate();
     this.tries = 0;
@@ -58,11 +58,11 @@ class Link {
     this.socket = socket;
     socket.binaryType = "arraybuffer";
     let opened = false;
-    socket.onopen = () => { opened = true; this.tries = 0; this.newest = null; this.rose(); };
-    socket.onmessage = ({ data }) => (typeof data === "string" ? this.heard(JSON.parse(data)) : this.frame(data));
+    socket.onopen = () => { opened = true; this.tries = 0; this.newest = null; this.onOpen(); };
+    socket.onmessage = ({ data }) => (typeof data === "string" ? this.onMessage(JSON.parse(data)) : this.frame(data));
     socket.onclose = async ({ code, reason }) => {
       const why = opened ? "" : await this.refusal();
-      this.again(why ? 503 : code, why || reason);
+      this.reconnect(why ? 503 : code, why || reason);
     };
   }
 
@@ -80,12 +80,12 @@ class Link {
     this.delivered++;
     this.rate.count(performance.now());
     this.newest = { ...found, data };
-    this.came();
+    this.onFrame();
   }
 
-  again(code, reason) {
+  reconnect(code, reason) {
     const wait = Math.min(5000, 300 * 2 ** this.tries++);
-    this.fell(code, reason, wait);
+    this.onClose(code, reason, wait);
     setTimeout(() => this.open(), wait);
   }
 

@@ -4,19 +4,20 @@ const $ = (id) => document.getElementById(id);
 const stage = $("stage"), canvas = $("picture");
 const night = matchMedia("(prefers-color-scheme: dark)");
 const state = {
-  hello: null, scene: null, view: null, clips: [], soft: [],
-  frame: null, from: null, // the newest frame, decoded, and its encoded data
-  taken: null, // the frame on the page
-  waiting: true, leaving: -1, // for the first frame of a world; the world whose frames are ignored
+  hello: null, scene: null, view: null, bodies: [], deformable: [], // of each body, whether it can be dragged
+  frame: null, encodedFrame: null, // the newest frame, decoded, and its encoded data
+  drawnFrame: null, // the frame on the page
+  waiting: true, // for the first frame after a greeting, or after a choice that was sent
+  ignoredGeneration: -1, // that of the greeting before the choice: its frames do not end the waiting
   connected: false, controls: true, wire: false, open: true, readingsAt: 0,
 };
-const ROUGH = [[16, 1], [4, 0.7], [4, 0.5]]; // shadow map samples per pixel, image pixels per screen pixel
+const QUALITY_LEVELS = [[16, 1], [4, 0.7], [4, 0.5]]; // shadow map samples per pixel, image pixels per screen pixel
 const quality = { level: 0, ratio: 1, slowness: 16, asked: 0, since: 0, settle: 0 }; // slowness: ms from requesting an image to drawing it
-let pending = 0, announced = () => {};
+let pending = 0, resolveReady = () => {};
 
 function say(text) { $("message").textContent = text; }
 
-function changed() {
+function requestDraw() {
   if (pending || !state.scene || !state.view) return;
   quality.asked = performance.now();
   pending = requestAnimationFrame(draw);
@@ -29,26 +30,26 @@ function resize() {
 }
 
 // On a slow machine moving images are coarser; a still image has full quality.
-function pace() {
+function adaptQuality() {
   const now = performance.now(), { slowness, level } = quality;
   quality.slowness += (Math.min(now - quality.asked, 1000) - slowness) * 0.15;
-  const wanted = slowness > 45 ? Math.min(level + 1, ROUGH.length - 1) : slowness < 12 ? Math.max(level - 1, 0) : level;
+  const wanted = slowness > 45 ? Math.min(level + 1, QUALITY_LEVELS.length - 1) : slowness < 12 ? Math.max(level - 1, 0) : level;
   if (wanted !== level && now - quality.since > 1500) Object.assign(quality, { level: wanted, since: now });
-  smoothly(quality.level);
+  setQuality(quality.level);
   clearTimeout(quality.settle);
-  if (quality.level) quality.settle = setTimeout(() => { if (state.scene && !pending) { smoothly(0); paint(); } }, 300 + 2 * slowness);
+  if (quality.level) quality.settle = setTimeout(() => { if (state.scene && !pending) { setQuality(0); paint(); } }, 300 + 2 * slowness);
 }
 
-function smoothly(level) {
-  [state.scene.taps, quality.ratio] = ROUGH[level];
+function setQuality(level) {
+  [state.scene.taps, quality.ratio] = QUALITY_LEVELS[level];
   resize();
 }
 
-// The newest frame of the world on the page, decoded once.
+// The newest frame that belongs to the greeting on the page, decoded once.
 function latest() {
   const { newest } = link;
-  if (newest && newest !== state.from && newest.world === state.hello?.world) {
-    state.from = newest;
+  if (newest && newest !== state.encodedFrame && newest.generation === state.hello?.generation) {
+    state.encodedFrame = newest;
     state.frame = decodeFrame(newest.data);
     state.frame.serial = newest.serial;
   }
@@ -59,72 +60,72 @@ function draw(now) {
   pending = 0;
   if (!state.scene) return;
   const frame = latest();
-  if (frame && frame !== state.taken) {
-    state.taken = frame;
+  if (frame && frame !== state.drawnFrame) {
+    state.drawnFrame = frame;
     state.scene.take(frame);
     dragTool.acknowledge(frame.serial, frame.header);
-    follow(frame.header, now);
+    updateReadings(frame.header, now);
   }
   dragTool.tick();
-  pace();
+  adaptQuality();
   paint();
-  if (frame) announced();
+  if (frame) resolveReady();
 }
 
 function paint() {
-  const { scene, view, frame } = state, grip = frame?.arrays.drag;
-  const point = grip && frame.header.held ? [...grip.subarray(0, 3)] : null;
-  if (dragTool.held) scene.grip = [point ?? dragTool.held.at, dragTool.held.target];
-  else scene.grip = point ? [point, [...grip.subarray(3, 6)]] : null;
+  const { scene, view, frame } = state, drag = frame?.arrays.drag;
+  const point = drag && frame.header.held ? [...drag.subarray(0, 3)] : null;
+  if (dragTool.held) scene.dragLine = [point ?? dragTool.held.at, dragTool.held.target];
+  else scene.dragLine = point ? [point, [...drag.subarray(3, 6)]] : null;
   scene.draw(view.eye, view.project, { wire: state.wire, dark: night.matches });
 }
 
-// True if two worlds have the same meshes.
-function alike(a, b) {
-  return a?.scene === b.scene && a.clips.length === b.clips.length && a.clips.every((clip, k) => clip.faces === b.clips[k].faces && clip.vertices === b.clips[k].vertices);
+// True if two greetings have the same meshes.
+function haveSameMeshes(a, b) {
+  return a?.scene === b.scene && a.bodies.length === b.bodies.length && a.bodies.every((body, k) => body.faces === b.bodies[k].faces && body.vertices === b.bodies[k].vertices);
 }
 
-// A new world: other meshes, or the same meshes with another method, which keep their positions until the next frame.
+// A greeting: other meshes, or the same meshes with another method, which keep their positions until the next frame.
 async function enter(hello) {
-  const same = alike(state.hello, hello), clips = same ? state.clips : await Promise.all(hello.clips.map(decodeClip));
+  const same = haveSameMeshes(state.hello, hello), bodies = same ? state.bodies : await Promise.all(hello.bodies.map(decodeClip));
   if (hello !== enter.newest) return; // superseded by a newer one
-  Object.assign(state, { hello, clips, soft: hello.soft ?? hello.moving, waiting: true, leaving: -1, from: null });
-  if (!same) show(hello, clips);
+  Object.assign(state, { hello, bodies, deformable: hello.deformable, waiting: true, ignoredGeneration: -1, encodedFrame: null });
+  if (!same) show(hello, bodies);
   const title = hello.title.includes(" ") ? hello.title : hello.title.replaceAll("-", " ").replace(/^./, (first) => first.toUpperCase());
   $("title").textContent = title;
   document.title = `${title} · pliant play`;
   panel.build(hello);
   for (const id of ["bar", "readings"]) $(id).hidden = false;
-  fold(state.open);
-  changed();
+  setPanelOpen(state.open);
+  requestDraw();
 }
 
-function show(hello, clips) {
+function show(hello, bodies) {
   state.frame = null;
   dragTool.forget();
-  state.scene.enter(clips, hello.moving, hello.box);
-  const { middle, size } = state.scene, points = somePoints(clips);
-  if (!state.view) state.view = new View(canvas, points, middle, size, hello.elevation, changed);
+  state.scene.enter(bodies, hello.moving, hello.box);
+  const { middle, size } = state.scene, points = somePoints(bodies);
+  if (!state.view) state.view = new View(canvas, points, middle, size, hello.elevation, requestDraw);
   Object.assign(state.view, { points, middle, size, home: hello.elevation, head: innerHeight > 420 ? 50 : 0 }); // the readings cover the top
   state.view.reset();
   chart.clear();
 }
 
-const HEARD = {
+const MESSAGES = { // what each text of the server does
   hello(hello) { enter.newest = hello; enter(hello).catch((error) => problem(error.message)); },
   note,
   warning: problem,
-  problem(text) { state.leaving = -1; problem(text); settleNote(); },
+  problem(text) { state.ignoredGeneration = -1; problem(text); settleNote(); },
   ended() { clearTimeout(problem.timer); }, // the reason stays
-  refused(text) { state.leaving = -1; problem(text); settleNote(); dragTool.forget(); if (state.hello) panel.build(state.hello); },
+  refused(text) { state.ignoredGeneration = -1; problem(text); settleNote(); dragTool.forget(); if (state.hello) panel.build(state.hello); },
   controls(has) { state.controls = has; $("watching").hidden = has; },
 };
 
-function heard(message) {
-  for (const [name, value] of Object.entries(message)) HEARD[name]?.(value);
+function onMessage(message) {
+  for (const [name, value] of Object.entries(message)) MESSAGES[name]?.(value);
 }
 
-function fell(code, reason, wait) {
+function onClose(code, reason, wait) {
   state.connected = false;
   state.waiting = true;
   document.body.classList.add("gone");
@@ -135,7 +136,7 @@ function fell(code, reason, wait) {
   say(`${failure} Retrying ${wait < 1000 ? "now" : `in ${Math.round(wait / 1000)} s`} …`);
 }
 
-function rose() {
+function onOpen() {
   state.connected = true;
   document.body.classList.remove("gone");
   say(state.hello ? "" : "Connected, waiting for the scene …");
@@ -143,14 +144,14 @@ function rose() {
 
 function send(command) {
   if ("choose" in command && ["scene", "method"].includes(command.choose)) {
-    Object.assign(state, { waiting: true, leaving: state.hello.world });
+    Object.assign(state, { waiting: true, ignoredGeneration: state.hello.generation });
     note(SWITCHING);
   }
   problem("");
   return link.send(command);
 }
 
-function fold(open) {
+function setPanelOpen(open) {
   state.open = open;
   $("panel").hidden = !open || !state.hello;
   document.body.classList.toggle("open", open);
@@ -163,10 +164,10 @@ const ACTS = {
   step: act("step"), reset: act("reset"), keep: act("keep"), drop: act("drop"),
   record: () => send({ do: state.frame?.header.recording > 0 ? "keep" : "record" }),
   free: () => send({ free: "pins" }),
-  wire() { state.wire = !state.wire; $("wire").setAttribute("aria-pressed", String(state.wire)); changed(); },
+  wire() { state.wire = !state.wire; $("wire").setAttribute("aria-pressed", String(state.wire)); requestDraw(); },
   home: () => state.view.reset(),
   help() { $("keys").hidden = !$("keys").hidden; $("help").setAttribute("aria-pressed", String(!$("keys").hidden)); },
-  fold: () => fold(!state.open),
+  fold: () => setPanelOpen(!state.open),
 };
 const KEYS = { " ": "pause", s: "step", r: "reset", e: "record", p: "free", w: "wire", v: "home", "?": "help", h: "fold" };
 const HELP = [
@@ -189,7 +190,7 @@ function press(event) {
   else panel.nextMethod(event.shiftKey ? -1 : 1);
 }
 
-function listen() {
+function addListeners() {
   for (const [id, does] of Object.entries(ACTS)) $(id).onclick = does;
   addEventListener("keydown", press);
   // a button clicked by mouse must not keep the keyboard focus
@@ -200,7 +201,7 @@ function listen() {
     if (!state.view.touched) state.view.fit();
     paint(); // immediately: a resized canvas is empty until drawn
   }).observe(canvas);
-  night.addEventListener("change", changed);
+  night.addEventListener("change", requestDraw);
   canvas.addEventListener("webglcontextlost", (event) => {
     event.preventDefault();
     state.scene = null;
@@ -210,7 +211,7 @@ function listen() {
 }
 
 const panel = new Panel(send), chart = new Chart($("chart"), $("stages"));
-const dragTool = new DragTool(canvas, { world: () => (state.view && state.scene && state.connected ? state : null), send, changed });
+const dragTool = new DragTool(canvas, { getState: () => (state.view && state.scene && state.connected ? state : null), send, requestDraw });
 let link = { newest: null, delivered: 0, rate: new Rate(), send: () => false };
 
 function start() {
@@ -219,27 +220,27 @@ function start() {
   if (typeof DecompressionStream === "undefined") throw new Error("This page needs a browser of 2023 or later.");
   state.scene = new LiveScene(gl);
   state.open = innerWidth > 760;
-  listen();
+  addListeners();
   const address = new URL(`link${location.search}`, location.href);
   address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   address.hash = "";
-  link = new Link(address.href, { heard, came: changed, fell, rose });
-  return new Promise((done) => { announced = done; });
+  link = new Link(address.href, { onMessage, onFrame: requestDraw, onClose, onOpen });
+  return new Promise((done) => { resolveReady = done; });
 }
 
 window.pliant = {
   ready: (async () => start())().catch((error) => { say(error.message); throw error; }), // when the first frame is drawn
   get state() {
     const { connected, waiting, controls, wire, hello } = state, { paused, recording, pins, held } = latest()?.header ?? {};
-    return { connected, waiting, controls, wire, paused, recording, pins, held, dragging: !!dragTool.held, world: hello?.world, scene: hello?.scene, chosen: { ...hello?.chosen } };
+    return { connected, waiting, controls, wire, paused, recording, pins, held, dragging: !!dragTool.held, generation: hello?.generation, scene: hello?.scene, chosen: { ...hello?.chosen } };
   },
   get header() { return latest()?.header ?? null; },
   get serial() { return latest()?.serial ?? -1; },
   get delivered() { return link.delivered; },
   get rate() { return link.rate.at(performance.now()); },
   get view() { const { azimuth, elevation, distance, target } = state.view; return { azimuth, elevation, distance, target: [...target] }; },
-  // positions of a clip's vertices in the newest frame, metres
-  positions(clip) { return Array.from(latest()?.arrays[`x${clip}`] ?? state.clips[clip].positions); },
+  // positions of a body's vertices in the newest frame, metres; `body`: its index
+  positions(body) { return Array.from(latest()?.arrays[`x${body}`] ?? state.bodies[body].positions); },
   // the window pixel of a point
   project(point) {
     const m = state.view.project, box = canvas.getBoundingClientRect();

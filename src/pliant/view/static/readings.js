@@ -7,8 +7,9 @@ function read(id, text) {
   $(id).textContent = text;
 }
 
-function follow(header, now) {
-  if (state.waiting && state.hello.world !== state.leaving) { state.waiting = false; settleNote(); say(""); }
+// Show the figures of a new frame; most of them five times per second.
+function updateReadings(header, now) {
+  if (state.waiting && state.hello.generation !== state.ignoredGeneration) { state.waiting = false; settleNote(); say(""); }
   chart.add(now, header);
   stage.classList.toggle("playing", !header.paused);
   stage.classList.toggle("taping", header.recording > 0);
@@ -21,14 +22,11 @@ function follow(header, now) {
   if (now - state.readingsAt < 200) return;
   state.readingsAt = now;
   read("read-rate", link.rate.at(performance.now()).toFixed(0));
-  read("read-slow", `${header.speed < 0.995 ? header.speed.toFixed(2) : header.speed.toFixed(1)}×`);
+  read("read-speed", `${header.speed < 0.995 ? header.speed.toFixed(2) : header.speed.toFixed(1)}×`);
   read("read-contacts", String(header.contacts));
   $("deep").classList.toggle("bad", header.deepest > 0);
   read("read-deepest", header.deepest === null ? "–" : header.deepest.toFixed(header.deepest < 9.95 ? 2 : 1));
-  $("inside").hidden = header.inside === null || header.inside === undefined;
-  $("inside").classList.toggle("bad", header.inside > 0);
-  read("read-inside", String(header.inside));
-  const { deepest } = state.scene.layers, colours = "depths" in state.frame.arrays;
+  const { deepest } = state.scene.overlays, colours = "depths" in state.frame.arrays;
   $("legend").hidden = !colours;
   if (colours) read("legend-most", `${legible(1000 * deepest)} mm`);
 }

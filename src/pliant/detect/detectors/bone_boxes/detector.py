@@ -17,8 +17,8 @@ from ....kernels.queries import pair_geometry as _geometry
 from ....motion.rigid import IDENTITY_POSE
 from ....state import State
 from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
-from ...queries.contact_records import reach_of
 from ...queries.penetration import NOTHING, SurfaceQueries
+from ...queries.rounding import with_rounding_margin
 from .boxes import SLABS, BoneBoxes
 from .probes import SOME, Probes, Touching, sound
 
@@ -154,18 +154,18 @@ class BoneBoxesDetector(BaseDetector):
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
         x, x_b = state.x[self.deformable.rows], state.x[self.body.rows]
         pairs = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32)
-        side = np.ones(len(x))
-        side[one.rows[one.distance < 0.0]] = -1.0
-        unclear = np.empty(len(pairs), np.bool_)
+        sign = np.ones(len(x))
+        sign[one.rows[one.distance < 0.0]] = -1.0
+        degenerate = np.empty(len(pairs), np.bool_)
         fill = worth(_records.fill_faces, len(pairs), SOME)
-        fill(x, x_b, self.body.mesh.faces, pairs, side, self._owners, out, unclear)
-        rows = np.flatnonzero(unclear)
+        fill(x, x_b, self.body.mesh.faces, pairs, sign, self._owners, out, degenerate)
+        rows = np.flatnonzero(degenerate)
         if len(rows):
-            weights, normal, distance = np.empty((len(rows), 4)), np.empty((len(rows), 3)), np.empty(len(rows))
-            _geometry.vertex_face_geometry(self._skin.surface, x, pairs[rows], side, weights, normal, distance)
+            normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
+            _geometry.vertex_face_geometry(self._skin.surface, x, pairs[rows], sign, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
         # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
-        off = np.abs(out["distance"] - one.distance) > reach_of(0.0, x, x_b)
+        off = np.abs(out["distance"] - one.distance) > with_rounding_margin(0.0, x, x_b)
         rows = np.flatnonzero(off & (one.distance < 0.0))
         out["weights"][rows, 1:] = -one.where[rows]
         out["distance"][rows], out["normal"][rows] = one.distance[rows], one.normal[rows]

@@ -67,7 +67,7 @@ class Probes:
         if m:
             counts = _counts(m)
             classify_far, rows = worth(_kernels.classify_far, m, FEW), self._doubts[:m]
-            classify_far(posed, arrays, rows, skin.sides(self.points[rows]), counts)
+            classify_far(posed, arrays, rows, skin.signs(self.points[rows]), counts)
             self._count(counts)
         if k and exact:
             counts = _counts(k)
@@ -110,7 +110,7 @@ def _counts(points: int) -> NDArray[np.int64]:
 def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: SurfaceQueries) -> Inside:
     """Find which of `points` (n,3) are inside a closed skin, with penetration depth and separation direction. `begin`
     (n,): rows of triangles to start from, or -1. Stores nothing."""
-    rows = np.flatnonzero(skin.sides(points) == INSIDE)
+    rows = np.flatnonzero(skin.signs(points) == INSIDE)
     p, n = points[rows], len(rows)
     found, barycentric, counts = np.full((n, 3), -1, np.int64), np.zeros((n, 3)), _counts(n)
     arrays = ProbeArrays(p, found, barycentric, np.zeros(n), np.zeros(n), np.zeros(n))

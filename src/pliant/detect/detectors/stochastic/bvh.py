@@ -12,16 +12,16 @@ from ....arguments import check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import traversal as _kernels
 from ....kernels.detectors.stochastic.features import FacetQuery, add_features
-from ....kernels.detectors.stochastic.traversal import Queue, Traversal, Walker
+from ....kernels.detectors.stochastic.traversal import Queue, Traversal, TraversedTree
 from ....state import State
 from ...base import BaseDetector, Finds, Side
 from ...bvh.tree import refit, tree_of
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ...queries.penetration import DeformingClosestPoints
+from ...queries.rounding import with_rounding_margin
 from ...queries.welding import Seams
 from .facets import joined, sorted_pairs
 from .records import Recorder
-from .sides import grown
 
 Floats = NDArray[np.float64]
 LEAF = 8  # triangles per leaf
@@ -70,7 +70,7 @@ class StochasticBvhDetector(BaseDetector):
         self.same = other is None
         self._seams = Seams(one, other)
         self._exact = self.quality == 1.0 and self.budget_ms is None
-        self._sew()
+        self._reweld()
         self._walkers, self._trees = [], []
         for k, side in enumerate(sides):
             mesh = side.mesh
@@ -79,7 +79,7 @@ class StochasticBvhDetector(BaseDetector):
             _kernels.fill_cells(made.nodes, made.order, mesh.vertices, mesh.faces, fill)
             self._trees.append(made)
             rest = np.ascontiguousarray(made.nodes["bounds"])
-            self._walkers.append(Walker(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
+            self._walkers.append(TraversedTree(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
         self._queue = _queue(1 << 10)
         self._out = np.empty((1 << 14, 3), np.int32)
         self._lot = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)
@@ -88,13 +88,13 @@ class StochasticBvhDetector(BaseDetector):
         self._recall = float("nan")
         self.opened = 0
 
-    def _sew(self) -> None:
+    def _reweld(self) -> None:
         """Rebuild all data that depend on the welding."""
         self._parts = [WeldedSide.of(side) for side in self._seams.sides]
         self._whole = joined(self._parts)
         self._recorder = Recorder(self._parts)
         apart = self._exact and not self.same
-        self._depths = [
+        self._distance_queries = [
             DeformingClosestPoints(part.side.mesh) if part.solid and apart else None for part in self._parts
         ]
 
@@ -102,19 +102,19 @@ class StochasticBvhDetector(BaseDetector):
         """Refit to the positions and traverse."""
         self._began = self._clock()
         if self._seams.update(state.x):
-            self._sew()
+            self._reweld()
         for part, tree in zip(self._parts, self._trees, strict=True):
             refit(tree, state.x[part.side.rows], part.side.mesh.faces)
-        for part, depths in zip(self._parts, self._depths, strict=True):
-            if depths is not None:
-                depths.update(state.x[part.side.rows])
+        for part, query in zip(self._parts, self._distance_queries, strict=True):
+            if query is not None:
+                query.update(state.x[part.side.rows])
         self._traverse(state.x)
         return self
 
     def find(self, state: State) -> Contacts:
         if self._exact:
             x = [state.x[part.side.rows] for part in self._parts]
-            poses = [PosedSide(*given) for given in zip(self._parts, x, self._depths, strict=True)]
+            poses = [PosedSide(*given) for given in zip(self._parts, x, self._distance_queries, strict=True)]
             pairs = sorted_pairs(self._found, self._whole, self.same)
             return contacts_of(poses[0], poses[-1], *pairs, self._recorder.pool)
         if self.budget_ms is None:
@@ -146,7 +146,7 @@ class StochasticBvhDetector(BaseDetector):
             hopes[0] = float(min(len(a.order), len(b.order)))
             _kernels.push(self._queue, 0, 0, 0, 0, 1.0, hopes[0])
             state[:2] = 1
-        query = FacetQuery(self._whole.facets, x, self.same, grown(self.within, x), self.within)
+        query = FacetQuery(self._whole.facets, x, self.same, with_rounding_margin(self.within, x), self.within)
         while True:
             work = WORK if self._left(int(state[2])) > SHORT else LITTLE
             traversal = Traversal(self._queue, state, hopes, self._lot, self._out)

@@ -16,10 +16,10 @@ from ....kernels.detectors.stochastic.flood import Seen
 from ....state import State
 from ...base import BaseDetector, Finds, Side
 from ...queries.contact_records import WeldedSide
+from ...queries.rounding import with_rounding_margin
 from ...queries.welding import Seams
 from .facets import joined, levels_of
 from .records import Recorder
-from .sides import grown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -68,11 +68,11 @@ class ActivePairsDetector(BaseDetector):
         self.max_bytes = max_bytes
         self.same = other is None
         self._seams = Seams(one, other)
-        self._sew()
+        self._reweld()
         self.far = 4.0 * self.within + 2.0 * self._levels.edge if far is None else validate.number("far", far, low=0.0)
         self._reach = self.within
 
-    def _sew(self) -> None:
+    def _reweld(self) -> None:
         """Rebuild all data that depend on the welding, and discard the tracked pairs."""
         sides = self._seams.sides
         parts = [WeldedSide.of(side) for side in sides]
@@ -97,8 +97,8 @@ class ActivePairsDetector(BaseDetector):
         """Sample, descend and flood-fill; all tracked state changes here."""
         x = state.x
         if self._seams.update(x):
-            self._sew()
-        self._reach = grown(self.within, x)
+            self._reweld()
+        self._reach = with_rounding_margin(self.within, x)
         guessed = self._guess(x)
         while True:
             counts = np.zeros(4, np.int64)

@@ -9,10 +9,11 @@ from ....contacts import EDGE_EDGE, Contacts
 from ....kernels.detectors.stochastic import sides as _kernels
 from ....kernels.jit import worth
 from ....kernels.mesh.features import Segments
-from ....kernels.queries import pseudonormals as _normals
+from ....kernels.queries import pseudonormal_update as _normals
 from ...queries.contact_records import WeldedSide
 from ...queries.penetration import writable_surface
-from ...queries.solid import Solid
+from ...queries.rounding import with_rounding_margin
+from ...queries.solid import EnclosedSolid
 from ...queries.winding import INSIDE
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,7 @@ class Closed:
         mesh = part.side.mesh
         self._rows = part.rows if mesh.welded is not mesh else None
         self._x, self._surface, self._rings = writable_surface(mesh.welded)
-        self._solid = Solid(mesh.welded.topology)
+        self._solid = EnclosedSolid(mesh.welded.topology)
         top, welded = mesh.topology, mesh.welded.topology
         same = np.empty(len(top.edges), np.int64)
         same[top.face_edges.ravel()] = welded.face_edges.ravel()
@@ -49,13 +50,13 @@ class Closed:
         found[:, 0] = faces
         distance = np.empty(len(points))
         rings, n = self._rings, len(points)
-        worth(_kernels.walk_near, n, _FEW)(
+        worth(_kernels.descend_to_nearest, n, _FEW)(
             self._surface, rings.by_vertex, rings.vertex_faces, points, found, barycentric
         )
         worth(_normals.freshen, n, _FEW)(rings, self._surface, found)
         _kernels.signed_distances(self._surface, points, found, barycentric, distance)
-        side = self._solid.sides(self._surface.x, points)
-        return np.where(side == INSIDE, -np.abs(distance), np.abs(distance)), found[:, 0]
+        sign = self._solid.signs(self._surface.x, points)
+        return np.where(sign == INSIDE, -np.abs(distance), np.abs(distance)), found[:, 0]
 
     def beside(self, edges: Ints) -> Ints:
         """(k,) one face adjacent to each of this side's edges (k,)."""
@@ -117,13 +118,7 @@ def with_deep(
 def turn_inside(out: Contacts, inside: NDArray[np.bool_], x: Floats) -> None:
     """Flip the normals and distances of records that are inside, for all positions x (n,3); intersecting edges have no
     gap to flip."""
-    clear = (out["kind"] != EDGE_EDGE) | (out["distance"] > grown(0.0, x))
+    clear = (out["kind"] != EDGE_EDGE) | (out["distance"] > with_rounding_margin(0.0, x))
     rows = np.flatnonzero(inside & clear)
     out["normal"][rows] *= -1.0
     out["distance"][rows] *= -1.0
-
-
-def grown(within: float, x: Floats) -> float:
-    """Equivalent of `reach_of` that is twice as fast for many positions."""
-    largest = max(float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
-    return within * (1.0 + 1e-12) + 1e-14 * largest

@@ -200,8 +200,8 @@ def search_one(skin, p, row, most):
 
 
 @kernel
-def classify_far_range(skin, probes, which, first, last, side):
-    """Handle points which[first:last] without a triangle within reach. Points inside the skin (`side` (k,) is -1) get
+def classify_far_range(skin, probes, which, first, last, sign):
+    """Handle points which[first:last] without a triangle within reach. Points inside the skin (`sign` (k,) is -1) get
     their nearest triangle; for the others `clear` becomes a lower bound of the distance to the skin.
 
     A measured point outside whose clearance exceeds the distance to its neighbour bounds the neighbour's clearance too,
@@ -213,7 +213,7 @@ def classify_far_range(skin, probes, which, first, last, side):
     for t in range(first, last):
         i = which[t]
         p, bound = vec.load(points, i), 0.0
-        for k in range(count if side[t] >= 0 else 0):
+        for k in range(count if sign[t] >= 0 else 0):
             bound = max(bound, balls[k, 3] - vec.norm(vec.sub(p, vec.load(balls, k))))
         if bound > slack:
             clear[i] = bound - slack
@@ -222,7 +222,7 @@ def classify_far_range(skin, probes, which, first, last, side):
         visited, measured = visited + one, measured + two
         found[i, 0], found[i, 1], found[i, 2] = f, feature, row
         vec.store(barycentric, i, (u, v, w))
-        if side[t] >= 0:
+        if sign[t] >= 0:
             found[i, 0], clear[i] = -1, math.sqrt(d_2)
             balls[count, 3] = clear[i]
             vec.store(balls, count, p)
@@ -231,7 +231,7 @@ def classify_far_range(skin, probes, which, first, last, side):
 
 
 @kernel(parallel=True)
-def classify_far(skin, probes, which, side, counts):
+def classify_far(skin, probes, which, sign, counts):
     """Apply `classify_far_range` to all of `which`; counts (chunks,2)."""
     boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
     placed = Placed(*skin.placed)
@@ -240,7 +240,7 @@ def classify_far(skin, probes, which, side, counts):
     for c in prange(-(-n // CHUNK)):
         last = min(n, (c + 1) * CHUNK)
         posed = Skin(boxes, placed, x, slack)
-        counts[c, 0], counts[c, 1] = classify_far_range(posed, probes, which, c * CHUNK, last, side)
+        counts[c, 0], counts[c, 1] = classify_far_range(posed, probes, which, c * CHUNK, last, sign)
 
 
 @kernel

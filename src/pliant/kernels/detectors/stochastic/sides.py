@@ -14,7 +14,7 @@ CHUNK = 64  # points per task of a thread
 
 
 @kernel
-def walk_range(surface, by_vertex, around, points, first, last, found, barycentric):
+def descend_range(surface, by_vertex, around, points, first, last, found, barycentric):
     """Descend from face found[i, 0] to a locally nearest one; written as by `nearest_range`."""
     x, faces = surface.x, surface.faces
     for i in range(first, last):
@@ -38,10 +38,12 @@ def walk_range(surface, by_vertex, around, points, first, last, found, barycentr
 
 
 @kernel(parallel=True)
-def walk_near(surface, by_vertex, around, points, found, barycentric):
-    """Apply `walk_range` to all `points`."""
+def descend_to_nearest(surface, by_vertex, around, points, found, barycentric):
+    """Apply `descend_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
-        walk_range(surface, by_vertex, around, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, barycentric)
+        descend_range(
+            surface, by_vertex, around, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, barycentric
+        )
 
 
 @kernel

@@ -22,7 +22,7 @@ BATCH = 64  # pairs of triangles whose features are tested together
 OPENED = 40  # least space for opening an entry: a node of 8 children with itself gives 36
 
 
-class Walker(NamedTuple):
+class TraversedTree(NamedTuple):
     nodes: np.ndarray  # BVH of boxes
     items: np.ndarray  # (m,6) boxes of the triangles, in leaf order
     order: np.ndarray  # (m,) i4 triangles

@@ -16,21 +16,23 @@ TYPES = {
 }
 
 
-class Page(NamedTuple):
+class StaticFile(NamedTuple):
+    """A file as it is sent."""
+
     content: bytes
-    kind: str  # content type
+    content_type: str
 
 
-def table() -> dict[str, Page]:
-    """Return the files by request path."""
-    found: dict[str, Page] = {}
+def static_files() -> dict[str, StaticFile]:
+    """Return the files of the page by request path."""
+    found: dict[str, StaticFile] = {}
     for package, endings in SOURCES:
         for file in importlib.resources.files(package).joinpath("static").iterdir():
             ending = "." + file.name.rpartition(".")[2]
             if ending in endings:
                 if "/" + file.name in found:
                     raise ValueError(f"two files of the page are named {file.name}; rename one of them")
-                found["/" + file.name] = Page(file.read_bytes(), TYPES[ending])
+                found["/" + file.name] = StaticFile(file.read_bytes(), TYPES[ending])
     if FRONT in found:
         found["/"] = found[FRONT]
     return found

@@ -1,4 +1,4 @@
-// Overlays: contacts, normals, boxes, a slice, a veil, pins and the drag constraint.
+// Overlays: contacts, normals, boxes, a slice, pins and the line of the drag constraint.
 
 const DOT_VERTEX = `#version 300 es
 layout(location = 0) in vec3 position;
@@ -52,40 +52,17 @@ void main() {
   pixel = vec4(c.rgb, 1.) * c.a * alpha;
 }`;
 
-const VEIL_VERTEX = `#version 300 es
-layout(location = 0) in vec3 position;
-uniform mat4 project;
-out vec3 at;
-void main() {
-  at = position;
-  gl_Position = project * vec4(position, 1.);
-}`;
-
-const VEIL_FRAGMENT = `#version 300 es
-precision highp float;
-in vec3 at;
-uniform vec3 eye, color;
-out vec4 pixel;
-void main() {
-  vec3 n = normalize(cross(dFdx(at), dFdy(at)));
-  float graze = 1. - abs(dot(n, normalize(eye - at)));
-  float a = .16 + .34 * graze * graze;
-  pixel = vec4(color * (.75 + .25 * abs(n.y)) * a, a);
-}`;
-
 // Colours from touching to deepest; play.css has the same for the legend.
 const DEPTH_RAMP = [[0.13, 0.83, 0.78], [0.98, 0.87, 0.25], [0.98, 0.50, 0.13], [0.86, 0.10, 0.35]];
 const BOX_INKS = { light: [0.10, 0.32, 0.72], dark: [0.55, 0.78, 1.0] };
-const VEIL_INK = [0.36, 0.24, 0.86];
 const DRAG_INK = [0.18, 0.44, 0.86];
 
-class Layers {
+class Overlays {
   constructor(gl) {
     this.gl = gl;
     this.dots = program(gl, DOT_VERTEX, DOT_FRAGMENT);
     this.strips = program(gl, STRIP_VERTEX, LINE_FRAGMENT);
     this.sheet = program(gl, SLICE_VERTEX, SLICE_FRAGMENT);
-    this.veil = program(gl, VEIL_VERTEX, VEIL_FRAGMENT);
     gl.useProgram(this.dots.made);
     gl.uniform3fv(this.dots.uniforms["ramp[0]"], new Float32Array(DEPTH_RAMP.flat()));
     this.kept = {}; // vertex arrays and their buffers, by name
@@ -161,16 +138,6 @@ class Layers {
     gl.depthMask(false);
   }
 
-  drawVeil(corners, eye, project) {
-    const { gl } = this, veil = this.veil.uniforms;
-    gl.useProgram(this.veil.made);
-    gl.uniformMatrix4fv(veil.project, false, project);
-    gl.uniform3fv(veil.eye, eye);
-    gl.uniform3fv(veil.color, VEIL_INK);
-    gl.bindVertexArray(this.fill("veil", [[corners, [0, 3, 0, 0, 0]]]));
-    gl.drawArrays(gl.TRIANGLES, 0, corners.length / 3);
-  }
-
   // Draw twice: faint where occluded, strong where visible.
   through(faint, draw) {
     const { gl } = this;
@@ -181,15 +148,14 @@ class Layers {
     gl.depthFunc(gl.LESS);
   }
 
-  // `arrays` of a frame; `grip`: [point, target] of the drag constraint, or null
-  draw({ arrays, shapes }, grip, eye, project, { dark, size }) {
+  // `arrays` of a frame; `dragLine`: [point, target] of the drag constraint, or null
+  draw({ arrays, shapes }, dragLine, project, { dark, size }) {
     const { gl } = this, { points, normals, depths, lines, pins } = arrays;
     this.pixels = gl.drawingBufferWidth / (gl.canvas.clientWidth || 1);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.depthMask(false);
     if (arrays.slice && arrays.slice_image) this.drawSlice(arrays.slice, arrays.slice_image, shapes.slice_image, project);
-    if (arrays.veil?.length) this.through(0.5, () => this.drawVeil(arrays.veil, eye, project));
     const box = BOX_INKS[dark ? "dark" : "light"];
     if (lines?.length) this.through(0.28, (alpha) => this.drawStrips("lines", lines, project, 1.1, [...box, 0.75 * alpha]));
     if (normals?.length && points) {
@@ -201,7 +167,7 @@ class Layers {
       this.through(0.6, (alpha) => this.drawDots("points", points, depths, project, { width: 9, edge: [0.05, 0.06, 0.1, 0.75], alpha }));
     }
     if (pins?.length) this.through(0.5, (alpha) => this.drawDots("pins", pins, null, project, { width: 13, ink: [...DRAG_INK, 1], edge: [1, 1, 1, 1], alpha }));
-    if (grip) this.drawGrip(grip, project);
+    if (dragLine) this.drawDragLine(dragLine, project);
     gl.depthMask(true);
     gl.bindVertexArray(null);
   }
@@ -225,48 +191,13 @@ class Layers {
     return out;
   }
 
-  drawGrip([point, target], project) {
+  drawDragLine([point, target], project) {
     const { gl } = this;
     gl.disable(gl.DEPTH_TEST);
-    this.drawStrips("grip", new Float32Array([...point, ...target]), project, 3.6, [1, 1, 1, 0.9]);
-    this.drawStrips("grip", new Float32Array([...point, ...target]), project, 2, [...DRAG_INK, 1]);
+    this.drawStrips("drag line", new Float32Array([...point, ...target]), project, 3.6, [1, 1, 1, 0.9]);
+    this.drawStrips("drag line", new Float32Array([...point, ...target]), project, 2, [...DRAG_INK, 1]);
     this.drawDots("ends", new Float32Array([...point]), null, project, { width: 15, ink: [1, 1, 1, 1], edge: [...DRAG_INK, 1], alpha: 1 });
     this.drawDots("ends", new Float32Array([...target]), null, project, { width: 11, ink: [...DRAG_INK, 1], edge: [1, 1, 1, 1], alpha: 1 });
     gl.enable(gl.DEPTH_TEST);
-  }
-}
-
-class LiveScene extends Scene {
-  constructor(gl) {
-    super(gl, []);
-    this.layers = new Layers(gl);
-    this.current = { arrays: {}, shapes: {} };
-    this.pictures = 0; // version of the drawn content, incremented to force a redraw
-    this.grip = null;
-  }
-
-  // A new world; `box`: bounding box of its future positions.
-  enter(clips, moving, box) {
-    clips.forEach((clip, k) => {
-      fillPositions(clip, 0);
-      if (moving[k]) Object.assign(clip, { live: true, moments: Infinity });
-    });
-    this.load(clips, [box, ...clips.map((clip) => clip.box)]);
-    this.current = { arrays: {}, shapes: {} };
-    this.pictures++;
-  }
-
-  take(frame) {
-    this.drawings.forEach(({ clip }, k) => {
-      const x = frame.arrays[`x${k}`];
-      if (x?.length === 3 * clip.count) clip.positions = x;
-    });
-    this.current = frame;
-    this.pictures++;
-  }
-
-  draw(eye, project, options) {
-    super.draw(this.pictures, eye, project, options);
-    this.layers.draw(this.current, this.grip, eye, project, { ...options, size: this.size });
   }
 }

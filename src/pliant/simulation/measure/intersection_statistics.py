@@ -1,4 +1,4 @@
-"""Count intersecting triangle pairs of a run: cloth with bodies in each frame, and all pairs at the start."""
+"""Intersecting pairs split by body, and into crossing and pinched ones, for the reports of a run."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class IntersectionStatistics(IntersectionCount):
 
     def _pinched(self, c: int, faces: Pairs) -> int:
         """Number of the given faces of a body that are near its self-intersections."""
-        body, own = self.parts[c], np.unique(self.between(c, c))
+        body, own = self.surfaces[c], np.unique(self.between(c, c))
         if not len(own):
             return 0
         overlap = ClosestPoints(Mesh(body.x, body.faces[own], name="overlap"))
@@ -54,5 +54,5 @@ class IntersectionStatistics(IntersectionCount):
 
     def _crossing(self, b: int, c: int) -> Pairs:
         """(k,2) faces of two bodies that cross."""
-        one, two, pairs = self.parts[b], self.parts[c], self.between(b, c)
+        one, two, pairs = self.surfaces[b], self.surfaces[c], self.between(b, c)
         return pairs[crossing(one.x, one.faces, two.x, two.faces, pairs)] if len(pairs) else pairs

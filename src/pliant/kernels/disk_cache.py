@@ -18,7 +18,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
-from .inner import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
+from .deferred_wrappers import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
 
 # inner kernels rely on internals of Numba: other versions than these compile every kernel by itself, as Numba does
 TESTED = ("0.68.",)

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from .. import shapes
 from ..mesh import Mesh
 from ..motion.rigid import Motion
-from ..scene import Body, Cloth, Grip, Scene
+from ..scene import Body, Grip, Scene
+from .material_options import take_cloth, with_own
 
 THIN = 0.003  # default contact offset and thickness, metres
 
@@ -20,7 +21,7 @@ def ribbon(*, resolution: int = 100, **options: Any) -> Scene:
     # a slight wave, so that rounding errors do not decide which way it buckles
     wave = 0.01 * np.sin(9.0 * y + 0.7) + 0.004 * strip.vertices[:, 0]
     strip = strip.moved(strip.vertices + np.stack([0.0 * y, 0.0 * y + 0.02 - y.min(), wave], 1))
-    return _scene("ribbon", [Body(strip, material=_stuff(options), name="ribbon")], [_floor(0.9)], options)
+    return _scene("ribbon", [Body(strip, material=take_cloth(options), name="ribbon")], [_floor(0.9)], options)
 
 
 def twist(*, resolution: int = 36, **options: Any) -> Scene:
@@ -32,16 +33,16 @@ def twist(*, resolution: int = 36, **options: Any) -> Scene:
         turn = Motion.hinge((sign, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.2, 3.2), (0.0, 0.0, 2.0 * np.pi), smooth=True)
         ends.append(Grip(np.flatnonzero(side), turn))
     options.setdefault("gravity", (0.0, -9.81, 0.0))
-    return _scene("twist", [Body(sheet, material=_stuff(options), grips=ends, name="cloth")], [], options)
+    return _scene("twist", [Body(sheet, material=take_cloth(options), grips=ends, name="cloth")], [], options)
 
 
 def stack(*, resolution: int = 24, **options: Any) -> Scene:
     """Five sheets of 40 cm, each rotated a little against the one below, fall on each other and on the floor."""
-    stuff, sheets = _stuff(options), []
+    material, sheets = take_cloth(options), []
     for k in range(5):
         sheet = shapes.cloth(0.4, 0.4, resolution)
         there = _turned(sheet, 0.35 * k).vertices + np.array([0.02 * k, 0.05 + 0.07 * k, -0.015 * k])
-        sheets.append(Body(sheet.moved(there), material=stuff, name=f"sheet {k + 1}"))
+        sheets.append(Body(sheet.moved(there), material=material, name=f"sheet {k + 1}"))
     return _scene("stack", sheets, [_floor(0.8)], options)
 
 
@@ -60,7 +61,7 @@ def pinch(*, resolution: int = 36, **options: Any) -> Scene:
             Body(jaw, obstacle=True, motion=_slide(times, path), name="left jaw" if sign < 0.0 else "right jaw")
         )
     options.setdefault("eps", 0.003)
-    cloth = Body(sheet, material=_stuff(options), pins=top, name="cloth")
+    cloth = Body(sheet, material=take_cloth(options), pins=top, name="cloth")
     return _scene("pinch", [cloth], jaws, options)
 
 
@@ -70,23 +71,21 @@ def curtain(*, resolution: int = 36, **options: Any) -> Scene:
     top = np.flatnonzero(sheet.vertices[:, 1] > sheet.vertices[:, 1].max() - 1e-9)
     ball = shapes.ball(0.08, 3)
     fly = _slide(np.array([0.0, 0.1, 0.4]), np.array([[0.02, -0.03, -0.6], [0.02, -0.03, -0.6], [0.02, -0.03, 0.9]]))
-    options.setdefault("thickness", 0.001)
+    options = with_own(options, thickness=0.001)
     options.setdefault("eps", 0.003)
-    cloth = Body(sheet, material=_stuff(options), pins=top, name="curtain")
+    cloth = Body(sheet, material=take_cloth(options), pins=top, name="curtain")
     return _scene("curtain", [cloth], [Body(ball, obstacle=True, motion=fly, name="ball")], options)
 
 
 def _scene(name: str, cloths: list[Body], bodies: list[Body], options: dict[str, Any]) -> Scene:
     """A scene with the options of the built-in scenes; self_contact is "safe" by default."""
-    eps, thickness = options.pop("eps", None), options.pop("thickness", None)
     options.pop("irregular", None)
     options.setdefault("self_contact", "safe")
-    thick = THIN if thickness is None else thickness
-    return Scene([*cloths, *bodies], eps=THIN if eps is None else eps, thickness=thick, name=name, **options)
-
-
-def _stuff(options: dict[str, Any]) -> Cloth:
-    return options.pop("material", None) or Cloth()
+    stuff = {"material": cloths[0].material}
+    given = {key: value for key, value in options.items() if value is not None}
+    given = {"eps": THIN} | with_own(given | stuff, thickness=THIN)
+    given.pop("material")
+    return Scene([*cloths, *bodies], name=name, **given)
 
 
 def _floor(width: float) -> Body:

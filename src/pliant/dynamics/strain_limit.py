@@ -1,0 +1,53 @@
+"""Strain limiting: no edge of cloth is stretched beyond the limit of its material."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.dynamics import strain_limit as _kernels
+from ..kernels.jit import worth
+
+Floats = NDArray[np.float64]
+SWEEPS = 40  # over the edges that are too long, per substep
+_WORTH_THREADS = 20000  # edges
+
+
+class StrainLimit:
+    """Shortens edges of cloths to `1 + strain_limit` of their rest lengths, or of what they grow to.
+
+    `parts` are the cloths as (body, mesh, row of the first vertex); w (n,) are inverse masses. `shortened` counts the
+    corrections of all substeps.
+    """
+
+    def __init__(self, parts: list[Any], w: Floats) -> None:
+        ends, most = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
+        for body, mesh, first in parts:
+            edges = mesh.topology.edges
+            rest = np.linalg.norm(mesh.vertices[edges[:, 0]] - mesh.vertices[edges[:, 1]], axis=1)
+            limited = rest > 0.0
+            ends.append(edges[limited].astype(np.int64) + first)
+            grown = max(1.0, *body.rest_scale)
+            most.append(grown * rest[limited] * (1.0 + body.material.strain_limit))
+        both = np.concatenate(ends)
+        counts = np.bincount(both.ravel(), minlength=len(w))
+        self.w, self.shortened = w, 0
+        self.edges = _kernels.LimitedEdges(
+            ends=both.astype(np.int32),
+            most=np.concatenate(most),
+            beside=(np.argsort(both.ravel(), kind="stable") // 2).astype(np.int32),
+            start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        )
+        m = len(both)
+        self._found, self._counts = np.empty(m, np.int32), np.zeros(_kernels.CHUNKS, np.int64)
+        self._queue, self._queued = np.empty((2, m), np.int32), np.zeros(m, np.bool_)
+        self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
+
+    def apply(self, x: Floats) -> bool:
+        """Shorten the edges of x that are too long; return whether any was."""
+        self._find(self.edges, x, self._found, self._counts)
+        if not self._counts.any():
+            return False
+        scratch = self._queue, self._queued
+        self.shortened += _kernels.shorten(self.edges, x, self.w, self._found, self._counts, SWEEPS, *scratch)
+        return True

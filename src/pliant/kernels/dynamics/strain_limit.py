@@ -1,0 +1,83 @@
+"""Strain limiting: edges that are stretched beyond a limit are shortened to it, one after the other.
+
+Few edges of converged cloth are: those at pins, at impacts and where a body pulls. Vertices move by inverse mass, so
+that momentum is conserved.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..jit import kernel, prange
+from .cloth import part
+
+CHUNKS = 64  # ranges of edges that threads share
+SLACK = 1.002  # of a limit: shorter edges are left alone, so that sweeps end
+
+
+class LimitedEdges(NamedTuple):
+    """Edges and their largest lengths."""
+
+    ends: np.ndarray  # (m,2) vertices
+    most: np.ndarray  # (m,) metres
+    beside: np.ndarray  # (k,) edges at each vertex, by rows
+    start: np.ndarray  # (n+1,) first of them
+
+
+@kernel(parallel=True)
+def find_stretched(edges, x, found, counts):
+    """Store the edges longer than their limit in `found` (m,), each chunk at its own place; `counts` (CHUNKS,)."""
+    for p in prange(CHUNKS):
+        a, b = part(0, len(edges.ends), p, CHUNKS)
+        k = a
+        for e in range(a, b):
+            d = vec.sub(vec.load(x, edges.ends[e, 1]), vec.load(x, edges.ends[e, 0]))
+            if vec.norm2(d) > (SLACK * edges.most[e]) ** 2:
+                found[k] = e
+                k += 1
+        counts[p] = k - a
+
+
+@kernel
+def shorten(edges, x, w, found, counts, sweeps, queue, queued):
+    """Shorten the edges in `found`, and those that this stretches beyond their limits, in at most `sweeps` sweeps.
+
+    queue (2,m) and queued (m,) are scratch, `queued` is False before and after. Return the number of edges shortened.
+    """
+    total, now, m = 0, 0, len(edges.ends)
+    length = 0
+    for p in range(CHUNKS):
+        first = part(0, m, p, CHUNKS)[0]
+        for k in range(first, first + counts[p]):
+            queue[0, length] = found[k]
+            queued[found[k]] = True
+            length += 1
+    for _ in range(sweeps):
+        following = 0
+        for k in range(length):
+            e = queue[now, k]
+            queued[e] = False
+            i, j = edges.ends[e, 0], edges.ends[e, 1]
+            d = vec.sub(vec.load(x, j), vec.load(x, i))
+            far, mobile = math.sqrt(vec.norm2(d)), w[i] + w[j]
+            if not far > SLACK * edges.most[e] or mobile == 0.0:
+                continue
+            total += 1
+            d = vec.scale(d, (far - edges.most[e]) / (far * mobile))
+            vec.store(x, i, vec.madd(vec.load(x, i), d, w[i]))
+            vec.store(x, j, vec.madd(vec.load(x, j), d, -w[j]))
+            for end in (i, j):
+                for at in range(edges.start[end], edges.start[end + 1]):
+                    other = edges.beside[at]
+                    if other != e and not queued[other]:
+                        queued[other] = True
+                        queue[1 - now, following] = other
+                        following += 1
+        now, length = 1 - now, following
+        if length == 0:
+            break
+    for k in range(length):
+        queued[queue[now, k]] = False
+    return total
