@@ -66,6 +66,10 @@ class DeformableDynamics:
         self.reset_lost_vertices(state)
         return True
 
+    def limit_strain(self, state: State) -> bool:
+        """Shorten edges of cloth beyond the strain limit; return whether any was."""
+        return self.cloths is not None and self.cloths.limit_strain(state)
+
     def finish(self, state: State, dt: float) -> None:
         """Compute velocities from positions."""
         self.reset_lost_vertices(state)
