@@ -119,13 +119,16 @@ class ClothDynamics:
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
         """Solve again with the contacts that have moved vertices (pushed > 0), by the implicit solver.
 
-        Return whether vertices moved, so that the contacts have to be enforced again.
+        Return whether anything has moved vertices, so that the contacts have to be enforced again.
         """
         if self._implicit is None:
             return False
         x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
-        moved = self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
-        return moved and (self._limit.apply(x) or len(contacts) > 0)
+        return self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
+
+    def limit_strain(self, state: State) -> bool:
+        """Shorten edges beyond the strain limit, of the implicit solver; return whether any was."""
+        return self._implicit is not None and self._limit.apply(state.x[self.rows], self._implicit.surface)
 
     def elastic(self, state: State) -> float:
         """Return the elastic energy of stretch, shear, bending and stitches, joules."""

@@ -68,6 +68,10 @@ class DeformableDynamics:
         self.reset_lost_vertices(state)
         return True
 
+    def limit_strain(self, state: State) -> bool:
+        """Shorten edges of cloth beyond the strain limit; return whether any was."""
+        return self.cloths is not None and self.cloths.limit_strain(state)
+
     def close_seams(self, state: State, dt: float) -> None:
         """Project the stitches of cloths, after contacts may have opened them."""
         if self.cloths is not None:

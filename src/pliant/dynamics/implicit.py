@@ -11,6 +11,7 @@ from ..kernels.dynamics import implicit as _kernels
 from ..kernels.dynamics.cloth import Hinges, Membrane
 from ..kernels.dynamics.pieces import recentre, untwist
 from ..kernels.dynamics.springs import Springs, add_rest_forces
+from ..kernels.dynamics.strain_limit import Surface
 from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
 from .cholesky import Cholesky
@@ -110,6 +111,11 @@ class ImplicitSolver:
         self.solve(x, self._predicted, substep.dt)
         self._constrained = 0
         return True
+
+    @property
+    def surface(self) -> Surface:
+        """The surfaces that vertices touch, of the last `relax_in_contact`."""
+        return Surface(self._free_directions.place, self._free_directions.normals)
 
     def end_relax(self, x: Floats) -> None:
         """Remember x, the positions before contacts."""

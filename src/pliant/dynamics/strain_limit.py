@@ -39,15 +39,16 @@ class StrainLimit:
             start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         )
         m = len(both)
-        self._found, self._counts = np.empty(m, np.int32), np.zeros(_kernels.CHUNKS, np.int64)
+        self._stretched = _kernels.Stretched(np.empty(m, np.int32), np.zeros(_kernels.CHUNKS, np.int64))
+        self._nothing = _kernels.Surface(np.full(len(w), -1, np.int32), np.zeros((0, 3)))
         self._queue, self._queued = np.empty((2, m), np.int32), np.zeros(m, np.bool_)
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
 
-    def apply(self, x: Floats) -> bool:
-        """Shorten the edges of x that are too long; return whether any was."""
-        self._find(self.edges, x, self._found, self._counts)
-        if not self._counts.any():
+    def apply(self, x: Floats, surface: _kernels.Surface | None = None) -> bool:
+        """Shorten the edges of x that are too long; return whether any was. Vertices do not move into `surface`."""
+        self._find(self.edges, x, *self._stretched)
+        if not self._stretched.counts.any():
             return False
-        scratch = self._queue, self._queued
-        self.shortened += _kernels.shorten(self.edges, x, self.w, self._found, self._counts, SWEEPS, *scratch)
+        touched, scratch = surface or self._nothing, (self._queue, self._queued)
+        self.shortened += _kernels.shorten(self.edges, x, self.w, self._stretched, SWEEPS, touched, *scratch)
         return True

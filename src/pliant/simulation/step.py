@@ -50,6 +50,7 @@ class Frame:
     cut = renamed.attribute("cut", "intersections")
 
 
+ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
 SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
 LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
 
@@ -197,8 +198,13 @@ class Simulation:
         Otherwise cloth would end every substep with the strain that the contacts have caused.
         """
         pushed = self.response.enforced()
-        if pushed is not None and self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
+        if pushed is None or not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
+            return
+        for _ in range(ALTERNATIONS):
             self.response.apply(found, self.state, dt_substep, self.detect)
+            if not self.dynamics.limit_strain(self.state):
+                return
+        self.response.apply(found, self.state, dt_substep, self.detect)
 
     def _keep_apart(self, dt_substep: float) -> None:
         """Close seams that contacts have opened; in safe mode, limit the motion to what the guard proves free of

@@ -40,12 +40,38 @@ def find_stretched(edges, x, found, counts):
         counts[p] = k - a
 
 
-@kernel
-def shorten(edges, x, w, found, counts, sweeps, queue, queued):
-    """Shorten the edges in `found`, and those that this stretches beyond their limits, in at most `sweeps` sweeps.
+class Surface(NamedTuple):
+    """The surfaces that vertices touch."""
 
-    queue (2,m) and queued (m,) are scratch, `queued` is False before and after. Return the number of edges shortened.
+    place: np.ndarray  # (n,) of each vertex in `normals`, or -1
+    normals: np.ndarray  # (n,3) outward
+
+
+class Stretched(NamedTuple):
+    """Edges longer than their limits: the first `counts` of each chunk."""
+
+    found: np.ndarray  # (m,)
+    counts: np.ndarray  # (CHUNKS,)
+
+
+@kernel
+def move(x, i, d, surface):
+    """Move vertex `i` by d, without the part of it that leads into the surface it touches."""
+    k = surface.place[i]
+    if k >= 0:
+        n = vec.load(surface.normals, k)
+        d = vec.madd(d, n, -min(vec.dot(d, n), 0.0))
+    vec.store(x, i, vec.add(vec.load(x, i), d))
+
+
+@kernel
+def shorten(edges, x, w, stretched, sweeps, surface, queue, queued):
+    """Shorten the `stretched` edges, and those that this stretches beyond their limits, in at most `sweeps` sweeps.
+
+    Vertices in contact do not move into their `surface`. queue (2,m) and queued (m,) are scratch, `queued` is False
+    before and after. Return the number of edges shortened.
     """
+    found, counts = stretched
     total, now, m = 0, 0, len(edges.ends)
     length = 0
     for p in range(CHUNKS):
@@ -66,8 +92,8 @@ def shorten(edges, x, w, found, counts, sweeps, queue, queued):
                 continue
             total += 1
             d = vec.scale(d, (far - edges.most[e]) / (far * mobile))
-            vec.store(x, i, vec.madd(vec.load(x, i), d, w[i]))
-            vec.store(x, j, vec.madd(vec.load(x, j), d, -w[j]))
+            move(x, i, vec.scale(d, w[i]), surface)
+            move(x, j, vec.scale(d, -w[j]), surface)
             for end in (i, j):
                 for at in range(edges.start[end], edges.start[end + 1]):
                     other = edges.beside[at]
