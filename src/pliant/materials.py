@@ -28,7 +28,7 @@ class Cloth:
     thickness: float | None = None  # m
     friction: float | None = None  # coefficient of friction against bodies
     self_friction: float | None = None  # coefficient of friction against cloth
-    strain_limit: float = 0.05  # largest strain of edges, which the implicit solver enforces
+    strain_limit: float = 0.05  # beyond this strain the implicit solver shortens edges
 
     def __post_init__(self) -> None:
         for name in ("density", "stretch", "shear"):
