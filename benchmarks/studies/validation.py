@@ -194,6 +194,11 @@ def shadow(mesh: Mesh, x: np.ndarray, bins: int = 720) -> np.ndarray:
 
 def cusick(cloth: pliant.Cloth, spacing: float = 0.006, seconds: float = 2.5) -> tuple[float, int]:
     """Drape coefficient, percent, and number of nodes of a disc of 30 cm over a support of 18 cm (Cusick 1968)."""
+    return measured_drape(*draped_disc(cloth, spacing, seconds))
+
+
+def draped_disc(cloth: pliant.Cloth, spacing: float, seconds: float) -> tuple[Mesh, np.ndarray]:
+    """A disc of 30 cm held by a support of 18 cm after `seconds`: its mesh, and its vertices."""
     mesh = disc(0.15, spacing)
     r = np.hypot(mesh.vertices[:, 0], mesh.vertices[:, 2])
     noise = np.random.default_rng(3).normal(scale=2e-4, size=len(r)) * (r > 0.09)
@@ -204,7 +209,22 @@ def cusick(cloth: pliant.Cloth, spacing: float = 0.006, seconds: float = 2.5) ->
     sim = pliant.Simulation(pliant.Scene([body]), 0.01, substeps=8, solver="implicit")
     for _ in sim.run(round(seconds / 0.01)):
         pass
-    return measured_drape(mesh, sim.state.x)
+    return mesh, sim.state.x
+
+
+def draw_cusick(save: Any) -> None:
+    """Discs of every material from limp to stiff, for docs/dynamics/validation.md."""
+    from pliant.motion.clip import Clip
+    from pliant.report.camera import Camera
+    from pliant.report.picture import render
+
+    tiles, names, camera = [], ("silk", "jersey", "denim", "felt"), None
+    for name in names:
+        mesh, x = draped_disc(pliant.Cloth.named(name), 0.007, 1.5)
+        clips = [Clip(mesh, x[None], (0.62, 0.16, 0.13))]
+        camera = camera or Camera.framing(clips, 1.2)
+        tiles.append(render(clips, 0, 288, 240, camera))
+    save("cusick", np.concatenate(tiles, 1))
 
 
 def measured_drape(mesh: Mesh, x: np.ndarray) -> tuple[float, int]:

@@ -21,7 +21,7 @@ SIDE, RADIUS, HEIGHT = 0.42, 0.09, 0.24  # m: of the cloth, of the pedestal
 PAPER, INK = (250, 251, 253), (35, 38, 45)
 
 
-def swatch(material: Cloth, resolution: int = 45, frames: int = 130) -> list[Clip]:
+def swatch(material: Cloth, resolution: int = 43, frames: int = 130) -> list[Clip]:
     """Return cloth of this material and the pedestal it fell on, after `frames` hundredths of a second."""
     sheet = cloth(SIDE, SIDE, resolution, centre=(0.0, HEIGHT + 0.004, 0.0))
     stand = Body(pedestal(), obstacle=True)
@@ -29,7 +29,7 @@ def swatch(material: Cloth, resolution: int = 45, frames: int = 130) -> list[Cli
     scene = Scene(
         [Body(sheet, material=material), stand], eps=0.003, friction=grip, self_contact="safe", thickness=0.002
     )
-    sim = Simulation(scene, substeps=8, solver="implicit", method="bvh")
+    sim = Simulation(scene, substeps=16, solver="implicit", method="bvh")
     for _ in sim.run(frames):
         pass
     x = sim.state.x[scene.rows(0)]
