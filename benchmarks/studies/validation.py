@@ -221,9 +221,9 @@ def draw_cusick(save: Any) -> None:
     tiles, names, camera = [], ("silk", "jersey", "denim", "felt"), None
     for name in names:
         mesh, x = draped_disc(pliant.Cloth.named(name), 0.007, 1.5)
-        clips = [Clip(mesh, x[None], (0.62, 0.16, 0.13))]
+        clips = [Clip(mesh, np.stack([mesh.vertices, x]), (0.62, 0.16, 0.13))]
         camera = camera or Camera.framing(clips, 1.2)
-        tiles.append(render(clips, 0, 288, 240, camera))
+        tiles.append(render(clips, 1, 288, 240, camera))
     save("cusick", np.concatenate(tiles, 1))
 
 

@@ -29,7 +29,7 @@ def swatch(material: Cloth, resolution: int = 43, frames: int = 130) -> list[Cli
     scene = Scene(
         [Body(sheet, material=material), stand], eps=0.003, friction=grip, self_contact="safe", thickness=0.002
     )
-    sim = Simulation(scene, substeps=16, solver="implicit", method="bvh")
+    sim = Simulation(scene, substeps=8, solver="implicit", method="bvh")
     for _ in sim.run(frames):
         pass
     x = sim.state.x[scene.rows(0)]
