@@ -36,9 +36,11 @@ from strain import draw_strain
 from stuffing import draw_stuffing
 from tets import draw_soft
 from trees import draw_trees
+from validation import draw_cusick
 from walking import draw_walk
 
 import pliant
+from pliant.fabrics import MATERIALS
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
@@ -304,12 +306,12 @@ def materials() -> None:
     """The same drape in every material, for docs/materials.md."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "materials.png"
-        draw_swatches([(name, fabric.cloth) for name, fabric in pliant.MATERIALS.items()], path)
+        draw_swatches([(name, fabric.cloth) for name, fabric in MATERIALS.items()], path)
         save("materials", Image.open(path))
 
 
 PICTURES: dict[str, Callable[[], None]] = {
-    "drape": drape, "materials": materials,
+    "drape": drape, "materials": materials, "cusick": lambda: draw_cusick(save),
     "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
     "separate": separate,
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),

@@ -37,7 +37,7 @@ def drape_scene(
     cloth would start beside the body, below it, far from it, or (flat sheets only) inside it. eps: the contact offset,
     metres; default: `default_eps`. hold: "auto" pins the boundary loops of a garment that lie close to the body all
     around (waistbands, cuffs, collars), unless the garment was moved; "none" pins nothing, so only friction holds it.
-    material: a Cloth, or the name of one in `MATERIALS`.
+    material: a Cloth, or the name of one (`pliant materials`).
     Other options are those of Scene (friction, gravity, wind ...).
     """
     validate.choice("place", place, PLACES)

@@ -39,7 +39,7 @@ def dress_scene(
     character moves from the rest pose to the first pose of the clip. hold: "auto" attaches boundary loops that lie
     close to the skin all around (waistbands, cuffs, collars) to the skin; "none" attaches nothing, so only friction
     holds the garments. eps: the contact offset in metres; default: a quarter of a percent of the body's size.
-    material: a Cloth, or the name of one in `MATERIALS`. Other options are those of Scene (friction, gravity,
+    material: a Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity,
     self_contact ...); with several garments self_contact is "safe" by default.
     """
     validate.choice("hold", hold, HOLDS)
