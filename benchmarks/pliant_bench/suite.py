@@ -32,6 +32,7 @@ from . import (
     teschner,
     trees,
 )
+from .garments import gauntlet
 from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO, TESCHNER_2005
 from .peers import roll_call
 
@@ -263,6 +264,30 @@ def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, pro
     )
 
 
+def garments_report(
+    *,
+    quick: bool,
+    repeats: int,
+    folder: pathlib.Path | None,
+    progress: Progress,
+    choice: gauntlet.Choice | None = None,
+    done: Progress = lambda _: None,
+) -> Report:
+    """The gauntlet: garments on moving characters, with every bar as a column. Without a choice the quick runs."""
+    about, load = _begin(progress, fields=False)
+    short = quick or choice is None
+    chosen = choice or gauntlet.Choice()
+    tables = gauntlet.gauntlet_tables(chosen, quick=short, folder=folder, progress=progress, done=done)
+    return Report(
+        title="Garments on moving characters",
+        findings=gauntlet.findings(tables, folder),
+        tables=tables,
+        charts=[],
+        notes=[*gauntlet.NOTES, _load(load)],
+        about=about,
+    )
+
+
 # papers of `pliant bench --paper`
 PAPERS: dict[str, Callable[..., Report]] = {
     "fuhrmann2003": paper_report,
@@ -273,6 +298,7 @@ PAPERS: dict[str, Callable[..., Report]] = {
 }
 # further benchmarks, besides peers and papers
 REPORTS: dict[str, Callable[..., Report]] = {
+    "garments": garments_report,
     "growth": growth_report,
     "skins": skins_report,
     "stochastic": stochastic_report,
