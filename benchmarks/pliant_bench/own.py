@@ -62,6 +62,7 @@ class FaceTree:
         return np.asarray(self.tree.nodes["bounds"][0], np.float64).reshape(2, 3)
 
 
-def simulation(scene: Scene, dt: float, mode: str) -> Simulation:
+def simulation(scene: Scene, dt: float, mode: str, solver: str = "xpbd", substeps: int = SUBSTEPS) -> Simulation:
     """T8: with self-contact, `mode` as Scene takes it ("push": some may pass, "safe": nothing crosses)."""
-    return Simulation(dataclasses.replace(scene, self_contact=mode, thickness=0.8 * scene.eps), dt, substeps=SUBSTEPS)
+    thick = dataclasses.replace(scene, self_contact=mode, thickness=0.8 * scene.eps)
+    return Simulation(thick, dt, substeps=substeps, solver=solver)

@@ -25,6 +25,7 @@ from . import (
     openvdb,
     pairs,
     proximity,
+    real_time,
     sampling,
     skins,
     steps,
@@ -109,12 +110,13 @@ def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
     about, load = _begin(progress)
     samples = 5_000 if quick else 100_000
     table = against_paper.paper_table(folder, quick=quick, repeats=repeats, samples=samples, progress=progress)
-    notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), _load(load)]
+    cloth = real_time.real_time_table(quick=quick, progress=progress)
+    notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), real_time.NOTE, _load(load)]
     chart = against_paper.paper_chart(table)
     return Report(
         title="Table 1 of the paper, and pliant",
-        findings=against_paper.paper_findings(table),
-        tables=[table],
+        findings=[*against_paper.paper_findings(table), *real_time.findings(cloth)],
+        tables=[table, cloth],
         charts=[chart],
         notes=notes,
         about=about,
