@@ -41,13 +41,14 @@ class Unfit(ValueError):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Outline:
-    """The voxel solid of `mesh` in its present pose. `grown` voxels reach `spacing` beyond the surface at most."""
+    """The voxel solid of `mesh` in its present pose, with `cells` voxels along its longest side."""
 
     mesh: Mesh
+    cells: int = CELLS
 
     @functools.cached_property
     def spacing(self) -> float:
-        return float((self.mesh.bounds[1] - self.mesh.bounds[0]).max()) / CELLS
+        return float((self.mesh.bounds[1] - self.mesh.bounds[0]).max()) / self.cells
 
     @functools.cached_property
     def origin(self) -> Floats:

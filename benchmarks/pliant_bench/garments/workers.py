@@ -8,9 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .wearing import Run
+
+if TYPE_CHECKING:
+    import logging
 
 TAILORING = 600.0  # seconds that making a garment may take
 Task = tuple[Run, pathlib.Path | None]
@@ -18,13 +21,22 @@ Tell = Callable[[str], None]
 
 
 def _serve(pipe: Connection) -> None:
-    """The loop of a worker: tasks in; progress, then a row or an error out."""
+    """The loop of a worker: tasks in; progress, then a row or an error out. It ends with the process that began it."""
     import logging
+    import signal
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the other process, and this one with it
+    try:
+        _work(pipe, logging.getLogger("pliant"))
+    except (EOFError, OSError):
+        return
+
+
+def _work(pipe: Connection, log: "logging.Logger") -> None:
     from .outline import Unfit
     from .running import run_one
 
-    logging.getLogger("pliant").setLevel(logging.ERROR)
+    log.setLevel("ERROR")
     while (task := pipe.recv()) is not None:
         run, sheet = task
         try:
@@ -32,6 +44,8 @@ def _serve(pipe: Connection) -> None:
             pipe.send(("row", row))
         except Unfit as error:
             pipe.send(("unfit", str(error)))
+        except (BrokenPipeError, ConnectionError):
+            return
         except Exception as error:  # a run that fails is a miss, and the others go on
             pipe.send(("failed", f"{type(error).__name__}: {error}"))
 
@@ -39,7 +53,8 @@ def _serve(pipe: Connection) -> None:
 class Worker:
     """A process that does one run after another; it is replaced when a run takes too long."""
 
-    def __init__(self) -> None:
+    def __init__(self, serve: Callable[[Connection], None] = _serve, tailoring: float = TAILORING) -> None:
+        self._serve, self._tailoring = serve, tailoring
         self._process: Any = None
         self._pipe: Any = None
 
@@ -48,7 +63,7 @@ class Worker:
         if self._process is None:
             spawn = multiprocessing.get_context("spawn")
             self._pipe, theirs = spawn.Pipe()
-            self._process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
+            self._process = spawn.Process(target=self._serve, args=(theirs,), daemon=True)
             self._process.start()
             theirs.close()
         run, _ = task
@@ -56,12 +71,12 @@ class Worker:
         asked = {"solver": run.solver, "substeps": run.substeps, "self_contact": run.self_contact}
         empty |= {key: value for key, value in asked.items() if value is not None}
         self._pipe.send(task)
-        last, until, about = "", time.monotonic() + TAILORING, run.name
+        last, until, about = "", time.monotonic() + self._tailoring, run.name
         while True:
             try:
                 if not self._pipe.poll(max(until - time.monotonic(), 0.0)):
                     self.stop()
-                    return empty | {"state": f"no end within {limit:g} s ({last})"}
+                    return empty | {"state": f"no end in time ({last or 'not begun'})"}
                 kind, value = self._pipe.recv()
             except (EOFError, OSError):
                 self.stop()
