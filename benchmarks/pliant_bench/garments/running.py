@@ -36,7 +36,9 @@ class _Kept:
     lost: int = 0
 
 
-def run_one(run: Run, sheet: pathlib.Path | None = None, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+def run_one(
+    run: Run, sheet: pathlib.Path | None = None, progress: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
     """The row of one run; an `Unfit` garment raises. `sheet`: a PNG that is written."""
     progress("tailoring")
     worn = tailored(run)

@@ -110,7 +110,9 @@ class Shell:
 
 
 def _area(x: Floats, faces: Ints) -> float:
-    return float(0.5 * np.linalg.norm(np.cross(x[faces[:, 1]] - x[faces[:, 0]], x[faces[:, 2]] - x[faces[:, 0]]), axis=1).sum())
+    return float(
+        0.5 * np.linalg.norm(np.cross(x[faces[:, 1]] - x[faces[:, 0]], x[faces[:, 2]] - x[faces[:, 0]]), axis=1).sum()
+    )
 
 
 def _welded(x: Floats, faces: Ints) -> tuple[Floats, Ints]:
