@@ -75,12 +75,12 @@ def test_a_body_without_limbs_is_refused() -> None:
 
 def test_a_garment_that_touches_the_body_or_itself_is_at_fault() -> None:
     sheet, body = cloth(1.0, 1.0, 9), ball(0.2, 3)
-    assert "mm from the body" in fault(sheet.moved(sheet.vertices + (0.0, 0.2005, 0.0)), body, 0.002)
+    assert "mm from the body" in fault(sheet.moved(sheet.vertices + np.array([0.0, 0.2005, 0.0])), body, 0.002)
     assert "of the body intersect" in fault(sheet, body, 0.0)
     folded = sheet.vertices.copy()
     folded[0] = folded[40] + (0.03, -0.2, 0.02)
     folded[1] = folded[40] + (0.03, 0.2, 0.02)
-    assert "pairs of its triangles intersect" in fault(sheet.moved(folded + (0.0, 1.0, 0.0)), body, 0.002)
+    assert "pairs of its triangles intersect" in fault(sheet.moved(folded + np.array([0.0, 1.0, 0.0])), body, 0.002)
 
 
 def test_garments_of_an_animal_fit(data) -> None:
@@ -138,7 +138,7 @@ def test_a_known_depth_is_measured_and_so_is_the_drop() -> None:
 def test_points_between_two_near_surfaces_have_no_room() -> None:
     lower = box((0.3, 0.2, 0.3), 4)
     for gap, room in ((1.5 * EPS, False), (3.0 * EPS, True)):
-        upper = lower.vertices + (0.0, 0.2 + gap, 0.0)
+        upper = lower.vertices + np.array([0.0, 0.2 + gap, 0.0])
         x = np.concatenate([lower.vertices, upper])
         faces = np.concatenate([lower.faces, lower.faces + lower.n_vertices])
         both = Mesh(x, faces, name="two boxes").welded
@@ -156,11 +156,11 @@ def test_known_intersections_are_counted() -> None:
     worn, skin = _sheet(0.1), box((0.2, 0.2, 0.2), 2)
     x = worn.mesh.vertices.copy()
     x[60] += (0.001, -0.02, 0.002)  # the middle dips into the body
-    found = Gauge(worn, skin, EPS).measure(x + (0.0, 0.005, 0.0), skin.welded.vertices)
+    found = Gauge(worn, skin, EPS).measure(x + np.array([0.0, 0.005, 0.0]), skin.welded.vertices)
     assert found.body_pairs >= 6
     assert found.cloth_pairs == 0
     x[60] = x[0] + (0.004, 0.0, 0.003)
-    assert Gauge(worn, skin, EPS).measure(x + (0.0, 0.1, 0.0), skin.welded.vertices).cloth_pairs > 0
+    assert Gauge(worn, skin, EPS).measure(x + np.array([0.0, 0.1, 0.0]), skin.welded.vertices).cloth_pairs > 0
 
 
 GOOD = {

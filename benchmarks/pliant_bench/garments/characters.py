@@ -1,4 +1,4 @@
-"""The characters of the gauntlet: the product's own mannequin, and those of the shared data, at the size of a person."""
+"""The characters of the gauntlet, at the size of a person: the product's own mannequin, and those of a folder."""
 
 import dataclasses
 import functools

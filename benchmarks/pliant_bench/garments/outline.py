@@ -130,19 +130,20 @@ class Outline:
 
     @functools.cached_property
     def _middle_column(self) -> int:
-        return int(round((0.5 * (self.mesh.bounds[0][0] + self.mesh.bounds[1][0]) - self.origin[0]) / self.spacing))
+        middle = 0.5 * float(self.mesh.bounds[:, 0].sum())
+        return round((middle - float(self.origin[0])) / self.spacing)
 
     @functools.cached_property
     def landmarks(self) -> Landmarks:
         """Raise `Unfit` for a body without legs, trunk and arms that can be told apart."""
-        column = self.solid[self._middle_column - 1 : self._middle_column + 2].any((0, 2))
+        column = np.asarray(self.solid[self._middle_column - 1 : self._middle_column + 2].any((0, 2)))
         filled = np.flatnonzero(self.solid.any((0, 2)))
         floor, top = int(filled[0]), int(filled[-1])
         empty = np.flatnonzero(~column[floor : floor + int(0.6 * (top - floor))])
         crotch = floor + (int(empty[-1]) + 1 if len(empty) else 0)
         if crotch <= floor + 0.05 * (top - floor):
             raise Unfit("no legs: the middle of the body reaches the floor")
-        width = np.array([np.ptp(np.flatnonzero(s)) + 1 if s.any() else 0 for s in self.trunk.any(2).T])
+        width = np.array([np.ptp(np.flatnonzero(s)) + 1 if s.any() else 0 for s in np.asarray(self.trunk.any(2)).T])
         armpit = self._armpit(width, crotch, top)
         span = armpit - crotch
         low = crotch + max(1, int(0.3 * span))
@@ -151,8 +152,16 @@ class Outline:
         shoulder = self._shoulder(width, armpit, neck)
         ring = np.argwhere(self.trunk[:, waist])
         middle = self.origin[[0, 2]] + self.spacing * 0.5 * (ring.min(0) + ring.max(0))
-        heights = [self.height(row) for row in (floor, crotch, waist, armpit, shoulder, neck, top)]
-        return Landmarks(*heights, (float(middle[0]), float(middle[1])))
+        return Landmarks(
+            floor=self.height(floor),
+            crotch=self.height(crotch),
+            waist=self.height(waist),
+            armpit=self.height(armpit),
+            shoulder=self.height(shoulder),
+            neck=self.height(neck),
+            top=self.height(top),
+            middle=(float(middle[0]), float(middle[1])),
+        )
 
     def _armpit(self, width: NDArray[np.int64], crotch: int, top: int) -> int:
         """The lowest row above the crotch where the trunk is suddenly wider: the arms join it."""

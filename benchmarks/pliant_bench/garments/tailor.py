@@ -92,7 +92,7 @@ def _snug_top(outline: Outline, scale: float, particles: int) -> Garment:
 
 
 def _t_shirt(outline: Outline, scale: float, particles: int) -> Garment:
-    """Sleeves over a third of the arms, from the hips to the neck, 2 cm off the body; nothing holds it but shoulders."""
+    """Sleeves over a third of the arms, from the hips to the neck, 2 cm off the body; it rests on the shoulders."""
     at = outline.landmarks
     low, wide, level = at.crotch + 0.3 * (at.waist - at.crotch), _arm(outline, 0.36), 0.020 * scale
     made = _shell(outline, low, _collar(outline, wide, level), wide, level, particles, "T-shirt")

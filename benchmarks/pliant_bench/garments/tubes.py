@@ -44,8 +44,8 @@ def tube(
     vertices[:, :, others] = x + middle
     lattice = lattice_faces(around + 1, rows)
     faces = (lattice // (around + 1) * around + lattice % (around + 1) % around).astype(np.int32)
-    vertices = vertices.reshape(-1, 3)
-    return vertices, _outward(vertices, faces, middle, others)
+    flat = vertices.reshape(-1, 3)
+    return flat, _outward(flat, faces, middle, others)
 
 
 def _support(outline: Outline, at: Floats, angle: Floats, axis: int) -> tuple[Floats, Floats]:

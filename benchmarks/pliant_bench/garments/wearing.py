@@ -15,7 +15,7 @@ from pliant.scenes.defaults import default_run_length
 from pliant.scenes.dressing import dress_scene
 from pliant.simulation import Simulation
 
-from .characters import Actor, actor
+from .characters import actor
 from .outline import Outline
 from .tailor import Garment, garment
 
@@ -57,7 +57,7 @@ def tailored(run: Run) -> Garment:
 def scene(run: Run, worn: Garment) -> Scene:
     """The character in its garment; rows that the garment names are attached to the skin, and nothing else."""
     who = actor(run.character, run.folder, run.detail)
-    chosen = {} if run.self_contact is None else {"self_contact": run.self_contact}
+    chosen: dict[str, Any] = {} if run.self_contact is None else {"self_contact": run.self_contact}
     built = dress_scene(
         [worn.mesh], who.character, clip=who.clip, lead_in=LEAD_IN, loop=who.loop, hold="none", name=run.name, **chosen
     )
@@ -89,6 +89,6 @@ def frames(run: Run, built: Scene) -> int:
 
 def simulation(run: Run, built: Scene) -> Simulation:
     """The simulation that `pliant drape` would make of the scene."""
-    chosen = {} if run.solver is None else {"solver": run.solver}
+    chosen: dict[str, Any] = {} if run.solver is None else {"solver": run.solver}
     substeps = default_run_length(built).substeps if run.substeps is None else run.substeps
     return Simulation(built, DT, substeps=substeps, method=resolve_method_for_scene(built, None), **chosen)

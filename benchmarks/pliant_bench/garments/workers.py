@@ -1,6 +1,7 @@
 """Runs in processes of their own, so that one without end can be stopped: it is a miss, and the others go on."""
 
 import dataclasses
+import functools
 import multiprocessing
 import pathlib
 import queue
@@ -121,7 +122,7 @@ class Crew:
                         k = waiting.get_nowait()
                     except queue.Empty:
                         return
-                    row = worker.run(tasks[k], self.limit, lambda note, k=k: tell(f"{k + 1} of {len(tasks)}: {note}"))
+                    row = worker.run(tasks[k], self.limit, functools.partial(_told, tell, f"{k + 1} of {len(tasks)}"))
                     with ready:
                         found[k] = row
                         ready.notify_all()
@@ -139,3 +140,7 @@ class Crew:
                 yield found[k]
         finally:
             ended.set()
+
+
+def _told(tell: Tell, count: str, note: str) -> None:
+    tell(f"{count}: {note}")
