@@ -51,9 +51,9 @@ COLUMNS = (
 )
 NOTE = (
     "Real time: a tablecloth of 1 296 particles on a bust, frames of 10 ms; median of the frames after the first "
-    "0.2 s. strain95%, strain-most%: elongation of edges, 95th percentile and largest, the worst of those frames. pairs: "
-    "intersecting pairs of triangles of the cloth at the end, exact. bar: at most 10 ms with self-contact at a strain "
-    "of 2 % / 6 % (must), 5 ms at 1 % / 3 % (stretch), by the smaller of wall-clock and processor time."
+    "0.2 s. strain95%, strain-most%: elongation of edges, 95th percentile and largest, the worst of those frames. "
+    "pairs: intersecting pairs of triangles of the cloth at the end, exact. bar: at most 10 ms with self-contact at a "
+    "strain of 2 % / 6 % (must), 5 ms at 1 % / 3 % (stretch), by the smaller of wall-clock and processor time."
 )
 
 

@@ -56,7 +56,7 @@ def test_landmarks_of_the_mannequin_are_where_they_are_modelled(outline) -> None
 
 @pytest.mark.parametrize("name", characters.PERSON)
 def test_a_garment_fits_and_has_the_same_shape_at_two_resolutions(outline, name) -> None:
-    coarse, fine = (garment(outline, name, count) for count in (400, 1000))
+    coarse, fine = (garment(outline, name, count, probe=400) for count in (400, 1000))
     for made, count in ((coarse, 400), (fine, 1000)):
         assert fault(made.mesh, outline.mesh, 0.002) == ""
         assert _loops(made.mesh) == made.loops
@@ -70,7 +70,7 @@ def test_a_garment_fits_and_has_the_same_shape_at_two_resolutions(outline, name)
 
 def test_a_body_without_limbs_is_refused() -> None:
     with pytest.raises(Unfit, match="no legs"):
-        garment(Outline(ball(0.5, 3), 40), "skirt", 200)
+        garment(Outline(ball(0.5, 3), 40), "skirt", 200, probe=200)
 
 
 def test_a_garment_that_touches_the_body_or_itself_is_at_fault() -> None:
@@ -86,7 +86,7 @@ def test_a_garment_that_touches_the_body_or_itself_is_at_fault() -> None:
 def test_garments_of_an_animal_fit(data) -> None:
     animal = Outline(characters.actor("fox", data).skin, 90)
     for name in characters.ANIMAL:
-        assert fault(garment(animal, name, 400).mesh, animal.mesh, 0.001) == ""
+        assert fault(garment(animal, name, 400, probe=400).mesh, animal.mesh, 0.001) == ""
     assert {*characters.PERSON, *characters.ANIMAL} == set(MAKERS)
 
 
@@ -260,13 +260,13 @@ def test_a_run_that_dies_or_hangs_is_a_row_that_says_so(serve, state) -> None:
 def test_a_short_run_is_measured_and_drawn(tmp_path, character) -> None:
     from pliant_bench.garments.running import run_one
 
-    run = Run(character, "skirt", 150, frames=24, detail=0.7, self_contact="safe")
+    run = Run(character, "skirt", 150, frames=22, detail=0.7, self_contact="safe")
     row = run_one(run, tmp_path / "sheet.png")
-    assert (row["frames"], row["lost"], row["state"], row["self_contact"]) == (4, 0, "", "safe")
+    assert (row["frames"], row["lost"], row["state"], row["self_contact"]) == (2, 0, "", "safe")
     assert 0.0 < row["strain_95"] < row["strain_most"]
     assert (row["cloth_pairs"], row["body_pairs"], row["deep"]) == (0, 0, 0)
     assert row["period_ms"] > 0.0
-    assert row["drop"] == pytest.approx(0.59, rel=0.1)
+    assert 0.5 < row["drop"] < 0.8
     assert (tmp_path / "sheet.png").stat().st_size > 10_000
     table = verdicts.judged([row])
     assert table[0]["bar_finite"] == "stretch"

@@ -22,6 +22,7 @@ from .wearing import DT, Run, frames, scene, simulation, tailored
 Floats = NDArray[np.float64]
 SETTLED = 0.2  # seconds at the start that are not measured
 SHOWN = 6  # frames of a contact sheet
+BEHIND = ("cape",)  # garments that are shown from behind
 PERIOD = 1.0 / 30.0  # seconds of animation for which the cost is given
 
 
@@ -156,7 +157,8 @@ def _row(run: Run, built: Scene, sim: Simulation, worn: Garment, kept: _Kept, co
 
 def _draw(path: pathlib.Path, run: Run, built: Scene, shown: list[tuple[int, Floats, Floats]], count: int) -> None:
     """A contact sheet of the kept frames, at equal distances in time."""
-    x, body = (np.stack([one[k] for one in shown]) for k in (1, 2))
+    turn = np.array([-1.0, 1.0, -1.0]) if run.garment in BEHIND else 1.0
+    x, body = (turn * np.stack([one[k] for one in shown]) for k in (1, 2))
     cloth, skin = (built.bodies[b].mesh for b in (0, 1))
     clips = [
         Clip(cloth, x[:, cloth.weld_index].astype(np.float32), (0.62, 0.16, 0.13)),

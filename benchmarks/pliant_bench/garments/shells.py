@@ -98,15 +98,18 @@ class Shell:
     def mesh(self, particles: int) -> tuple[Floats, Ints, Ints]:
         """Vertices, outward faces and sides of the surface with about this number of vertices."""
         x, faces, side = self.reference
-        length = np.sqrt(2.0 / np.sqrt(3.0) * _area(x, faces) / particles)
-        x, faces, side = remeshed(x, faces, side, 1.02 * length, self.project, 6)
-        for _ in range(3):
-            ratio = len(x) / particles
+        length = 1.02 * float(np.sqrt(2.0 / np.sqrt(3.0) * _area(x, faces) / particles))
+        found = remeshed(x, faces, side, length, self.project, 6)
+        best = found
+        for _ in range(5):
+            ratio = len(found[0]) / particles
+            if abs(ratio - 1.0) < abs(len(best[0]) / particles - 1.0):
+                best = found
             if 0.97 < ratio < 1.03:
                 break
-            length *= np.sqrt(ratio)
-            x, faces, side = remeshed(x, faces, side, 1.02 * length, self.project, 3)
-        return x, faces, side
+            length *= ratio**0.8  # more than the square root: edges of nearly the right length stay as they are
+            found = remeshed(*found, length, self.project, 3)
+        return best
 
 
 def _area(x: Floats, faces: Ints) -> float:

@@ -1,6 +1,7 @@
 """Garments that fit a body nobody has seen, at any number of particles: `garment(outline, "skirt", 4000)`."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +19,9 @@ from .tubes import tube
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 PERSON = 1.7  # metres: the size for which lengths below are given
+EASES = (1.0, 1.4, 2.0, 2.8)  # multiples of the clearance of a garment
+LEAST = 0.002  # metres from the body
+PROBE = 1000  # particles with which the ease is found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,18 +36,30 @@ class Garment:
     loops: int
 
 
-def garment(outline: Outline, name: str, particles: int) -> Garment:
+def garment(outline: Outline, name: str, particles: int, *, probe: int = PROBE) -> Garment:
     """The garment of this name with about as many particles; raise `Unfit` where the body has no place for it.
 
-    It starts outside of the body and free of intersections: the ease grows until it does.
+    It starts outside of the body and free of intersections: its ease grows until it does with `probe` particles, so
+    that the shape does not depend on the number of particles.
     """
     scale = _size(outline) / PERSON
-    why = ""
-    for ease in (1.0, 1.4, 2.0, 2.8):
+    first = _ease(outline, name, probe)
+    for ease in EASES[EASES.index(first) :]:  # coarser garments than the probe may need more
         made = MAKERS[name](outline, ease * scale, particles)
-        why = fault(made.mesh, outline.mesh, 0.002 * scale)
+        why = fault(made.mesh, outline.mesh, LEAST * scale)
         if not why:
             return made
+    raise Unfit(f"{name}: {why}")
+
+
+@functools.lru_cache(64)
+def _ease(outline: Outline, name: str, probe: int) -> float:
+    """The smallest of `EASES` with which the garment fits at this number of particles."""
+    scale = _size(outline) / PERSON
+    for ease in EASES:
+        why = fault(MAKERS[name](outline, ease * scale, probe).mesh, outline.mesh, LEAST * scale)
+        if not why:
+            return ease
     raise Unfit(f"{name}: {why}")
 
 
