@@ -41,6 +41,9 @@ class Gauge:
         self.worn, self.eps = worn, eps
         self.cloth, self.skin = worn.mesh.welded, skin.welded
         self.edges = self.cloth.topology.edges
+        held = np.zeros(self.cloth.n_vertices, np.bool_)
+        held[worn.mesh.weld_index[worn.held]] = True
+        self.free = ~held[self.edges].all(1)  # the skin alone moves the others
         self.rest = self._lengths(self.cloth.vertices)
 
     @functools.cached_property
@@ -59,8 +62,8 @@ class Gauge:
         return np.asarray(np.linalg.norm(x[self.edges[:, 0]] - x[self.edges[:, 1]], axis=1))
 
     def strain(self, x: Floats) -> Floats:
-        """(m,) elongation of each edge as a ratio to its rest length; negative where it is shorter."""
-        return np.asarray(self._lengths(x) / self.rest - 1.0)
+        """Elongation of each edge that is not held at both ends, as a ratio to its rest length; negative: shorter."""
+        return np.asarray(self._lengths(x) / self.rest - 1.0)[self.free]
 
     def measure(self, x: Floats, body: Floats) -> Measured:
         """Measure positions (n,3) of the cloth and of the body, both welded."""

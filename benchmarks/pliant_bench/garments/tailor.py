@@ -91,11 +91,11 @@ def _shell(outline: Outline, low: float, high: float, wide: float, level: float,
     loops = len({int(s) for s in side if s >= 0})
     if loops != 4:
         raise Unfit(f"{name}: {loops} of 4 openings: collar, hem and two arms")
-    return Garment(Mesh(x, faces, name=name), np.flatnonzero(side >= 0), collar, hem, 4)
+    return Garment(Mesh(x, faces, name=name), np.flatnonzero(side >= 2), collar, hem, 4)
 
 
 def _snug_top(outline: Outline, scale: float, particles: int) -> Garment:
-    """Sleeveless, from the waist to the neck, 1 cm off the body; all its openings are held."""
+    """Sleeveless, from the waist to the neck, 1 cm off the body; collar and hem are held."""
     level = 0.010 * scale
     for share in (0.12, 0.24):
         try:  # farther out where the shoulders are as high as the collar
@@ -226,11 +226,13 @@ def _belly(outline: Outline) -> tuple[float, float]:
 
 
 def _tube(outline: Outline, scale: float, particles: int) -> Garment:
-    """A band around the trunk of an animal; its front edge is held."""
+    """A band around the trunk of an animal; the upper half of its front edge is held, away from the legs."""
     hind, front = _belly(outline)
     wide = front - hind
-    x, faces = tube(outline, front - 0.1 * wide, hind + 0.15 * wide, 0.012 * scale, 0.15, particles, axis=2)
-    return _ringed(Mesh(x, faces, name="tube"))
+    x, faces = tube(outline, front - 0.2 * wide, hind + 0.2 * wide, 0.012 * scale, 0.1, particles, axis=2)
+    made = _ringed(Mesh(x, faces, name="tube"))
+    height = x[made.top, 1]
+    return dataclasses.replace(made, held=made.top[height > 0.5 * (height.min() + height.max())])
 
 
 def _blanket(outline: Outline, scale: float, particles: int) -> Garment:
