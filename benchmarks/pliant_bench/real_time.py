@@ -53,7 +53,7 @@ NOTE = (
     "Real time: a tablecloth of 1 296 particles on a bust, frames of 10 ms; median of the frames after the first "
     "0.2 s. strain95%, strain-most%: elongation of edges, 95th percentile and largest, the worst of those frames. "
     "pairs: intersecting pairs of triangles of the cloth at the end, exact. bar: at most 10 ms with self-contact at a "
-    "strain of 2 % / 6 % (must), 5 ms at 1 % / 3 % (stretch), by the smaller of wall-clock and processor time."
+    "strain of 2 % / 6 % (must), 5 ms at 1 % / 3 % (stretch), by the smaller of wall-clock and CPU time."
 )
 
 
@@ -116,7 +116,7 @@ def _lengths(x: Floats, ends: NDArray[np.int32]) -> Floats:
 
 def findings(table: Table) -> list[str]:
     return [
-        f"{row['who']}: {row['ms']:.1f} ms per frame of 10 ms ({row['cpu']:.1f} ms of processor time), strain 95 % "
+        f"{row['who']}: {row['ms']:.1f} ms per frame of 10 ms ({row['cpu']:.1f} ms of CPU time), strain 95 % "
         f"{row['strain_95']:.1f} %, largest {row['strain_most']:.1f} %"
         for row in table.rows
         if row["who"] != PAPER

@@ -97,12 +97,12 @@ NOTES = (
     "length, 95th percentile and largest. in-mm, >1mm: the deepest vertex or edge midpoint inside the body and the "
     "largest number deeper than 1 mm in a frame, where the body leaves room; points where an opposite surface of the "
     "body is within twice the contact offset are counted apart (CSV: pinched). cloth-x, body-x: intersecting pairs of "
-    "triangles, exact. ms/frame, cpu: median wall-clock and processor time of a frame of 10 ms without measurements; "
+    "triangles, exact. ms/frame, cpu: median wall-clock and CPU time of a frame of 10 ms without measurements; "
     "ms/(1/30s): mean time for 1/30 s of animation. jerk99: m/s3, 99th percentile relative to the skin. hangs-m: "
     "median drop from the upper boundary to the hem; hangs%: its difference from the finest size of the same garment.",
     "Bars: strain 2 % / 6 % (stretch goal 1 % / 3 %); room: no point deeper than 1 mm (none inside at all); pairs: no "
     "intersecting pair; finite: no state that is not finite, and an end within the time limit; cost: the smaller of "
-    "wall-clock and processor time for 1/30 s, 33 ms at 1 296 particles, 150 at 10 000, 1 000 at 40 000 (17, 50, 300), "
+    "wall-clock and CPU time for 1/30 s, 33 ms at 1 296 particles, 150 at 10 000, 1 000 at 40 000 (17, 50, 300), "
     "interpolated between, with self-contact on; length: within 2 % of the finest size; slope of the cost against "
     "particles at most 1.2. must, stretch: the bar that is met; missed: none.",
 )
@@ -177,7 +177,7 @@ def summary(row: dict[str, Any]) -> str:
     return (
         f"{name}: strain {row['strain_95']:.1f} / {row['strain_most']:.1f} %, {row['deep']} points deeper than 1 mm "
         f"(at most {row['depth_mm']:.1f} mm), {row['cloth_pairs']} + {row['body_pairs']} pairs, "
-        f"{row['cpu_ms']:.1f} ms of processor time"
+        f"{row['cpu_ms']:.1f} ms of CPU time"
     )
 
 
