@@ -101,11 +101,11 @@ class Shell:
         length = 1.02 * float(np.sqrt(2.0 / np.sqrt(3.0) * _area(x, faces) / particles))
         found = remeshed(x, faces, side, length, self.project, 6)
         best = found
-        for _ in range(5):
+        for _ in range(4):
             ratio = len(found[0]) / particles
             if abs(ratio - 1.0) < abs(len(best[0]) / particles - 1.0):
                 best = found
-            if 0.97 < ratio < 1.03:
+            if 0.95 < ratio < 1.05:
                 break
             length *= ratio**0.8  # more than the square root: edges of nearly the right length stay as they are
             found = remeshed(*found, length, self.project, 3)

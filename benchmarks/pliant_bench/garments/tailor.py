@@ -45,11 +45,16 @@ def garment(outline: Outline, name: str, particles: int, *, probe: int = PROBE) 
     scale = _size(outline) / PERSON
     first = _ease(outline, name, probe)
     for ease in EASES[EASES.index(first) :]:  # coarser garments than the probe may need more
-        made = MAKERS[name](outline, ease * scale, particles)
+        made = _made(outline, name, ease * scale, particles)
         why = fault(made.mesh, outline.mesh, LEAST * scale)
         if not why:
             return made
     raise Unfit(f"{name}: {why}")
+
+
+@functools.lru_cache(8)
+def _made(outline: Outline, name: str, scale: float, particles: int) -> Garment:
+    return MAKERS[name](outline, scale, particles)
 
 
 @functools.lru_cache(64)
@@ -57,7 +62,7 @@ def _ease(outline: Outline, name: str, probe: int) -> float:
     """The smallest of `EASES` with which the garment fits at this number of particles."""
     scale = _size(outline) / PERSON
     for ease in EASES:
-        why = fault(MAKERS[name](outline, ease * scale, probe).mesh, outline.mesh, LEAST * scale)
+        why = fault(_made(outline, name, ease * scale, probe).mesh, outline.mesh, LEAST * scale)
         if not why:
             return ease
     raise Unfit(f"{name}: {why}")
