@@ -24,22 +24,18 @@ SETTLED = 0.2  # seconds at the start in which strain is not measured
 
 
 class Mode(NamedTuple):
-    """A way in which pliant takes part."""
+    """A way in which pliant takes part; None: its default."""
 
     self_contact: str  # "safe" guarantees an intersection-free state, "push" does not
-    solver: str = "xpbd"
-    substeps: int = own.SUBSTEPS
-
-    @property
-    def note(self) -> str:
-        return f'double precision, self-contact "{self.self_contact}", {self.substeps} substeps'
+    solver: str | None = None
+    substeps: int | None = None
 
 
 MODES = {
     contest.OWN: Mode("safe"),
     f"{contest.OWN} push": Mode("push"),
-    f"{contest.OWN} implicit 3": Mode("safe", "implicit", 3),
-    f"{contest.OWN} implicit 6": Mode("safe", "implicit", 6),
+    f"{contest.OWN} implicit 8": Mode("safe", "implicit", 8),
+    f"{contest.OWN} xpbd 3": Mode("safe", "xpbd", 3),
 }
 COLUMNS = (
     Column("case"),
@@ -114,6 +110,8 @@ class Pliant:
     def __init__(self, setting: Setting, mode: Mode) -> None:
         self.simulation = own.simulation(setting.scene, setting.dt, *mode)
         self.faces = setting.strip.faces
+        used = f"{self.simulation.solver}, {self.simulation.substeps} substeps"
+        self.note = f'double precision, self-contact "{mode.self_contact}", {used}'
 
     def step(self) -> None:
         self.simulation.step()
@@ -187,7 +185,7 @@ def _ours(setting: Setting) -> list[_Runner]:
     for count in sorted({1, machine.cores()}):
         for who, mode in MODES.items():
             faller = Pliant(setting, mode)
-            found.append(_Runner(who, count, mode.note, faller, Gauge(setting, faller.faces)))
+            found.append(_Runner(who, count, faller.note, faller, Gauge(setting, faller.faces)))
     return found
 
 

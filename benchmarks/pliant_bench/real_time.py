@@ -34,7 +34,7 @@ WAYS = {
     "pliant, safe": Way("safe"),
     "pliant, push": Way("push"),
     "pliant, off": Way("off"),
-    "pliant, safe, implicit, 8 substeps": Way("safe", "implicit", 8),
+    "pliant, safe, xpbd, 16 substeps": Way("safe", "xpbd", 16),
 }
 COLUMNS = (
     Column("scene"),
@@ -73,7 +73,9 @@ def _measured(way: Way, side: int, frames: int) -> dict[str, Any]:
     scene: Scene = SCENES["tablecloth-on-bust"](resolution=side)
     if way.self_contact is not None:
         scene = dataclasses.replace(scene, self_contact=way.self_contact)
-    chosen = {name: value for name, value in way._asdict().items() if value is not None and name != "self_contact"}
+    chosen: dict[str, Any] = {
+        name: value for name, value in way._asdict().items() if value is not None and name != "self_contact"
+    }
     sim = Simulation(scene, DT, **chosen)
     mesh = scene.bodies[0].mesh.welded
     ends = mesh.topology.edges

@@ -35,6 +35,7 @@ class _Kept:
     cpu: list[float] = dataclasses.field(default_factory=list)
     jerks: list[NDArray[np.float32]] = dataclasses.field(default_factory=list)
     lost: int = 0
+    substeps: int = 0  # the most of a frame
 
 
 def run_one(
@@ -73,6 +74,7 @@ def _stepped(sim: Simulation, worn: Garment, kept: _Kept, count: int) -> Iterato
         wall, cpu = time.perf_counter() - start, time.process_time() - began
         x, body = _positions(built, sim)
         kept.lost += frame.lost
+        kept.substeps = max(kept.substeps, frame.substeps)
         if not np.isfinite(x).all():
             kept.lost += int((~np.isfinite(x)).any(1).sum())
             return
@@ -124,6 +126,7 @@ def _row(run: Run, built: Scene, sim: Simulation, worn: Garment, kept: _Kept, co
         "particles": worn.mesh.welded.n_vertices,
         "solver": sim.solver,
         "substeps": sim.substeps,
+        "most_substeps": kept.substeps,
         "self_contact": built.self_contact,
         "frames": len(kept.measured),
         "lost": kept.lost,
