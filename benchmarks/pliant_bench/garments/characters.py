@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +127,3 @@ def _without(character: Character, bones: Sequence[str]) -> Character:
         joints=character.joints[used],
         weights=character.weights[used],
     )
-
-
-Progress = Callable[[str], None]

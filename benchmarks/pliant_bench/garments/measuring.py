@@ -123,14 +123,3 @@ def leaves_room(x: Floats, faces: NDArray[Any], points: Floats, of: NDArray[Any]
     room = np.ones(len(points), np.bool_)
     room[pairs[hit, 0]] = False
     return room
-
-
-def jerk(frames: Floats, skin: Floats, dt: float) -> float:
-    """The 99th percentile of the third difference in time of positions relative to the skin, m/s3.
-
-    frames (t,n,3): the garment; skin (t,n,3): the point of the skin that was nearest to each vertex at the first frame.
-    """
-    if len(frames) < 4:
-        return 0.0
-    third = np.diff(frames - skin, n=3, axis=0) / dt**3
-    return float(np.percentile(np.linalg.norm(third, axis=2), 99.0))
