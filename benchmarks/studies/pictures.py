@@ -20,6 +20,7 @@ from crossings import draw_crossings
 from dressing import draw_dressing
 from figures import G, slope, speeds
 from fix import draw_fix
+from garments import draw_garments
 from guesses import draw_guesses
 from height_grids import draw_height_grids
 from image_space import draw_image_space
@@ -326,6 +327,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
     "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),
     "guesses": lambda: draw_guesses(save), "strain": lambda: draw_strain(save),
+    "gauntlet": lambda: draw_garments(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
 }  # fmt: skip
 
