@@ -99,8 +99,8 @@ class ImplicitSolver:
         """Improve x after contacts have moved its vertices, with those vertices free to slide only.
 
         contacts (c,) refer to the vertices of the whole scene, of which x begins at row `first`; pushed (c,) is 0 for
-        those that moved nothing. Whatever has moved x since `end_relax`, friction and drag constraints too, counts as an
-        impulse from outside. Return whether anything has.
+        those that moved nothing. Whatever has moved x since `end_relax`, friction and drag constraints too, counts as
+        an impulse from outside. Return whether anything has.
         """
         if not _kernels.add_displacement(self._relaxed, x, self._predicted):
             return False
