@@ -83,6 +83,11 @@ def _shapes() -> list[Call]:
         Call("shapes.mannequin_rig", s.mannequin_rig, {"detail": 0.7}, {"detail": "number~"}),
         Call("shapes.walking_mannequin", s.walking_mannequin, {"detail": 0.7}, {"detail": "number~"}),
         Call(
+            "shapes.cape", s.cape, {"spacing": 0.1},
+            {"length": "number", "centre": "array", "radius": "number", "angle": "number", "slope": "number", "spacing": "number"},
+        ),
+        Call("shapes.shirt_panels", s.shirt_panels, {"spacing": 0.05}, {"spacing": "number"}),
+        Call(
             "shapes.skirt", s.skirt, {"spacing": 0.04},
             {"length": "number", "flare": "number", "waist": "number", "ease": "number", "spacing": "number"},
         ),
@@ -135,13 +140,16 @@ def _nouns(
     return [
         Call("Cloth", pliant.Cloth, {}, cloth),
         Call("Solid", pliant.Solid, {}, dict.fromkeys(("young", "poisson", "density", "damping"), "number")),
+        Call("select", pliant.select, {"mesh": flat, "selection": "all"}, {"mesh": "mesh", "selection": "text"}),
+        Call("Stitches", pliant.Stitches, {"rows": [0], "onto": [[1, 2]]}, {"rows": "rows", "onto": "array", "share": "array?", "bodies": "several"}),
+        Call("Stitches.pairs", pliant.Stitches.pairs, {"pairs": [[0, 1]]}, {"pairs": "array", "bodies": "several"}),
         Call("Grip", pliant.Grip, {"rows": [0], "motion": motion}, {"rows": "rows", "motion": "instance"}),
         Call(
             "Body", pliant.Body, {"mesh": flat},
             {
                 "mesh": "mesh", "obstacle": "flag", "material": "instance", "pins": "rows", "velocity": "array", "flat": "flag",
                 "color": "array?", "name": "text", "motion": "instance?", "group": "text", "grips": "several", "layer": "whole",
-                "warp": "choice",
+                "warp": "choice", "stitches": "array", "rest_scale": "array",
             },
         ),
         Call(
@@ -150,6 +158,7 @@ def _nouns(
                 "bodies": "several", "gravity": "array", "wind": "array", "eps": "number", "friction": "number?",
                 "friction_model": "choice", "restitution": "number", "name": "text", "self_contact": "choice",
                 "thickness": "number?", "overlaps": "several", "overlap_resolution": "whole", "self_friction": "number?",
+                "stitches": "several", "closing": "number",
             },
         ),
         Call("Clip", pliant.Clip, {"mesh": flat, "frames": X[None]}, {"mesh": "mesh", "frames": "array", "color": "array", "poses": "array?", "skin": "instance?"}),

@@ -23,6 +23,7 @@ from fix import draw_fix
 from garments import draw_garments
 from guesses import draw_guesses
 from height_grids import draw_height_grids
+from holding import draw_holding
 from image_space import draw_image_space
 from impact import draw_impact
 from nouns import draw_nouns
@@ -323,6 +324,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "image-space": lambda: draw_image_space(save), "consistent-depth": lambda: draw_consistent_depth(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
+    "holding": lambda: draw_holding(save),
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
     "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
     "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),

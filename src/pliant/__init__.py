@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .materials import Cloth as Cloth
     from .materials import Solid as Solid
     from .mesh import Mesh as Mesh
+    from .mesh.selection import select as select
+    from .mesh.stitches import Stitches as Stitches
     from .motion.character import Character as Character
     from .motion.clip import Clip as Clip
     from .motion.deforming import Attached as Attached
@@ -71,6 +73,7 @@ _HOME = {
     "Simulation": "simulation",
     "Skinned": "motion.deforming",
     "Solid": "materials",
+    "Stitches": "mesh.stitches",
     "check": "audit.check",
     "choose_method": "detect.choose",
     "closest_point": "detect.queries.closest_point",
@@ -94,6 +97,7 @@ _HOME = {
     "save": "io",
     "save_animation": "io",
     "save_character": "io",
+    "select": "mesh.selection",
     "shapes": "shapes",
     "unregister": "detect",
 }

@@ -12,6 +12,8 @@ from . import renamed, validate
 from .arguments import check_arguments, takes, wrong
 from .materials import Cloth, Solid
 from .mesh import Mesh
+from .mesh.selection import rows_of
+from .mesh.stitches import Stitches, check_stitches
 from .mesh.topology import tet_surface
 from .motion.deforming import Deforming, welds
 from .motion.rigid import IDENTITY_POSE, Motion, placed
@@ -43,7 +45,9 @@ class Body:
     """A mesh with a role: cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are their
     surface), or an `obstacle`, static or kinematic.
 
-    `pins` are rows of vertices that do not move; `grips` are vertices with prescribed motion. `flat` assumes zero
+    `pins` are vertices that do not move, as rows or as a selection ("top 3cm", see docs/holding.md); `grips` are
+    vertices with prescribed motion. `stitches` (k,2) are pairs of vertices of a cloth that are sewn together (see
+    `Scene.closing`), and `rest_scale` multiplies its rest lengths, or those along warp and weft. `flat` assumes zero
     curvature as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
     rigidly or deforms it (`Skinned`, `Recorded`). Obstacles with the same `group` are parts of one object and may
     overlap: a point of the cloth touches only the nearest part. `layer` is the number of garments worn below a cloth:
@@ -65,6 +69,8 @@ class Body:
     grips: Sequence[Grip] = ()
     layer: int = 0
     warp: str = "auto"
+    stitches: Any = ()
+    rest_scale: Any = 1.0
 
     def __post_init__(self) -> None:
         if validate.choice("warp", self.warp, WARPS) in ("u", "v") and self.mesh.uv is None:
@@ -75,7 +81,12 @@ class Body:
             raise ValueError(
                 f"body {self.label!r} is an obstacle; only deformable bodies have grips, use motion instead"
             )
-        object.__setattr__(self, "pins", validate.rows("pins", self.pins, self.mesh.n_vertices))
+        object.__setattr__(self, "pins", rows_of("pins", self.pins, self.mesh))
+        object.__setattr__(self, "stitches", validate.indices("stitches", self.stitches, 2, self.mesh.n_vertices))
+        object.__setattr__(self, "rest_scale", validate.pair("rest_scale", self.rest_scale, low=0.1, high=10.0))
+        sewn = len(self.stitches) or self.rest_scale != (1.0, 1.0)
+        if sewn and (self.obstacle or isinstance(self.material, Solid)):
+            raise ValueError(f"body {self.label!r} is not cloth; only cloth has stitches and a rest_scale")
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.obstacle and any(self.velocity):
             raise ValueError(f"body {self.label!r} is an obstacle; its velocity must be 0, not {self.velocity}")
@@ -161,7 +172,8 @@ class Scene:
     friction, self_friction and thickness that are not given are those of the cloths' materials: the mean of the
     coefficients, the largest thickness; where no material has them, 0.3, `friction` and `eps`.
     overlaps: pairs of closed bodies, by index, whose overlap volume is measured and drawn, at `overlap_resolution`
-    pixels.
+    pixels. stitches: `Stitches` within or between cloths, besides those of the bodies; closing: seconds from the start
+    in which all stitches close.
     """
 
     bodies: Sequence[Body]
@@ -177,6 +189,8 @@ class Scene:
     overlaps: Sequence[tuple[int, int]] = ()
     overlap_resolution: int = 64
     self_friction: float | None = None
+    stitches: Sequence[Stitches] = ()
+    closing: float = 0.5
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
@@ -203,6 +217,8 @@ class Scene:
         validate.choice("self_contact", self.self_contact, SELF_CONTACT)
         thick = max(self._of_materials("thickness"), default=self.eps) if self.thickness is None else self.thickness
         put("thickness", validate.number("thickness", thick, above=0.0))
+        put("closing", validate.number("closing", self.closing, low=0.0, high=validate.LARGEST))
+        put("stitches", check_stitches(self.stitches, {b: self.bodies[b].mesh for b in self.cloths}))
 
     def _of_materials(self, name: str) -> list[float]:
         """Return the values of a parameter that the materials of the cloths have."""
@@ -218,6 +234,12 @@ class Scene:
     def first(self) -> NDArray[np.int64]:
         """(bodies+1,) row of each body's first vertex, and the total number of vertices."""
         return np.concatenate([[0], np.cumsum([body.mesh.welded.n_vertices for body in self.bodies])]).astype(np.int64)
+
+    @functools.cached_property
+    def seams(self) -> tuple[Stitches, ...]:
+        """All stitches: those within each cloth, and those of the scene."""
+        own = [Stitches.pairs(self.bodies[b].stitches, (b, b)) for b in self.cloths if len(self.bodies[b].stitches)]
+        return (*own, *self.stitches)
 
     def rows(self, body: int) -> slice:
         return slice(int(self.first[body]), int(self.first[body + 1]))

@@ -135,6 +135,13 @@ def axes(name: str, value: Any) -> Floats:
     return out
 
 
+def pair(name: str, value: Any, *, low: float, high: float) -> tuple[float, float]:
+    """Return two numbers in low..high: one number for both, or one for each."""
+    array = _array(name, value)
+    one, two = floats(name, np.broadcast_to(array, 2) if array.ndim == 0 else array, (2,)).tolist()
+    return number(f"{name}[0]", one, low=low, high=high), number(f"{name}[1]", two, low=low, high=high)
+
+
 def counts(name: str, value: Any, *, high: int) -> list[int]:
     """Return three integers in 1..high: one for all of x, y and z, or one for each."""
     array = _array(name, value)

@@ -52,6 +52,18 @@ def test_vectors_are_values_and_lists_of_them_lists(folder):
     assert [run.parameters for run in plan.runs] == [{"gravity": [0, -1, 0], "wind": [0, 0, w]} for w in (1, 2)]
 
 
+def test_what_holds_a_garment_is_text_or_a_list_of_texts(folder):
+    held = {"pin": "top 3cm", "attach": ["shoulders", "waist"], "stitch": [["left 1mm", "right 1mm"]]}
+    plan = drape(folder, fixed=held | {"rest-scale": [0.9, 1.0]}, product={"closing": [0.2, 0.4]})
+    wanted = {"pin": ["top 3cm"], "attach": ["shoulders", "waist"], "stitch": [["left 1mm", "right 1mm"]]}
+    assert [run.parameters for run in plan.runs] == [
+        wanted | {"rest-scale": [0.9, 1.0], "closing": closing} for closing in (0.2, 0.4)
+    ]
+    for wrong in ({"pin": [3]}, {"stitch": ["left 1mm"]}, {"rest-scale": 0.0}, {"stitches": "here.txt"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            drape(folder, fixed=wrong)
+
+
 def test_ids_follow_what_is_computed_and_nothing_else(folder):
     def ids(**table):
         return [run.id for run in drape(folder, bodies=["body.obj"], **table).runs]

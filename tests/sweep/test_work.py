@@ -37,6 +37,17 @@ def done(tmp_path, table):
 
 
 @pytest.mark.compiled
+def test_a_drape_holds_what_is_given(tmp_path):
+    pliant.save(tmp_path / "sheet.obj", pliant.shapes.cloth(0.4, 0.4, 5, centre=(0.0, 0.3, 0.0)))
+    pliant.save(tmp_path / "ball.obj", pliant.shapes.ball(0.2, 2))
+    held = {"pin": "left 1mm", "rest-scale": 0.9, "frames": 2, "substeps": 2, "method": "brute-force"}
+    table = {"run": "drape", "garments": ["sheet.obj"], "bodies": ["ball.obj"], "fixed": held, "files": ["npz"]}
+    _, folder = done(tmp_path, table | {"thumbnails": False})
+    x = np.load(folder / "drape.npz")["frames_0"]
+    assert ((x[0] == x[-1]).all(1) == (x[0, :, 0] > 0.19)).all()
+
+
+@pytest.mark.compiled
 def test_a_check_records_what_pliant_check_finds(tmp_path):
     worn, body = pliant.shapes.ball(0.2, 2), pliant.shapes.ball(0.2, 2)
     pliant.save(tmp_path / "worn.ply", worn.moved(worn.vertices + np.array([0.1, 0.0, 0.0])))

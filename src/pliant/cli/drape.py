@@ -10,7 +10,7 @@ from . import output
 from .diagnostics import Sources, run_warnings
 from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .scene_building import COTTON, ClothOptions, WearOptions, build_scene, given_material
+from .scene_building import COTTON, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
 
 HTML, PNG = (".html", ".htm"), (".png",)
 
@@ -59,6 +59,7 @@ def drape(
     place: Literal["auto", "as-is", "above"] = "auto",
     method: str | None = None,
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
+    held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
@@ -189,7 +190,7 @@ def drape(
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
     output.say_if_compiling("dynamics.deformable.advance")
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, dt)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt)
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"

@@ -13,7 +13,9 @@ from . import output
 from .reading import PLAIN, FileOptions, metres
 from .scene_building import (
     COTTON,
+    UNHELD,
     ClothOptions,
+    HoldOptions,
     WearOptions,
     build_scene,
     chosen_material,
@@ -47,6 +49,7 @@ def play(
     thickness: str | None = None,
     place: Literal["auto", "as-is", "above"] = "auto",
     wear: Annotated[WearOptions, Parameter(name="*")] = _DEFAULT_WEAR,
+    held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
@@ -116,7 +119,7 @@ def play(
         options["material"] = given
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
-        session = make_session(scene, body, method, folder, place, files, wear, options)
+        session = make_session(scene, body, method, folder, place, files, wear, options, held)
 
         def ready() -> None:
             print(rules.url, flush=True)
@@ -141,6 +144,7 @@ def make_session(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
+    held: HoldOptions = UNHELD,
 ) -> "SessionInterface":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread."""
     from ..detect.choose import AUTO
@@ -151,6 +155,10 @@ def make_session(
 
     if method is not None:
         method = None if method == AUTO else method_name(method)
+    if body is None and (scene is None or scene in SCENES) and held != UNHELD:
+        # a built-in scene with something held is made here, because the session makes scenes by their names
+        own, _ = build_scene(None, None, scene, place, files, wear, options, held)
+        return Session(StartOptions(method=method, own=own), folder)
     if body is None and (scene is None or scene in SCENES):
         if wear != _DEFAULT_WEAR:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
@@ -162,7 +170,7 @@ def make_session(
         raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
-    own, _ = build_scene(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options)
+    own, _ = build_scene(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options, held)
     return Session(StartOptions(method=method, own=own), folder)  # the scene already contains the options
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..motion.character import Character
     from ..scene import Cloth, Scene
     from ..scenes.defaults import RunLength
+    from ..scenes.holding import Holding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +26,56 @@ class WearOptions:
     "auto: waistbands, cuffs and collars of a garment stay fixed to the skin; none: only friction holds them."
     layer: tuple[pathlib.Path, ...] = ()
     "Mesh file of another garment over the first; repeat for each, inner to outer."
+
+
+@dataclasses.dataclass(frozen=True)
+class HoldOptions:
+    """What holds the cloth. SELECTION names vertices: ids:1,2,5-9, group:Collar, attribute:_PIN>0.5, colour:red,
+    box:x0,y0,z0,x1,y1,z1, sphere:x,y,z,r, "boundary top", "top 3cm"; joined by + (or) and & (and), see docs/holding.md.
+    """
+
+    pin: tuple[str, ...] = ()
+    "SELECTION of vertices that do not move; repeat for more. Default: none."
+    attach: tuple[str, ...] = ()
+    """SELECTION[=TARGET] of vertices that follow the nearest skin, or the bone or body TARGET; or one of shoulders,
+    neck, waist, wrists, ankles: the boundary nearest to these bones; repeat for more. Default: none."""
+    stitch: tuple[tuple[str, str], ...] = ()
+    "Two SELECTIONs whose boundaries are sewn together by arc length; repeat for each seam. Default: none."
+    stitches: str | None = None
+    "File of stitches, two vertices counted from 0 in each line; or lines: the line elements of the cloth's file."
+    closing: float = 0.5
+    "Seconds from the start in which stitches close and the rest scale is reached."
+    rest_scale: str = "1"
+    "Factor of the rest lengths of the cloth, or of those along warp and weft: 0.95 or 0.9,1."
+
+    def holding(self) -> "Holding":
+        """The pins, attachments, stitches and scale of a scene."""
+        from .. import validate
+        from ..io.pairs import read_pairs
+        from ..scenes.holding import LINES, Holding
+
+        pairs: Any = () if self.stitches is None else self.stitches
+        if self.stitches is not None and self.stitches != LINES:
+            pairs = read_pairs(pathlib.Path(self.stitches))
+        try:
+            scales = [float(part) for part in self.rest_scale.split(",")]
+        except ValueError:
+            scales = []
+        if len(scales) not in (1, 2):
+            raise ValueError(f"--rest-scale is {self.rest_scale!r}; expected a number, or two: warp,weft")
+        for scale in scales:
+            validate.number("--rest-scale", scale, low=0.1, high=10.0)
+        return Holding(
+            pins=self.pin,
+            attach=self.attach,
+            stitch=self.stitch,
+            stitches=pairs,
+            closing=validate.number("--closing", self.closing, low=0.0),
+            rest_scale=scales[0] if len(scales) == 1 else (scales[0], scales[1]),
+        )
+
+
+UNHELD = HoldOptions()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,9 +129,10 @@ def build_scene(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
+    held: HoldOptions = UNHELD,
     dt: float = 0.01,
 ) -> "tuple[Scene, RunLength]":
-    """Build the scene; return it with its default number of frames of `dt` seconds and of substeps.
+    """Build the scene, with its cloth held; return it with its default number of frames of `dt` s and of substeps.
 
     options["material"]: only what was given.
     """
@@ -88,7 +140,11 @@ def build_scene(
     from ..mesh import Mesh
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
+    from ..scenes.holding import hold_cloths
 
+    holding = held.holding()
+    if holding.holds and wear.hold == "auto" and cloth is not None:
+        wear = dataclasses.replace(wear, hold="none")  # what is held is given
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")
     if cloth is not None and body is None:
@@ -109,29 +165,34 @@ def build_scene(
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             built = SCENES[name](**options)
-        return built, default_run_length(built, dt)
+        return hold_cloths(built, holding, _note), default_run_length(built, dt)
     if cloth is None:
         _refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
         if "name" not in given:  # a named material is what it is, at any size
             options["material"] = tablecloth_material(rigid, **given)
-        return tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options), RunLength()
+        built = tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options)
+        return hold_cloths(built, holding, _note), RunLength()
     found = read_body(body, files)
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
         built = _dress(cloth, body, found, files, wear, options)
-        return built, default_run_length(built, dt)
+        return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
     soft = read_mesh(cloth, files)
     name = f"{soft.name} on {rigid.name}"
     built = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
-    if held := len(built.bodies[0].pins):
-        output.say(f"note: {held} boundary vertices close to the body are pinned; --hold none releases them")
-    return built, RunLength()
+    if pinned := len(built.bodies[0].pins):
+        output.say(f"note: {pinned} boundary vertices close to the body are pinned; --hold none releases them")
+    return hold_cloths(built, holding, _note), RunLength()
+
+
+def _note(text: str) -> None:
+    output.say(f"note: {text}")
 
 
 def _refuse_wear_options(wear: WearOptions, why: str) -> None:

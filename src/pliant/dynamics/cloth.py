@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
+from ..kernels.dynamics.springs import relax_springs, spring_energy
 from ..kernels.respond.projection import Substep
 from ..materials import Cloth
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
 from .implicit import ImplicitSolver
+from .rest_scale import RestScaling
 from .rigidity import Hinged, hinge_rigidities
+from .springs import Seams
 from .strain_limit import StrainLimit
 from .weave import rest_shapes, warp_directions
 
@@ -59,13 +62,16 @@ class ClothDynamics:
         self._shares: dict[float, Floats] = {}
         self._spare = np.empty((len(self.w), 3))
         self._gravity = np.asarray(scene.gravity)
+        self.seams = Seams(scene)
+        self._scaling = RestScaling(scene, self.membrane)
         implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
-        self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w) if implicit else None
+        self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w, self.seams.springs) if implicit else None
         self._limit = StrainLimit(parts, self.w)
         self._inverse_masses = scene.inverse_masses
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
+        self._scaling.scale_at(state.time)
         if self._implicit is not None:
             self._implicit.begin(state.x[self.rows], dt)
         elif dt != self._warned_of:
@@ -95,13 +101,20 @@ class ClothDynamics:
     def relax(self, state: State, dt: float) -> None:
         """Sweep once over all constraints, or solve them implicitly."""
         if self._implicit is not None:
-            x = state.x[self.rows]
-            self._implicit.relax(x, state.x_start[self.rows], self._gravity, dt)
+            x, weight = state.x[self.rows], self.seams.weight_at(state.time)
+            self._implicit.rest_lengths = self.seams.rest_at(state.time + dt)
+            self._implicit.relax(x, state.x_start[self.rows], weight * self._gravity, dt)
             self._limit.apply(x)
             self._implicit.end_relax(x)
             return
         sweep = _kernels.relax_parallel if len(self.hinges.vertices) > _WORTH_THREADS else _kernels.relax_serial
         sweep(self.membrane, self.hinges, state.x[self.rows], self.w, dt)
+        self.close_seams(state, dt)
+
+    def close_seams(self, state: State, dt: float) -> None:
+        """Project the stitches that are longer than their rest length."""
+        if len(self.seams):
+            relax_springs(self.seams.springs, self.seams.rest_at(state.time + dt), state.x[self.rows], self.w, dt)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
         """Solve again with the contacts that have moved vertices (pushed > 0), by the implicit solver.
@@ -118,9 +131,10 @@ class ClothDynamics:
         return self._implicit is not None and self._limit.apply(state.x[self.rows], self._implicit.surface)
 
     def elastic(self, state: State) -> float:
-        """Return the elastic energy of stretch, shear and bending, joules."""
+        """Return the elastic energy of stretch, shear, bending and stitches, joules."""
         x = state.x[self.rows]
-        return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x))
+        sewn = spring_energy(self.seams.springs, self.seams.rest_at(state.time), x) if len(self.seams) else 0.0
+        return float(_kernels.membrane_energy(self.membrane, x) + _kernels.hinge_energy(self.hinges, x) + sewn)
 
 
 def _warn_of_stiffness(parts: list[Any], dt: float) -> None:

@@ -51,7 +51,9 @@ class DeformableDynamics:
         """Apply damping, air drag and gravity to v, store x in x_start, and advance x by v."""
         for part in self._parts:
             part.push(state, dt)
-        _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, self.gravity, dt)
+        weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)
+        gravity = (weight * self.gravity[0], weight * self.gravity[1], weight * self.gravity[2])
+        _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, gravity, dt)
 
     def relax(self, state: State, dt: float) -> None:
         """Solve the constraints of all materials once: cloths by the solver, soft bodies by one sweep."""
@@ -69,6 +71,11 @@ class DeformableDynamics:
     def limit_strain(self, state: State) -> bool:
         """Shorten edges of cloth beyond the strain limit; return whether any was."""
         return self.cloths is not None and self.cloths.limit_strain(state)
+
+    def close_seams(self, state: State, dt: float) -> None:
+        """Project the stitches of cloths, after contacts may have opened them."""
+        if self.cloths is not None:
+            self.cloths.close_seams(state, dt)
 
     def finish(self, state: State, dt: float) -> None:
         """Compute velocities from positions."""

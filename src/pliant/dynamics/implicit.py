@@ -10,11 +10,13 @@ from ..kernels.dynamics import contact_constraints as _constraints
 from ..kernels.dynamics import implicit as _kernels
 from ..kernels.dynamics.cloth import Hinges, Membrane
 from ..kernels.dynamics.pieces import recentre, untwist
+from ..kernels.dynamics.springs import Springs, add_rest_forces
 from ..kernels.dynamics.strain_limit import Surface
 from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
 from .cholesky import Cholesky
 from .pieces import unconstrained_pieces
+from .springs import NONE
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 2000  # vertices
@@ -31,17 +33,18 @@ class ImplicitSolver:
     and those of the diagonal blocks of the true matrix, because a sheet is far softer across than along itself.
     """
 
-    def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats) -> None:
+    def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, springs: Springs = NONE) -> None:
         self.membrane, self.hinges, self.w = membrane, hinges, w
         self.iterations = ITERATIONS
         moves = np.zeros(len(w), np.bool_)  # vertices of soft bodies, and those without a triangle, are not ours
         moves[membrane.faces] = w[membrane.faces] > 0.0
         self.mass = np.where(moves, 1.0 / np.where(moves, w, 1.0), 0.0)
         self._free = np.flatnonzero(self.mass)
-        self.pieces = unconstrained_pieces(membrane.faces, w)
+        self.springs, self.rest_lengths = springs, np.zeros(len(springs.stiffness))
+        self.pieces = unconstrained_pieces(np.concatenate([membrane.faces, self.springs.vertices]), w)
         self._free_of_held = np.setdiff1d(self._free, self.pieces.rows)  # of cloth that pins or grips hold
         self.bent = np.flatnonzero(hinges.rest > 0.0)
-        self._stiffness, self._bending = _matrices(membrane, hinges, len(w))
+        self._stiffness, self._bending = _matrices(membrane, hinges, self.springs, len(w))
         self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
         n, f = len(w), len(membrane.faces)
         self._blocks = np.zeros((n, 6))
@@ -124,6 +127,10 @@ class ImplicitSolver:
         m, axes, force, r, z, p, q = self.membrane, self._axes, self._force, self._r, self._z, self._p, self._q
         if len(self.bent):
             _kernels.curl_forces(self.hinges, x, self.bent, self._curl)
+        if len(self.rest_lengths):
+            if not len(self.bent):
+                self._curl[:] = 0.0
+            add_rest_forces(self.springs, self.rest_lengths, x, self._curl)
         self._run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
         rz = self._precondition(factor)
         p[:] = z
@@ -150,8 +157,9 @@ class ImplicitSolver:
         return worth(kernel, len(self.w), _WORTH_THREADS)(*args)
 
 
-def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
-    """Return the constant stiffness that bounds that of the membrane and the diagonal of bending, and bending."""
+def _matrices(membrane: Membrane, hinges: Hinges, springs: Springs, n: int) -> tuple[Any, Any]:
+    """Return the constant stiffness that bounds that of the membrane, springs and the diagonal of bending; and the
+    linear terms: bending and springs without rest length."""
     from scipy.sparse import csr_array, diags_array
 
     f, r, soft = membrane.faces, membrane.rest, membrane.compliance
@@ -178,5 +186,11 @@ def _matrices(membrane: Membrane, hinges: Hinges, n: int) -> tuple[Any, Any]:
         off = csr_array((strength, (i, j)), shape=(n, n))
         off = off + off.T
         stiffness = stiffness + diags_array(off.sum(axis=1)) - off
+    if len(springs.stiffness):
+        s = np.repeat(np.arange(len(springs.stiffness)), 3)
+        gaps = csr_array((springs.weights.ravel(), (s, springs.vertices.ravel())), shape=(len(springs.stiffness), n))
+        sewn = gaps.T @ diags_array(springs.stiffness) @ gaps
+        stiffness, bending = stiffness + sewn, (bending + sewn).tocsr()
+        bending.sort_indices()
     stiffness.eliminate_zeros()
     return stiffness.tocsr(), bending

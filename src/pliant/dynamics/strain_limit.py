@@ -14,7 +14,7 @@ _WORTH_THREADS = 20000  # edges
 
 
 class StrainLimit:
-    """Shortens edges of cloths to `1 + strain_limit` of their rest lengths.
+    """Shortens edges of cloths to `1 + strain_limit` of their rest lengths, or of what they grow to.
 
     `parts` are the cloths as (body, mesh, row of the first vertex); w (n,) are inverse masses. `shortened` counts the
     corrections of all substeps.
@@ -27,7 +27,8 @@ class StrainLimit:
             rest = np.linalg.norm(mesh.vertices[edges[:, 0]] - mesh.vertices[edges[:, 1]], axis=1)
             limited = rest > 0.0
             ends.append(edges[limited].astype(np.int64) + first)
-            most.append(rest[limited] * (1.0 + body.material.strain_limit))
+            grown = max(1.0, *body.rest_scale)
+            most.append(grown * rest[limited] * (1.0 + body.material.strain_limit))
         both = np.concatenate(ends)
         counts = np.bincount(both.ravel(), minlength=len(w))
         self.w, self.shortened = w, 0

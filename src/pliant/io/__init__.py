@@ -198,6 +198,7 @@ def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
             material=parts.material,
             materials=parts.materials,
             source=parts.source,
+            marks=parts.marks,
         )
         if isinstance(mesh.source, Source):
             mesh.source.vertices = mesh.vertices

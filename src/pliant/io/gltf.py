@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .gltf_document import Document, Json
+from .gltf_marks import marks_of
 from .reading import Input, Parts, check_positions
 from .source import Source, digest
 
@@ -77,6 +78,7 @@ class Reader:
             pieces = [np.zeros((len(f), 3, 2)) if uv is None else uv for uv, f in zip(self.uv, self.faces)]
             parts.uv = np.concatenate(pieces)
         self._materials(parts)
+        parts.marks = marks_of(self.document, self.blocks, len(parts.vertices))
         return parts
 
     def _place(self, nodes: list[Json]) -> tuple[list[int], NDArray[np.float64]]:

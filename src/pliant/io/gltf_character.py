@@ -81,6 +81,7 @@ class _CharacterReader(Reader):
                 material=parts.material,
                 materials=parts.materials,
                 source=source,
+                marks=parts.marks,
             )
             # writers compare positions with the pose of the nodes in the file
             source.placed[:, :3] = self.frame[:3, :3]

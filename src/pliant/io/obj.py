@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..mesh.marks import grouped_rows
 from .links import inside
+from .obj_marks import ObjMarks
 from .reading import Input, Parts, as_text, check_positions, fan
 from .source import Source, digest
 
@@ -38,6 +40,8 @@ def read(file: Input) -> Parts:
     f_lines: list[int] = []
     face_material: list[int] = []
     face_part: list[bool] = []
+    face_section: list[int] = []
+    marked = ObjMarks()
     grouped = _Groups(file.part)
     names: dict[bytes, int] = {}
     libraries: list[bytes] = []
@@ -52,6 +56,8 @@ def read(file: Input) -> Parts:
                 raise ValueError  # Python reads 1_0 as ten
             if key == b"v":
                 x.extend(map(float, words[1:4]))
+                if len(words) > 6:
+                    marked.color(len(v_lines), words)
                 v_lines.append(row)
                 if len(words) < 4:
                     raise ValueError
@@ -61,6 +67,7 @@ def read(file: Input) -> Parts:
                 f_lines.append(row)
                 face_material.append(material)
                 face_part.append(grouped.wanted)
+                face_section.append(grouped.section)
             elif key == b"vt":
                 uv.extend(map(float, [*words, b"0"][1:3]))
                 if len(words) < 2:
@@ -69,6 +76,8 @@ def read(file: Input) -> Parts:
                 material = names.setdefault(line.split(None, 1)[1].strip() if len(words) > 1 else b"", len(names))
             elif key in (b"o", b"g"):
                 grouped.enter(key, line)
+            elif key == b"l":
+                marked.line(words, len(v_lines))
             elif key == b"mtllib" and len(words) > 1:
                 libraries.append(line.split(None, 1)[1].strip())
         except (ValueError, OverflowError):
@@ -80,6 +89,9 @@ def read(file: Input) -> Parts:
     texture = np.array(uv, np.float64).reshape(-1, 2)
     _check_corners(file, flat, flat_uv, count, f_lines, len(vertices), len(texture))
     triangles, polygon = fan(count)
+    names_of, section = grouped.names, np.array(face_section, np.int64)[polygon]
+    groups = grouped_rows(names_of, section, flat[triangles]) if len(names_of) > 1 else {}
+    marks = marked.finish(len(vertices), groups)
     of_vertices = np.array(v_lines, np.int64)
     if file.part is not None:
         if not any(face_part):
@@ -87,9 +99,10 @@ def read(file: Input) -> Parts:
         own = np.array(face_part)[polygon]
         triangles, polygon = triangles[own], polygon[own]
         used, flat[triangles] = np.unique(flat[triangles], return_inverse=True)
+        marks = marks.of(used, len(vertices))
         vertices, of_vertices = vertices[used], of_vertices[used]
     faces = flat[triangles].reshape(-1, 3)
-    parts = Parts(vertices, faces)
+    parts = Parts(vertices, faces, marks=marks)
     # if only some corners have texture coordinates, the others get (0, 0)
     if (flat_uv >= 0).any() and np.isfinite(texture).all() and np.abs(texture).max() < 1e12:
         parts.uv = np.concatenate([texture, np.zeros((1, 2))])[flat_uv[triangles]]
@@ -108,17 +121,18 @@ def read(file: Input) -> Parts:
 
 
 class _Groups:
-    """The current object and groups; `wanted` is True if the requested part is one of them."""
+    """The current object and groups; `wanted` is True if the requested part is one of them. `section` is the index of
+    their names in `names`."""
 
     def __init__(self, part: str | None) -> None:
         self.part, self.wanted = part, part is None
         self.known: dict[str, None] = {}
+        self.section = 0
+        self._sections: dict[tuple[str, ...], int] = {(): 0}
         self._now: dict[bytes, tuple[str, ...]] = {b"o": (), b"g": ()}
 
     def enter(self, key: bytes, line: bytes) -> None:
         """Process a line `o NAME` or `g NAME ...`: several groups, or one whose name has spaces."""
-        if self.part is None:
-            return
         _, *rest = line.decode("utf-8", "replace").split(None, 1)
         whole = rest[0].strip() if rest else ""
         names = dict.fromkeys([whole, *(whole.split() if key == b"g" else ())])
@@ -126,7 +140,14 @@ class _Groups:
             self._now[b"g"] = ()
         self.known |= dict.fromkeys(name for name in names if name)
         self._now[key] = tuple(names)
-        self.wanted = any(self.part in now for now in self._now.values())
+        self.wanted = self.part is None or any(self.part in now for now in self._now.values())
+        own = tuple(dict.fromkeys(name for now in self._now.values() for name in now if name))
+        self.section = self._sections.setdefault(own, len(self._sections))
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the object and the groups of each section."""
+        return tuple(self._sections)
 
 
 def _lines(data: bytes) -> list[bytes]:

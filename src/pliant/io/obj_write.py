@@ -104,10 +104,16 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
             write_rows(stream, "vt ", rows[first])
             texture = inverse.reshape(-1, 3) + 1
         order = [np.arange(mesh.n_faces)]
-        if colored and mesh.material is not None:
-            starts = np.flatnonzero(np.diff(mesh.material)) + 1  # runs of one material keep the order of the faces
-            order = np.split(order[0], starts)
+        groups = _groups(mesh)
+        if (colored or groups) and mesh.n_faces:
+            own: list[NDArray[Any]] = [*groups.values(), *([mesh.material] if mesh.material is not None else [])]
+            # runs of one material and the same groups keep the order of the faces
+            ends = np.any([each[1:] != each[:-1] for each in own], axis=0)
+            order = np.split(order[0], np.flatnonzero(ends) + 1)
         for run in order:
+            if groups and len(run):
+                named = [name for name, inside in groups.items() if inside[run[0]]]
+                stream.write(f"g {' '.join(named) or 'default'}\n".encode())
             if colored and mesh.material is not None and len(run):
                 k = int(mesh.material[run[0]])
                 stream.write(f"usemtl {_word(mesh.materials[k], k)}\n".encode())
@@ -119,6 +125,19 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
                     both = np.stack([faces[part], texture[part]], 2).reshape(-1, 6).tolist()
                     text = "".join(f"f {a}/{i} {b}/{j} {c}/{k}\n" for a, i, b, j, c, k in both)
                 stream.write(text.encode())
+        stream.write("".join(f"l {a} {b}\n" for a, b in (mesh.marks.lines + 1).tolist()).encode())
+
+
+def _groups(mesh: Mesh) -> dict[str, NDArray[np.int8]]:
+    """Return, for each named group that has faces, which faces (m,) lie in it with all their corners."""
+    found = {}
+    for name, rows in mesh.marks.groups.items():
+        inside = np.zeros(mesh.n_vertices, np.bool_)
+        inside[rows] = True
+        faces = np.asarray(inside[mesh.faces].all(1), np.int8)
+        if faces.any():
+            found["_".join(name.split())] = faces
+    return found
 
 
 def _word(material: dict[str, Any], k: int) -> str:

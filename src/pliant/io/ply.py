@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .ply_marks import marks_of
 from .reading import Input, Parts, check_indices, check_positions, fan
 
 _TYPES = {
@@ -58,7 +59,9 @@ def read(file: Input) -> Parts:
         raise file.fail("header", "no element 'vertex' with properties x, y, z")
     x = np.stack([np.asarray(vertex[k], np.float64) for k in "xyz"], 1)
     check_positions(file, x, lambda i: f"vertex {i}")
-    return _faces(file, columns, x)
+    parts = _faces(file, columns, x)
+    parts.marks = marks_of(columns, len(x))
+    return parts
 
 
 def _faces(file: Input, columns: dict[str, _Columns], x: NDArray[np.float64]) -> Parts:

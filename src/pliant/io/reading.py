@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MeshFileError
+from ..mesh.marks import NO_MARKS, Marks
 from ..validate import LARGEST, size_text
 
 MAX_RATIO = 1000  # largest compression ratio, 100 beyond 4 MiB; real meshes stay below 40
@@ -60,6 +61,7 @@ class Parts:
     materials: tuple[dict[str, Any], ...] = ()
     tets: NDArray[Any] | None = None
     source: Any = None
+    marks: Marks = NO_MARKS
 
 
 def as_text(file: Input) -> Input:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..arguments import takes, wrong
 from .issues import Issues, find_issues
+from .marks import NO_MARKS, Marks
 from .topology import Topology, find_copies, parted, tet_surface, weld
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,8 @@ class Mesh:
     vertices (n,3) float64, faces (m,3) int32, tets (k,4) int32. The arrays are copies, checked and read-only.
     uv (m,3,2) texture coordinates per face corner, or None; material (m,) index into `materials`, or None.
     `source` holds what io needs to write the mesh back into a file of the same format. groups (n,) or None: vertices
-    of different groups are never welded, even if their positions are equal (see `welded_at`).
+    of different groups are never welded, even if their positions are equal (see `welded_at`). marks: named groups,
+    attributes and colours of the vertices, as the file gives them.
     """
 
     vertices: Floats
@@ -36,6 +38,7 @@ class Mesh:
     materials: tuple[dict[str, Any], ...] = ()
     source: Any = None
     groups: Ints | None = None
+    marks: Marks = NO_MARKS
 
     def __post_init__(self) -> None:
         x = validate.floats("vertices", self.vertices, (None, 3))
@@ -57,6 +60,8 @@ class Mesh:
             put("groups", validate.rows("groups", self.groups, len(x), "vertices").astype(np.int32))
             if len(self.groups) != len(x):
                 raise ValueError(f"groups has {len(self.groups)} entries; expected {len(x)}, one per vertex")
+        if not self.marks.fits(len(x)):
+            raise ValueError(f"marks name vertices of another mesh; this one has {len(x)}")
         for array in (self.vertices, self.faces, self.tets, self.uv, self.material, self.groups):
             if array is not None:
                 array.flags.writeable = False
@@ -134,6 +139,7 @@ class Mesh:
             tets=index[self.tets],
             source=None,
             groups=None if self.groups is None else index[self.groups[first]],
+            marks=NO_MARKS,
         )
 
     def welded_at(self, x: Any, slack: float = 0.0) -> "Mesh":

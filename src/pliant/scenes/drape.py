@@ -12,6 +12,7 @@ from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
 from .attachment import HOLDS, snug
+from .holding import Holding, hold_cloths
 from .material_options import take_cloth
 
 log = logging.getLogger("pliant.scenes")
@@ -26,7 +27,6 @@ def drape_scene(
     place: str = "auto",
     eps: float | None = None,
     material: Cloth | str | None = None,
-    pins: Any = (),
     hold: str = "auto",
     name: str = "drape",
     **options: Any,
@@ -37,6 +37,7 @@ def drape_scene(
     cloth would start beside the body, below it, far from it, or (flat sheets only) inside it. eps: the contact offset,
     metres; default: `default_eps`. hold: "auto" pins the boundary loops of a garment that lie close to the body all
     around (waistbands, cuffs, collars), unless the garment was moved; "none" pins nothing, so only friction holds it.
+    pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the automatic pins.
     material: a Cloth, or the name of one (`pliant materials`).
     Other options are those of Scene (friction, gravity, wind ...).
     """
@@ -62,10 +63,12 @@ def drape_scene(
     distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
     if distance > body.size:
         raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
-    if hold == "auto" and not len(pins) and cloth is given and not _is_sheet(cloth):
-        pins = snug(cloth, ClosestPoints(body), body.size, standing=True)
-    soft = Body(cloth, material=take_cloth({"material": material}), pins=pins)
-    return Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options)
+    holding = Holding.of(options)
+    found: Any = ()
+    if hold == "auto" and not holding.holds and cloth is given and not _is_sheet(cloth):
+        found = snug(cloth, ClosestPoints(body), body.size, standing=True)
+    soft = Body(cloth, material=take_cloth({"material": material}), pins=found)
+    return hold_cloths(Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options), holding)
 
 
 def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:

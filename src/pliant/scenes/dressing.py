@@ -14,6 +14,7 @@ from ..motion.deforming import Attached, Skinned
 from ..scene import Body, Cloth, Grip, Scene
 from .attachment import HOLDS, snug
 from .drape import edge_lengths
+from .holding import Holding, hold_cloths
 from .material_options import take_cloth
 
 log = logging.getLogger("pliant.scenes")
@@ -38,7 +39,8 @@ def dress_scene(
     clip: default: the character's first clip; played once, or repeatedly with `loop`. lead_in: seconds in which the
     character moves from the rest pose to the first pose of the clip. hold: "auto" attaches boundary loops that lie
     close to the skin all around (waistbands, cuffs, collars) to the skin; "none" attaches nothing, so only friction
-    holds the garments. eps: the contact offset in metres; default: a quarter of a percent of the body's size.
+    holds the garments. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the
+    automatic attachments. eps: the contact offset in metres; default: a quarter of a percent of the body's size.
     material: a Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity,
     self_contact ...); with several garments self_contact is "safe" by default.
     """
@@ -56,9 +58,11 @@ def dress_scene(
         )
     distance = _distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
     surface, stuff = ClosestPoints(skin), take_cloth({"material": material})
+    holding = Holding.of(options)
+    automatic = hold == "auto" and not holding.holds
     soft = []
     for layer, garment in enumerate(garments):
-        rows = snug(garment, surface, skin.size) if hold == "auto" else np.zeros(0, np.int64)
+        rows = snug(garment, surface, skin.size) if automatic else np.zeros(0, np.int64)
         grips = []
         if len(rows):
             points = garment.vertices[rows]
@@ -69,7 +73,7 @@ def dress_scene(
     if len(garments) > 1:
         options.setdefault("self_contact", "safe")
     body = Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50))
-    return Scene([*soft, body], eps=distance, name=name, **options)
+    return hold_cloths(Scene([*soft, body], eps=distance, name=name, **options), holding)
 
 
 def _welded(motion: Skinned, skin: Mesh) -> Skinned:

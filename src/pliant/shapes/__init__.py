@@ -4,6 +4,7 @@ from .bust import bust
 from .face import face, face_heights
 from .garments import skirt, trousers
 from .mannequin import mannequin
+from .panels import cape, shirt_panels
 from .rig import Rig, mannequin_rig
 from .sheets import cloth
 from .soft import creature, intestine, liver, tet_ball, tet_box
@@ -19,6 +20,7 @@ __all__ = [
     "bowl",
     "box",
     "bust",
+    "cape",
     "cloth",
     "creature",
     "cylinder",
@@ -28,6 +30,7 @@ __all__ = [
     "liver",
     "mannequin",
     "mannequin_rig",
+    "shirt_panels",
     "skirt",
     "stuffed",
     "tet_ball",

@@ -162,7 +162,7 @@ def fingerprint(scene: Scene) -> str:
     for body in scene.bodies:
         mesh = body.mesh
         own = (body.obstacle, body.pins, body.velocity, body.flat, body.group, body.layer, body.warp)
-        for part in (mesh.vertices, mesh.faces, *own):
+        for part in (mesh.vertices, mesh.faces, *own, body.stitches, body.rest_scale):
             _add(total, part)
         if isinstance(body.material, Solid):
             _add(total, mesh.tets)
@@ -174,6 +174,11 @@ def fingerprint(scene: Scene) -> str:
         for grip in body.grips:
             _add(total, grip.rows)
             _add_motion(total, grip.motion)
+    for each in scene.stitches:
+        for part in (each.rows, each.onto, each.share, each.bodies):
+            _add(total, part)
+    if scene.seams:
+        _add(total, scene.closing)
     return total.hexdigest()
 
 

@@ -207,7 +207,9 @@ class Simulation:
         self.response.apply(found, self.state, dt_substep, self.detect)
 
     def _keep_apart(self, dt_substep: float) -> None:
-        """In safe mode, limit the motion to what the guard proves free of intersections."""
+        """Close seams that contacts have opened; in safe mode, limit the motion to what the guard proves free of
+        intersections."""
+        self.dynamics.close_seams(self.state, dt_substep)
         self.dynamics.reset_lost_vertices(self.state)
         self.self_contact.keep(self.state, dt_substep)
 

@@ -12,6 +12,7 @@ from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
 from ..scenes.defaults import RunLength, default_run_length
 from ..scenes.dressing import dress_scene
+from ..scenes.holding import Holding, hold_cloths
 from ..simulation import Simulation
 from ..simulation.record import record
 from ..simulation.result import Result
@@ -87,8 +88,26 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
 
 
 def _build_scene(run: Run) -> tuple[Scene, RunLength]:
+    """Return the scene with its cloth held, and its default frames and substeps."""
+    given = run.parameters
+    scale = given.get("rest-scale", 1.0)
+    holding = Holding(
+        pins=given.get("pin", ()),
+        attach=given.get("attach", ()),
+        stitch=[(one, two) for one, two in given.get("stitch", ())],
+        stitches=given.get("stitches", ()),
+        closing=given.get("closing"),
+        rest_scale=tuple(scale) if isinstance(scale, list) else scale,
+    )
+    if holding.holds and "garment" in run.inputs and run.inputs["garment"].name != TABLECLOTH:
+        given = {"hold": "none"} | given  # what is held is given
+    scene, length = _unheld_scene(run, given)
+    return hold_cloths(scene, holding), length
+
+
+def _unheld_scene(run: Run, given: dict[str, Any]) -> tuple[Scene, RunLength]:
     """Return the scene, and its default frames and substeps."""
-    given, dt = run.parameters, run.parameters.get("dt", 0.01)
+    dt = given.get("dt", 0.01)
     options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
     stuff = {name.partition(".")[2]: value for name, value in given.items() if name.startswith("material.")}
     fabric = given.get("material")

@@ -50,6 +50,26 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
+def _selections(name: str, value: Any) -> list[str]:
+    """Check one selection, or a list of them."""
+    return [_text(name, each) for each in (value if isinstance(value, list) and value else [value])]
+
+
+def _seams(name: str, value: Any) -> list[list[str]]:
+    """Check pairs of selections: [["front/left 2cm", "back/left 2cm"], ...]."""
+    for pair in value if isinstance(value, list) and value else [None]:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueError(f"{name} = {value!r}; expected a list of pairs of selections")
+    return [[_text(name, each) for each in pair] for pair in value]
+
+
+def _scale(name: str, value: Any) -> Any:
+    """Check a factor of rest lengths, or those along warp and weft."""
+    if isinstance(value, list) and len(value) == 2:
+        return [_real(low=0.1)(name, each) for each in value]
+    return _real(low=0.1)(name, value)
+
+
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{name} = {value!r}; expected true or false")
@@ -127,6 +147,12 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "clip": _text,
         "lead-in": _real(low=0.0),
         "hold": _one_of("auto", "none"),
+        "pin": _selections,
+        "attach": _selections,
+        "stitch": _seams,
+        "stitches": _one_of("lines"),
+        "closing": _real(low=0.0),
+        "rest-scale": _scale,
         "measure": _flag,
         "material": _material,
         **{f"material.{name}": _real(low=0.0) for name in _MATERIAL},
@@ -164,4 +190,5 @@ def is_whole(kind: str, name: str) -> bool:
 
 
 def is_vector(kind: str, name: str) -> bool:
-    return PARAMETERS[kind][name] is _vector
+    """Whether a value of the parameter may be a list."""
+    return PARAMETERS[kind][name] in (_vector, _selections, _seams, _scale)

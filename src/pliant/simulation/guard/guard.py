@@ -28,6 +28,7 @@ from ..self_contact import FormerNames
 from .carry import Carry
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs, Obstacle, among, guarded, keys, leaf_mesh_of, near_at_rest, records, rows_of, spacing
+from .sewing import links_of, near_pairs_of
 
 log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
@@ -79,7 +80,7 @@ class Guard(FormerNames):
         self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & on_surface).astype(np.int32)
         self._held = scene.held[on_surface[scene.held]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
-        self._candidates = NearPairs(cloth)
+        self._candidates = near_pairs_of(scene, cloth)
         self._obstacles = []
         for b in scene.obstacles if self.safe else ():
             leaf_mesh = leaf_mesh_of(scene, [b], state.x, count)
@@ -87,8 +88,7 @@ class Guard(FormerNames):
         self._body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
         self._max_reach = max(spacing(cloth.top, state.x), 1.5 * self.thickness)
         self._predicts, self._first_pass = False, True
-        parts = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable]
-        links = np.concatenate([np.zeros((0, 2), np.int32), *parts])
+        links = links_of(scene)
         self._rest_keys = self._keys_at_rest(cloth, state.x, links)
         self._free = scene.inverse_masses > 0.0
         rest_length = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from ...detect.bvh.tree import refit, tree_of
 from ...detect.queries.intersections import bvh_side, intersecting_pairs
+from ...dynamics.springs import joined_vertices
 from ...kernels.queries.intersections import BvhSide
 from ...scene import Scene
 
@@ -14,12 +15,14 @@ Pairs = NDArray[np.int32]
 
 class IntersectionCount:
     """Counts the intersecting triangle pairs of a scene, touching included. Neighbours count only where they intersect
-    beyond their shared vertices or edge (see `Intersections`). Each body has one BVH, which is refitted."""
+    beyond their shared vertices or edge (see `Intersections`); pairs that share a sewn vertex do not count: a stitch
+    brings its two vertices together, but not to the same bits. Each body has one BVH, which is refitted."""
 
     def __init__(self, scene: Scene, x: Floats) -> None:
         self.surfaces = [_BodySurface(scene, b, x) for b in range(len(scene.bodies))]
         self.deformable, self.obstacles = scene.deformable, scene.obstacles
         self._moving = {*scene.deformable, *scene.moving}
+        self._joined = joined_vertices(scene) if scene.seams else None
 
     def at(self, x: Floats) -> tuple[int, int]:
         """Return the number of pairs of cloth with cloth and of cloth with bodies at positions x (n,3) of the scene."""
@@ -58,7 +61,15 @@ class IntersectionCount:
         one, two = self.surfaces[b], self.surfaces[c]
         if b != c and ((one.low > two.high).any() or (two.low > one.high).any()):
             return np.zeros((0, 2), np.int32)
-        return intersecting_pairs(one.side, two.side, b == c)
+        pairs = intersecting_pairs(one.side, two.side, b == c)
+        return pairs if self._joined is None else pairs[~self._sewn(one, two, pairs)]
+
+    def _sewn(self, one: "_BodySurface", two: "_BodySurface", pairs: Pairs) -> NDArray[np.bool_]:
+        """Return which pairs (k,) of faces share a sewn vertex."""
+        assert self._joined is not None
+        a, b = one.faces[pairs[:, 0]] + one.rows.start, two.faces[pairs[:, 1]] + two.rows.start
+        together = self._joined[a][:, :, None] == self._joined[b][:, None, :]
+        return np.asarray((together & (a[:, :, None] != b[:, None, :])).any((1, 2)))
 
 
 class _BodySurface:
