@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..kernels.geometry import raster
 from ..kernels.report import picture
+from ..mesh.subdivision import smooth_normals
 from ..motion.clip import Clip
 from .camera import Camera, lowest_seen
 from .light import SUN, Lamp, sky_lights, sun_lights, unit
@@ -80,10 +81,13 @@ class _Studio:
         paint: Callable[[Floats], Floats] | None = None,
     ) -> None:
         self.paint = paint
+        lowest = min(float(clip.bounds[0, 1]) for clip in clips)  # under all frames, not only this one
+        self.floor = max(lowest, lowest_seen(clips))
+        clips = [clip.displayed(frame) for clip in clips]
         start = np.cumsum([0] + [clip.mesh.n_vertices for clip in clips])
-        self.x = np.concatenate([clip.at(frame) for clip in clips]).astype(np.float64)
+        self.x = np.concatenate([clip.at(0) for clip in clips]).astype(np.float64)
         self.faces = np.concatenate([drawn_faces(clip.mesh) + int(s) for clip, s in zip(clips, start)]).astype(np.int32)
-        self.normals = np.concatenate([_normals(clip, frame) for clip in clips])
+        self.normals = np.concatenate([_normals(clip) for clip in clips])
         is_open = [bool(clip.mesh.welded.topology.boundary.any()) for clip in clips]
         uvs = [vertex_uv(clip) if yes else None for clip, yes in zip(clips, is_open)]
         plain = [np.zeros((clip.mesh.n_vertices, 2)) for clip in clips]
@@ -92,8 +96,6 @@ class _Studio:
         self.color = np.array([clip.color for clip in clips])[owner]
         self.open = np.array(is_open)[owner]
         self.checked = np.array([uv is not None for uv in uvs])[owner]
-        lowest = min(float(clip.bounds[0, 1]) for clip in clips)  # under all frames, not only this one
-        self.floor = max(lowest, lowest_seen(clips))
         self.size = float(np.linalg.norm(np.ptp(self.x, axis=0))) or 1.0
         self.middle = (self.x.min(0) + self.x.max(0)) / 2
         self.samples = samples
@@ -160,14 +162,9 @@ class _Studio:
         return color * light + rim[:, None] * ambient * (color * 0.25 + 0.04) + shine[:, None]
 
 
-def _normals(clip: Clip, frame: int) -> Floats:
-    """(n,3) area-weighted vertex normals, summed at welded vertices to hide seams; zero without a face."""
-    x, faces, index = clip.at(frame).astype(np.float64), drawn_faces(clip.mesh), clip.mesh.weld_index
-    a, b, c = (x[faces[:, k]] for k in range(3))
-    area = np.repeat(np.cross(b - a, c - a), 3, axis=0)
-    corner = index[faces].ravel()
-    total = np.stack([np.bincount(corner, area[:, k], len(x)) for k in range(3)], 1).astype(np.float64)
-    return unit(total)[index]
+def _normals(clip: Clip) -> Floats:
+    """(n,3) smooth normals of a static clip."""
+    return smooth_normals(clip.at(0).astype(np.float64), drawn_faces(clip.mesh), clip.mesh.weld_index)
 
 
 def _srgb(c: Floats) -> Floats:
