@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mesh import Mesh
+from ..mesh.subdivision import Subdivision
 from ..motion.clip import Clip
 from ..validate import first_index
 
@@ -64,6 +65,31 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
         out["uv"] = planes(uv.astype("<f4"))
     if heat is not None:
         out["heat"] = planes(rows_apart(heat))
+    if clip.subdivision is not None:
+        out["subdivision"] = _pack_subdivision(clip.subdivision)
+    return out
+
+
+def _pack_subdivision(shape: Subdivision) -> dict[str, Any]:
+    """The matrices of a subdivision by rows, for `static/subdivide.js`."""
+    mesh = shape.mesh
+    rim = mesh.welded.topology.boundary_vertices[mesh.weld_index]
+    out: dict[str, Any] = {
+        "matrices": [
+            {
+                "counts": planes(np.diff(step.indptr).astype(np.uint16)),
+                "columns": planes(rows_apart(step.indices.astype(np.uint32))),
+                "weights": planes(step.data.astype("<f4")),
+            }
+            for step in shape.steps
+        ],
+        "ends": [planes(rows_apart(ends.astype(np.uint32))) for ends in shape.flat],
+        "rim": planes(rows_apart(rim.astype(np.uint8))),
+    }
+    if np.isfinite(shape.deviation):
+        out["deviation"] = shape.deviation
+    if mesh.welded is not mesh:
+        out["weld"] = planes(rows_apart(mesh.weld_index.astype(np.uint32)))
     return out
 
 

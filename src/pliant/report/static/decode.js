@@ -49,6 +49,7 @@ async function decodeClip(packed) {
     normals: new Float32Array(3 * n),
   };
   if (clip.poses) clip.moments = clip.poses.length / 12;
+  if (packed.subdivision) clip.fine = await decodeSubdivision(packed.subdivision, clip);
   return clip;
 }
 

@@ -53,15 +53,16 @@ function edgesOf(faces) {
 class Drawing {
   constructor(gl, clip) {
     this.clip = clip;
+    this.shape = clip.fine ?? clip; // what is drawn
     this.frame = -1;
     this.buffers = [];
     this.solid = gl.createVertexArray();
     gl.bindVertexArray(this.solid);
-    this.positions = this.attribute(gl, 0, 3, clip.positions);
-    this.normals = this.attribute(gl, 1, 3, clip.normals);
-    if (clip.uv) this.attribute(gl, 2, 2, clip.uv);
+    this.positions = this.attribute(gl, 0, 3, this.shape.positions);
+    this.normals = this.attribute(gl, 1, 3, this.shape.normals);
+    if (clip.uv) this.attribute(gl, 2, 2, this.shape.uv);
     if (clip.heat) this.heat = this.attribute(gl, 3, 1, clip.heat.subarray(0, clip.count), gl.UNSIGNED_BYTE);
-    this.indices(gl, clip.faces);
+    this.indices(gl, this.shape.faces);
     this.lines = null; // created on first use
     gl.bindVertexArray(null);
   }
@@ -102,8 +103,10 @@ class Drawing {
     if (wanted === this.frame) return;
     this.frame = wanted;
     if (!this.clip.live) fillPositions(this.clip, wanted); // a live clip already has its positions
-    fillNormals(this.clip);
-    for (const [buffer, values] of [[this.positions, this.clip.positions], [this.normals, this.clip.normals]]) {
+    const { clip, shape } = this;
+    if (clip.fine) fillSubdivided(shape, clip.positions);
+    fillNormals(shape);
+    for (const [buffer, values] of [[this.positions, shape.positions], [this.normals, shape.normals]]) {
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
       gl.bufferSubData(gl.ARRAY_BUFFER, 0, values);
     }
@@ -111,12 +114,12 @@ class Drawing {
 
   drawSolid(gl) {
     gl.bindVertexArray(this.solid);
-    gl.drawElements(gl.TRIANGLES, this.clip.faces.length, gl.UNSIGNED_INT, 0);
+    gl.drawElements(gl.TRIANGLES, this.shape.faces.length, gl.UNSIGNED_INT, 0);
   }
 
   drawLines(gl) {
     if (!this.lines) {
-      const edges = edgesOf(this.clip.faces);
+      const edges = splitEdges(edgesOf(this.clip.faces), this.clip);
       this.lineCount = edges.length;
       this.lines = gl.createVertexArray();
       gl.bindVertexArray(this.lines);
