@@ -107,7 +107,7 @@ def test_positions_in_the_browser_are_those_of_the_clip_within_half_a_step(visit
     for frame in (0, MIDDLE, len(CLIPS[0].frames) - 1):
         visit.show(frame)
         for k, clip in enumerate(CLIPS):
-            step = np.ptp(clip.frames.reshape(-1, 3), axis=0) / 65535
+            step = np.ptp(clip.frames.reshape(-1, 3), axis=0) / 65534
             shown = np.reshape(visit.inside.evaluate("k => pliant.positions(k)", k), (-1, 3))
             # the browser keeps positions as float32
             assert (np.abs(shown - clip.at(frame)) <= 0.5 * step + 1e-6).all()
