@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..arguments import check_arguments
 from ..mesh import Mesh
-from ..mesh.subdivision import Subdivision, default_steps
+from ..mesh.subdivision import Subdivision
 from ..validate import color, first_index, numbers
 from .character import Character
 from .deforming import SEAM
@@ -74,13 +74,9 @@ class Clip:
     def displayed(self, frame: int) -> "Clip":
         """Return a static clip of `frame` as pages and pictures show it."""
         shape, x = self.subdivision, self.at(frame)
-        return Clip(self.mesh if shape is None else shape.mesh, (x if shape is None else shape.place(x))[None], self.color)
-
-    def subdivided(self, count: int | None = None, deviation: float = np.inf) -> "Clip":
-        """Return the clip with `count` subdivision steps for display, nowhere farther than `deviation` metres from the
-        simulated mesh. Default: two, fewer for fine meshes."""
-        count = default_steps(self.mesh) if count is None else count
-        return dataclasses.replace(self, subdivision=Subdivision(self.mesh, count, deviation) if count else None)
+        return Clip(
+            self.mesh if shape is None else shape.mesh, (x if shape is None else shape.place(x))[None], self.color
+        )
 
     @functools.cached_property
     def welds(self) -> "Clip":
