@@ -1,9 +1,10 @@
 """Subdivision of displayed cloth: smooth folds between the simulated vertices.
 
-C. Loop 1987 (Smooth subdivision surfaces based on triangles), with the weights of J. Warren 1995 and the boundary curves
-and corners of H. Hoppe and others 1994. Loop's scheme flattens folds; therefore it is applied to positions from which
-the flattening has been subtracted, 2 x - L x with the limit positions L x. Waves much longer than an edge keep their height,
-and zigzags from edge to edge, which are noise of the simulation, halve. All of it is linear: three sparse matrices.
+C. Loop 1987 (Smooth subdivision surfaces based on triangles), with the weights of J. Warren 1995 and the boundary
+curves and corners of H. Hoppe and others 1994. Loop's scheme flattens folds; therefore it is applied to positions from
+which the flattening has been subtracted, 2 x - L x with the limit positions L x: waves much longer than an edge keep
+their height, and zigzags from edge to edge, noise of the simulation, halve. All of this is linear, a product of sparse
+matrices that are made once.
 """
 
 import dataclasses

@@ -11,7 +11,8 @@ from ..scene import Scene
 def most_deviation(scene: Scene) -> float:
     """Metres between displayed and simulated cloth, at most: half of the contact offset, and less than half of the
     distance between layers, since two of them may approach each other."""
-    return float(min(0.5 * scene.eps, 0.45 * scene.thickness))
+    apart = scene.eps if scene.thickness is None else scene.thickness
+    return min(0.5 * scene.eps, 0.45 * apart)
 
 
 def cloth_subdivision(scene: Scene, b: int, mesh: Mesh, count: int | None = None) -> Subdivision | None:

@@ -101,8 +101,8 @@ class _Studio:
         self.samples = samples
         rays = samples**2
         bounds = (self.middle, self.size)
-        self.sun = Lamp(self.x, self.faces, sun_lights(9 * rays), *bounds, min(512, detail), rays)
-        self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *bounds, min(160, detail), rays)
+        self.sun = Lamp(self.x, self.faces, sun_lights(9 * rays), *bounds, min(768, detail), rays)
+        self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *bounds, min(224, detail), rays)
 
     def shoot(self, camera: Camera, width: int, height: int) -> Floats:
         """The picture at full sample resolution, in linear RGB."""
@@ -159,7 +159,10 @@ class _Studio:
         light = ambient + key[:, None] * (1.06, 1.0, 0.92)
         rim = (1 - np.clip((n * view).sum(1), 0, 1)) ** 3
         shine = np.clip((n * unit(SUN + view)).sum(1), 0, 1) ** 40 * 0.12 * np.minimum(key * 2, 1) * ~self.open[face]
-        return color * light + rim[:, None] * ambient * (color * 0.25 + 0.04) + shine[:, None]
+        # the fibres that stand off cloth catch the light at grazing angles
+        grazing = np.where(self.open[face][:, None], ambient * 1.2 + key[:, None] * 0.35, ambient)
+        sheen = rim[:, None] * grazing * np.where(self.open[face][:, None], color * 0.45 + 0.05, color * 0.25 + 0.04)
+        return color * light + sheen + shine[:, None]
 
 
 def _normals(clip: Clip) -> Floats:

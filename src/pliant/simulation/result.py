@@ -125,12 +125,11 @@ class Result:
         return found
 
     def displayed_clips(self, subdivide: int | None = None) -> list[Clip]:
-        """Every body as pages and pictures show it: cloth after `subdivide` subdivision steps, 0 for none. Default: two,
-        fewer for fine cloth."""
-        clips = self.clips
+        """Every body as pages and pictures show it: cloth after `subdivide` subdivision steps, 0 for none. Default:
+        two, fewer for fine cloth."""
         return [
             dataclasses.replace(clip, subdivision=cloth_subdivision(self.scene, b, clip.mesh, subdivide))
-            for b, clip in enumerate(clips)
+            for b, clip in enumerate(self.clips)
         ]
 
     def _skin(self, b: int) -> Character | None:
