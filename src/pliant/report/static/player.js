@@ -186,5 +186,7 @@ window.pliant = {
   play,
   // positions of the clip's vertices in the frame shown, metres
   positions(clip) { fillPositions(state.clips[clip], state.frame); return Array.from(state.clips[clip].positions); },
+  // positions of the vertices that are drawn in the frame shown, after subdivision, metres
+  displayed(clip) { return Array.from(state.scene.drawings[clip].shape.positions); },
   ready: start().catch((error) => { say(error.message); throw error; }),
 };
