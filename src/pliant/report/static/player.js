@@ -32,7 +32,7 @@ function pace(now) {
   const took = Math.min(now - state.drawn, 1000);
   state.drawn = now;
   if (state.playing) state.slowness += (took - state.slowness) * 0.2;
-  state.scene.taps = state.playing && state.slowness > 70 ? 12 : 32;
+  state.scene.taps = state.playing && state.slowness > 70 ? 10 : 24;
 }
 
 function draw(now) {

@@ -3,7 +3,7 @@
 const SUN = unit([-0.56, 1.15, 0.82]);
 // around the sky, at an elevation of 30 degrees
 const DOME = [0, 1, 2, 3, 4, 5].map((k) => [0.866 * Math.cos(0.3 + (k * Math.PI) / 3), 0.5, 0.866 * Math.sin(0.3 + (k * Math.PI) / 3)]);
-const DOME_TILE = 192; // pixels
+const DOME_TILE = 128; // pixels
 
 function program(gl, vertex, fragment) {
   const made = gl.createProgram();
@@ -44,7 +44,7 @@ function shadowMap(gl, size, height = size) {
 function heightMap(gl, size) {
   const texture = gl.createTexture(), frame = gl.createFramebuffer(), depth = gl.createRenderbuffer();
   gl.bindTexture(gl.TEXTURE_2D, texture);
-  gl.texStorage2D(gl.TEXTURE_2D, 4, gl.RGBA8, size, size);
+  gl.texStorage2D(gl.TEXTURE_2D, 7, gl.RGBA8, size, size);
   for (const [name, value] of [
     [gl.TEXTURE_MIN_FILTER, gl.LINEAR_MIPMAP_NEAREST], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
     [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
@@ -219,7 +219,7 @@ class Scene {
     this.domeMap = shadowMap(gl, 3 * DOME_TILE, 2 * DOME_TILE); // one tile per direction
     this.drawings = [];
     this.load(clips);
-    this.taps = 32; // shadow map samples per pixel
+    this.taps = 24; // shadow map samples per pixel
     this.compare = gl.createSampler();
     for (const [name, value] of [
       [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],

@@ -45,6 +45,10 @@ void main() {
 // darken the depths of folds whichever way they hang. The maps of the sun are bound twice, to compare and to read. All
 // pixels take the same samples: samples that differ from pixel to pixel show as grain. Points are lifted along their
 // normal so that a surface does not shade itself. Radii are fractions of a map.
+const SPIRAL = Array.from({ length: 32 }, (_, k) => {
+  const r = Math.sqrt((k + 0.5) / 32), t = k * 2.39996;
+  return `vec2(${(r * Math.cos(t)).toFixed(5)}, ${(r * Math.sin(t)).toFixed(5)})`;
+});
 const LIGHT = `
 precision highp float;
 precision highp sampler2D;
@@ -55,10 +59,8 @@ uniform mat4 sunProject, skyProject, domeProject[6];
 uniform vec3 sun, dome[6];
 uniform float size;
 uniform int taps;
-vec2 tap(int k, int n) { // a spiral that fills the unit disc evenly
-  float r = sqrt((float(k) + .5) / float(n)), t = float(k) * 2.39996;
-  return r * vec2(cos(t), sin(t));
-}
+const vec2 SPIRAL[32] = vec2[](${SPIRAL});
+vec2 tap(int k, int n) { return SPIRAL[k] * sqrt(32. / float(n)); } // the first n points, which fill the unit disc evenly
 float sunlight(vec3 p, vec3 n) {
   vec3 c = (sunProject * vec4(p + n * size * .004, 1.)).xyz * .5 + .5;
   c.z = min(c.z, 1.); // beyond the map's far end; where depth is kept as float, an empty map at 1 would shade it
@@ -79,12 +81,13 @@ float sunlight(vec3 p, vec3 n) {
 float skylight(vec3 p, vec3 n) {
   vec3 c = (skyProject * vec4(p + n * size * .015, 1.)).xyz * .5 + .5;
   float sum = 0.;
-  for (int k = 0; k < taps; k++) {
-    vec3 above = textureLod(skyDepth, c.xy + tap(k, taps) * .07, 2.).rgb;
+  if (textureLod(skyDepth, c.xy, 6.).b == 0.) return 1.; // nothing within an eighth of the map
+  for (int k = 0; k < 14; k++) {
+    vec3 above = textureLod(skyDepth, c.xy + tap(k, 14) * .07, 3.).rgb;
     float h = (c.z - (above.r + above.g / 255.) / max(above.b, .01)) * 2.; // of the scene's size
     sum += above.b * smoothstep(.002, .016, h) / (1. + 30. * h * h);
   }
-  return 1. - sum / float(taps);
+  return 1. - sum / 14.;
 }
 float domelight(vec3 p, vec3 n) {
   float sum = 0., full = 0.;
@@ -93,11 +96,11 @@ float domelight(vec3 p, vec3 n) {
     if (w == 0.) continue;
     vec3 c = (domeProject[k] * vec4(p + n * size * .005, 1.)).xyz * .5 + .5;
     vec2 tile = vec2(k % 3, k / 3);
-    for (int j = 0; j < 16; j++) {
-      vec2 q = clamp(c.xy + tap(j, 16) * .018, .002, .998);
+    for (int j = 0; j < 8; j++) {
+      vec2 q = clamp(c.xy + tap(j, 8) * .018, .002, .998);
       open += texture(domeMap, vec3((q + tile) / vec2(3., 2.), c.z - .004));
     }
-    sum += w * open / 16.;
+    sum += w * open / 8.;
     full += w;
   }
   return (sum + .05) / (full + .05);
