@@ -9,10 +9,11 @@ from ..scene import Scene
 
 
 def most_deviation(scene: Scene) -> float:
-    """Metres between displayed and simulated cloth, at most: half of the contact offset, and less than half of the
-    distance between layers, since two of them may approach each other."""
-    apart = scene.eps if scene.thickness is None else scene.thickness
-    return min(0.5 * scene.eps, 0.45 * apart)
+    """Metres between displayed and simulated cloth, at most: half of the contact offset; with self-contact less than
+    half of the distance between layers, since two of them may approach each other, but a quarter of the offset."""
+    if scene.self_contact == "off" or scene.thickness is None:
+        return 0.5 * scene.eps
+    return min(0.5 * scene.eps, max(0.45 * scene.thickness, 0.25 * scene.eps))
 
 
 def cloth_subdivision(scene: Scene, b: int, mesh: Mesh, count: int | None = None) -> Subdivision | None:
