@@ -214,7 +214,7 @@ class Scene {
     if (overlays.length) this.glow = program(gl, LIT_VERTEX, GLOW_FRAGMENT);
     this.empty = gl.createVertexArray();
     this.sunMap = shadowMap(gl, 2048);
-    this.softMap = shadowMap(gl, 512);
+    this.softMap = shadowMap(gl, 256);
     this.skyMap = heightMap(gl, 512);
     this.domeMap = shadowMap(gl, 3 * DOME_TILE, 2 * DOME_TILE); // one tile per direction
     this.drawings = [];
