@@ -51,7 +51,6 @@ def test_the_walk_knows_every_public_function_and_every_parameter(tmp_path):
     calls = {call.name: call for call in walk.calls(tmp_path)}
     # classes that others make, and errors
     made = {"__version__", "Character", "DistanceField", "MeshFileError", "Attached", "contacts", "geometry", "shapes"}
-    made |= {"MATERIALS"}  # data
     made |= {"register", "unregister"}  # change the list of methods: tests/detect/test_registering.py
     assert {name for name in pliant.__all__ if name not in calls} <= made
     for room in ("shapes", "geometry"):

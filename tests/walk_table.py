@@ -161,7 +161,7 @@ def _nouns(
                 "stitches": "several", "closing": "number",
             },
         ),
-        Call("Clip", pliant.Clip, {"mesh": flat, "frames": X[None]}, {"mesh": "mesh", "frames": "array", "color": "array", "poses": "array?", "skin": "instance?"}),
+        Call("Clip", pliant.Clip, {"mesh": flat, "frames": X[None]}, {"mesh": "mesh", "frames": "array", "color": "array", "poses": "array?", "skin": "instance?", "subdivision": "instance?"}),
         Call(
             "Motion", pliant.Motion, {"times": [0.0, 1.0], "poses": np.stack([np.eye(3, 4)] * 2)},
             {"times": "array", "poses": "array", "pivot": "array", "cycle": "number?", "parent": "instance?"},

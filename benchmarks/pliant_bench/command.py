@@ -1,7 +1,8 @@
 """`pliant bench`: measurements next to those of the papers and of other libraries."""
 
+import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -11,6 +12,33 @@ from pliant.cli.output_paths import check_output, check_outputs
 
 if TYPE_CHECKING:
     from pliant.report.tables import Report
+
+
+@dataclasses.dataclass(frozen=True)
+class GarmentOptions:
+    """Options of `bench garments`."""
+
+    only: tuple[str, ...] = ()
+    "CHARACTER/GARMENT, a character or a garment, such as mannequin/skirt; repeat to narrow down. Default: all."
+    sizes: tuple[int, ...] = ()
+    "Number of particles; repeat for each. Default: 1000, 4000, 16000, 40000; with --quick 1000, 4000."
+    frames: int | None = None
+    "Frames of a hundredth of a second. Default: the whole clip, two seconds of one that loops; with --quick 90."
+    jobs: int = 1
+    "Runs at the same time; more than one makes times unreliable. Default: 1."
+    solver: Literal["xpbd", "implicit"] | None = None
+    "How cloth is integrated, as for drape. Default: that of drape."
+    substeps: int | None = None
+    "Substeps per frame. Default: that of drape."
+    self_contact: Literal["off", "push", "safe"] | None = None
+    "Contact of cloth with itself, as for drape. Default: that of drape."
+    limit: float | None = None
+    "Seconds after which a run is stopped and counts as missed. Default: 600; with --quick 60."
+    sheet: pathlib.Path | None = None
+    "A folder for one PNG per run, six frames each. Default: none."
+
+
+_ALL = GarmentOptions()
 
 
 def bench(
@@ -24,8 +52,9 @@ def bench(
     report: pathlib.Path | None = None,
     save: pathlib.Path | None = None,
     json: bool = False,
+    worn: Annotated[GarmentOptions, Parameter(name="*")] = _ALL,
 ) -> int:
-    """Run benchmarks on this machine: `bench peers [T1 T2 ...]`, `bench growth`, `bench --paper fuhrmann2003`.
+    """Run benchmarks on this machine: `bench peers [T1 T2 ...]`, `bench garments`, `bench --paper fuhrmann2003`.
 
     Run it on an otherwise idle machine. Results are verified as well as timed.
 
@@ -33,7 +62,9 @@ def bench(
     ----------
     what
         peers: the same tasks solved by OpenVDB, Open3D, Warp, libigl, scipy, the IPC Toolkit, Coal, FCL and Newton, as
-        far as they are installed. growth: cost of a bake against resolution. skins: contacts with a skinned character
+        far as they are installed. garments: six garments on moving characters, at 1 000 to 40 000 particles, with
+        strain, penetration, intersections, cost and length against bars (at full size for hours; --quick for minutes).
+        growth: cost of a bake against resolution. skins: contacts with a skinned character
         by bone-attached boxes, bone-attached distance fields and the BVH. stochastic: recall, cost and time budget of
         the stochastic detectors. trees: every bounding volume, arity, build and update of a BVH on deforming meshes.
     tasks
@@ -80,6 +111,7 @@ def bench(
     chosen = [choice("task", spelt.get(task.lower(), task), suite.TASKS) for task in tasks]
     if chosen and what != "peers":
         raise ValueError(f"{' '.join(tasks)}: only peers has tasks")
+    chosen_garments = _garments(worn, what)
     count = whole("repeats", repeats, low=1, high=1000) if repeats is not None else 2 if quick else 5
     check_outputs([("--out", out, HTML)])
     _check_folders(data, save)
@@ -94,6 +126,9 @@ def bench(
         elif what == "peers":
             named = chosen or suite.TASKS
             found = suite.peers_report(named, quick=quick, repeats=count, folder=data, progress=tell)
+        elif chosen_garments is not None:
+            options = {"choice": chosen_garments, "done": output.say}
+            found = suite.garments_report(quick=quick, repeats=count, folder=data, progress=tell, **options)
         else:
             found = suite.REPORTS[str(what)](quick=quick, repeats=count, folder=data, progress=tell)
     written = []
@@ -109,6 +144,29 @@ def bench(
         for path in written:
             output.console().print(f"written: {path}")
     return 0
+
+
+def _garments(worn: GarmentOptions, what: str | None) -> Any:
+    """The choice of `bench garments`, None for other benchmarks."""
+    from pliant.validate import number, whole
+
+    from .garments.gauntlet import Choice
+
+    if what != "garments":
+        for option, given in dataclasses.asdict(worn).items():
+            if given != getattr(GarmentOptions, option):
+                raise ValueError(f"--{option.replace('_', '-')} is for pliant bench garments")
+        return None
+    sizes = tuple(whole("sizes", size, low=100, high=1_000_000) for size in worn.sizes)
+    whole("jobs", worn.jobs, low=1, high=256)
+    for name, given, high in (("frames", worn.frames, 100_000), ("substeps", worn.substeps, 1000)):
+        if given is not None:
+            whole(name, given, low=1, high=high)
+    if worn.limit is not None:
+        number("limit", worn.limit, above=0.0)
+    if worn.sheet is not None and worn.sheet.exists() and not worn.sheet.is_dir():
+        raise NotADirectoryError(f"--sheet {worn.sheet} is not a folder")
+    return Choice(**{**dataclasses.asdict(worn), "sizes": sizes or None})
 
 
 def _check_folders(data: pathlib.Path | None, save: pathlib.Path | None) -> None:

@@ -64,11 +64,11 @@ def crossings(x_a: Floats, faces_a: NDArray[Any], x_b: Floats, faces_b: NDArray[
     p, q = a[pairs[:, 0]], b[pairs[:, 1]]
     hit = np.zeros(len(pairs), np.bool_)
     for k in range(3):
-        hit |= _pierces(p[:, k], p[:, (k + 1) % 3], q) | _pierces(q[:, k], q[:, (k + 1) % 3], p)
+        hit |= pierces(p[:, k], p[:, (k + 1) % 3], q) | pierces(q[:, k], q[:, (k + 1) % 3], p)
     return pairs[hit]
 
 
-def _pierces(start: Floats, end: Floats, triangle: Floats) -> NDArray[np.bool_]:
+def pierces(start: Floats, end: Floats, triangle: Floats) -> NDArray[np.bool_]:
     """Whether segments intersect triangles (n,3,3), by the signs of plane distances and of three volumes."""
     a, b, c = triangle[:, 0], triangle[:, 1], triangle[:, 2]
     along = end - start

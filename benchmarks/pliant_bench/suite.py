@@ -25,6 +25,7 @@ from . import (
     openvdb,
     pairs,
     proximity,
+    real_time,
     sampling,
     skins,
     steps,
@@ -32,6 +33,7 @@ from . import (
     teschner,
     trees,
 )
+from .garments import gauntlet
 from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO, TESCHNER_2005
 from .peers import roll_call
 
@@ -108,12 +110,13 @@ def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
     about, load = _begin(progress)
     samples = 5_000 if quick else 100_000
     table = against_paper.paper_table(folder, quick=quick, repeats=repeats, samples=samples, progress=progress)
-    notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), _load(load)]
+    cloth = real_time.real_time_table(quick=quick, progress=progress)
+    notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), real_time.NOTE, _load(load)]
     chart = against_paper.paper_chart(table)
     return Report(
         title="Table 1 of the paper, and pliant",
-        findings=against_paper.paper_findings(table),
-        tables=[table],
+        findings=[*against_paper.paper_findings(table), *real_time.findings(cloth)],
+        tables=[table, cloth],
         charts=[chart],
         notes=notes,
         about=about,
@@ -263,6 +266,30 @@ def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, pro
     )
 
 
+def garments_report(
+    *,
+    quick: bool,
+    repeats: int,
+    folder: pathlib.Path | None,
+    progress: Progress,
+    choice: gauntlet.Choice | None = None,
+    done: Progress = lambda _: None,
+) -> Report:
+    """The gauntlet: garments on moving characters, with every bar as a column. Without a choice the quick runs."""
+    about, load = _begin(progress, fields=False)
+    short = quick or choice is None
+    chosen = choice or gauntlet.Choice()
+    tables = gauntlet.gauntlet_tables(chosen, quick=short, folder=folder, progress=progress, done=done)
+    return Report(
+        title="Garments on moving characters",
+        findings=gauntlet.findings(tables, folder),
+        tables=tables,
+        charts=[],
+        notes=[*gauntlet.NOTES, _load(load)],
+        about=about,
+    )
+
+
 # papers of `pliant bench --paper`
 PAPERS: dict[str, Callable[..., Report]] = {
     "fuhrmann2003": paper_report,
@@ -273,6 +300,7 @@ PAPERS: dict[str, Callable[..., Report]] = {
 }
 # further benchmarks, besides peers and papers
 REPORTS: dict[str, Callable[..., Report]] = {
+    "garments": garments_report,
     "growth": growth_report,
     "skins": skins_report,
     "stochastic": stochastic_report,

@@ -25,6 +25,7 @@ TYPICAL = {
     "neal": 36.0,
     "pelechano": 13.0,
     "teschner2005": 28.0,
+    "garments": 180.0,
     "growth": 5.0,
     "skins": 63.0,
     "stochastic": 93.0,

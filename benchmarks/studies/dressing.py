@@ -32,7 +32,7 @@ def run(name: str) -> Result:
 def draw_dressing(save: Callable[[str, Any], None]) -> None:
     """Six frames of each scene with a common camera."""
     for name, (frames, _, look) in SHOWN.items():
-        clips = [clip for clip in run(name).clips if clip.mesh.name != "floor"]
+        clips = [clip for clip in run(name).displayed_clips() if clip.mesh.name != "floor"]
         person = [clip for clip in clips if clip.skin is not None]
         camera = Camera.framing(person, 200 / 360, fill=0.92, **look)
         gap = np.full((360, 6, 3), 255, np.uint8)

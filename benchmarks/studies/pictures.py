@@ -20,6 +20,7 @@ from crossings import draw_crossings
 from dressing import draw_dressing
 from figures import G, slope, speeds
 from fix import draw_fix
+from garments import draw_garments
 from guesses import draw_guesses
 from height_grids import draw_height_grids
 from holding import draw_holding
@@ -37,9 +38,11 @@ from strain import draw_strain
 from stuffing import draw_stuffing
 from tets import draw_soft
 from trees import draw_trees
+from validation import draw_cusick
 from walking import draw_walk
 
 import pliant
+from pliant.fabrics import MATERIALS
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render
@@ -64,8 +67,8 @@ def save(name: str, pixels: np.ndarray | Image.Image) -> None:
 
 
 @functools.cache
-def run(scene: str, frames: int = 250) -> Result:
-    return record(pliant.Simulation(SCENES[scene]()), frames)
+def run(scene: str, frames: int = 250, **options: Any) -> Result:
+    return record(pliant.Simulation(SCENES[scene](**options)), frames)
 
 
 def later(clips: Sequence[Clip], first: int) -> list[Clip]:
@@ -83,7 +86,8 @@ def strip(
 ) -> np.ndarray:
     """Frames side by side with a common camera and scale, as near as the last and narrowest frame allows."""
     camera = Camera.framing(later(result.clips, first), widths[-1] / height, **look)
-    return row([render(result.clips, t, w, height, camera, samples=3) for t, w in zip(frames, widths)])
+    clips = result.displayed_clips()
+    return row([render(clips, t, w, height, camera, samples=3) for t, w in zip(frames, widths)])
 
 
 def row(tiles: Sequence[np.ndarray]) -> np.ndarray:
@@ -109,9 +113,14 @@ def captioned(tiles: Sequence[np.ndarray], words: Sequence[str]) -> Image.Image:
     return image
 
 
+def tablecloth() -> Result:
+    """The run of `make demo`: 10 000 particles of wool."""
+    return run("tablecloth-on-bust", resolution=100, material="wool")
+
+
 def drape() -> None:
     widths = (468, 424, 330, 254)
-    save("drape", strip(run("tablecloth-on-bust"), (16, 26, 38, 250), widths, 300, 60, azimuth=0.5, elevation=0.25))
+    save("drape", strip(tablecloth(), (16, 26, 38, 250), widths, 300, 60, azimuth=0.5, elevation=0.25))
 
 
 def shape(clips: Sequence[Clip], width: int = 240, height: int = 260, **look: float) -> np.ndarray:
@@ -181,7 +190,8 @@ def separate() -> None:
     sim = pliant.Simulation(scene, substeps=16, self_method="spatial-hash", self_response="separate")
     result, frames = record(sim, 25), (0, 5, 10, 25)
     camera = Camera.framing(result.clips, 290 / 200, azimuth=0.2, elevation=0.3)
-    tiles = [render(result.clips, t, 290, 200, camera, samples=3) for t in frames]
+    clips = result.displayed_clips()
+    tiles = [render(clips, t, 290, 200, camera, samples=3) for t in frames]
     save("separate", np.asarray(captioned(tiles, [f"{0.01 * t:.2f} s" for t in frames])))
 
 
@@ -288,7 +298,7 @@ def replay() -> None:
     flags = ["--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist", "--no-sandbox", "--disable-gpu-sandbox"]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_path = pathlib.Path(folder) / "replay.html"
-        run("tablecloth-on-bust").to_html(page_path)
+        tablecloth().to_html(page_path)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
         page = browser.new_page(viewport={"width": 1000, "height": 640}, color_scheme="light")
         page.goto(page_path.as_uri())
@@ -305,12 +315,12 @@ def materials() -> None:
     """The same drape in every material, for docs/materials.md."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "materials.png"
-        draw_swatches([(name, fabric.cloth) for name, fabric in pliant.MATERIALS.items()], path)
+        draw_swatches([(name, fabric.cloth) for name, fabric in MATERIALS.items()], path)
         save("materials", Image.open(path))
 
 
 PICTURES: dict[str, Callable[[], None]] = {
-    "drape": drape, "materials": materials,
+    "drape": drape, "materials": materials, "cusick": lambda: draw_cusick(save),
     "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
     "separate": separate,
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
@@ -326,6 +336,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
     "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),
     "guesses": lambda: draw_guesses(save), "strain": lambda: draw_strain(save),
+    "gauntlet": lambda: draw_garments(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
 }  # fmt: skip
 

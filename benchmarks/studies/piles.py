@@ -42,7 +42,7 @@ def strip(clips: list[Clip], name: str) -> np.ndarray:
 
 def draw_piles(save: Callable[[str, np.ndarray], None]) -> None:
     for name, (shown, _, _) in LOOKS.items():
-        save(f"self-contact-{name}", strip(run(name, shown[-1]).clips, name))
+        save(f"self-contact-{name}", strip(run(name, shown[-1]).displayed_clips(), name))
 
 
 if __name__ == "__main__":
@@ -50,4 +50,6 @@ if __name__ == "__main__":
 
     folder = pathlib.Path(sys.argv[1])
     for chosen in sys.argv[2:] or LOOKS:
-        Image.fromarray(strip(run(chosen, LOOKS[chosen][0][-1]).clips, chosen)).save(folder / f"{chosen}.png")
+        Image.fromarray(strip(run(chosen, LOOKS[chosen][0][-1]).displayed_clips(), chosen)).save(
+            folder / f"{chosen}.png"
+        )

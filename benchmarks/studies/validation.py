@@ -1,7 +1,7 @@
 """Cloth against closed forms and standard tests of textiles: the tables of docs/dynamics/validation.md.
 
 `python benchmarks/studies/validation.py [NAME ...]` runs the named tests, or all: strip, cantilever, bias, swing,
-slope, cusick. Everything is measured with the implicit solver, in vacuum where the closed form is.
+slope, cusick, xpbd. All but the last use the implicit solver; everything is in vacuum where the closed form is.
 """
 
 import dataclasses
@@ -72,7 +72,9 @@ def elastica(length: float) -> tuple[float, float]:
     return tuple(float(trapezoid(f(theta), dx=length / 4000)) for f in (np.cos, np.sin))  # type: ignore[return-value]
 
 
-def cantilever(cloth: pliant.Cloth, direction: str, n: int = 33) -> tuple[float, float]:
+def cantilever(
+    cloth: pliant.Cloth, direction: str, n: int = 33, across: int = 3, irregular: bool = False
+) -> tuple[float, float]:
     """Bending length by ASTM D1388 (Peirce): measured, and (B / (rho g))^(1/3), metres.
 
     The overhang is that at which the chord of the heavy elastica falls by 41.5 degrees. The measured bending length is
@@ -88,11 +90,10 @@ def cantilever(cloth: pliant.Cloth, direction: str, n: int = 33) -> tuple[float,
     ratio = brentq(lambda length: chord(length) - 41.5, 1.0, 4.0)
     overhang = exact * ratio
     h = overhang / (n - 1.5)  # the clamp is in the middle of the first column of triangles
-    mesh = pliant.shapes.cloth(h * (n - 1), 2.0 * h, (n, 3))
+    mesh = pliant.shapes.cloth(h * (n - 1), h * (across - 1), (n, across), irregular=irregular)
     x = mesh.vertices[:, 0]
-    sim = simulated(
-        mesh, dataclasses.replace(cloth, **VACUUM), x < x.min() + 1.5 * h, warp="u" if direction == "warp" else "v"
-    )
+    cloth, warp = dataclasses.replace(cloth, **VACUUM), "u" if direction == "warp" else "v"
+    sim = simulated(mesh, cloth, x < x.min() + 1.35 * h, warp=warp)
     at_rest(sim, 1500, 1e-8)
     tip = sim.state.x[x > x.max() - 1e-9].mean(0) - np.array([x.min() + 0.5 * h, 0.0, 0.0])
     angle = float(np.degrees(np.arctan2(-tip[1], tip[0])))
@@ -193,6 +194,11 @@ def shadow(mesh: Mesh, x: np.ndarray, bins: int = 720) -> np.ndarray:
 
 def cusick(cloth: pliant.Cloth, spacing: float = 0.006, seconds: float = 2.5) -> tuple[float, int]:
     """Drape coefficient, percent, and number of nodes of a disc of 30 cm over a support of 18 cm (Cusick 1968)."""
+    return measured_drape(*draped_disc(cloth, spacing, seconds))
+
+
+def draped_disc(cloth: pliant.Cloth, spacing: float, seconds: float) -> tuple[Mesh, np.ndarray]:
+    """A disc of 30 cm held by a support of 18 cm after `seconds`: its mesh, and its vertices."""
     mesh = disc(0.15, spacing)
     r = np.hypot(mesh.vertices[:, 0], mesh.vertices[:, 2])
     noise = np.random.default_rng(3).normal(scale=2e-4, size=len(r)) * (r > 0.09)
@@ -203,7 +209,22 @@ def cusick(cloth: pliant.Cloth, spacing: float = 0.006, seconds: float = 2.5) ->
     sim = pliant.Simulation(pliant.Scene([body]), 0.01, substeps=8, solver="implicit")
     for _ in sim.run(round(seconds / 0.01)):
         pass
-    return measured_drape(mesh, sim.state.x)
+    return mesh, sim.state.x
+
+
+def draw_cusick(save: Any) -> None:
+    """Discs of every material from limp to stiff, for docs/dynamics/validation.md."""
+    from pliant.motion.clip import Clip
+    from pliant.report.camera import Camera
+    from pliant.report.picture import render
+
+    tiles, names, camera = [], ("silk", "jersey", "denim", "felt"), None
+    for name in names:
+        mesh, x = draped_disc(pliant.Cloth.named(name), 0.007, 1.5)
+        clips = [Clip(mesh, np.stack([mesh.vertices, x]), (0.62, 0.16, 0.13))]
+        camera = camera or Camera.framing(clips, 1.2)
+        tiles.append(render(clips, 1, 288, 240, camera))
+    save("cusick", np.concatenate(tiles, 1))
 
 
 def measured_drape(mesh: Mesh, x: np.ndarray) -> tuple[float, int]:
@@ -236,6 +257,9 @@ def cantilevers() -> None:
     for name in ("cotton", "denim", "silk"):
         for direction in ("warp", "weft"):
             row(f"cantilever, {name}, {direction}", *cantilever(pliant.Cloth.named(name), direction), "mm", 1e3)
+    for name, direction in (("wool", "warp"), ("denim", "warp"), ("denim", "weft")):
+        found = cantilever(pliant.Cloth.named(name), direction, across=9, irregular=True)
+        row(f"cantilever of irregular triangles, {name}, {direction}", *found, "mm", 1e3)
 
 
 def biases() -> None:
@@ -247,6 +271,21 @@ def swings() -> None:
     for substeps in (4, 8, 16):
         measured, exact, left = swing(substeps)
         row(f"swing, {substeps} substeps ({100 * left:.0f} % of the energy left)", measured, exact, "s")
+
+
+def carried() -> None:
+    """Elongation of a hanging strip by XPBD over that of its material, against stretch dt^2 / (density edge^2)."""
+    length, density = 0.4, 0.2
+    for k, n, substeps in ((500.0, 17, 16), (2000.0, 17, 16), (8000.0, 17, 16), (2000.0, 33, 16), (2000.0, 33, 64)):
+        mesh = pliant.shapes.cloth(0.25 * length, length, (1 + (n - 1) // 4, n), plane="xy")
+        y, cloth = mesh.vertices[:, 1], pliant.Cloth(density, k, k / 5.0, damping=0.05, air=0.0)
+        sim = simulated(mesh, cloth, y > y.max() - 1e-9, substeps=substeps, solver="xpbd")
+        for _ in sim.run(120):
+            pass
+        low, h, dt = y < y.min() + 1e-9, length / (n - 1), 0.01 / substeps
+        ratio = float((y - sim.state.x[:, 1])[low].mean()) * 2.0 * k / (density * G * length**2)
+        over = k * dt**2 / (density * h**2)
+        print(f"| {k:.0f} N/m | {1e3 * h:.3g} mm | {substeps} | {over:.3g} | {ratio:.3g} |", flush=True)
 
 
 def slopes() -> None:
@@ -270,6 +309,7 @@ TABLES: dict[str, Callable[[], None]] = {
     "swing": swings,
     "slope": slopes,
     "cusick": cusicks,
+    "xpbd": carried,
 }
 
 if __name__ == "__main__":

@@ -103,7 +103,10 @@ def test_the_help_names_every_benchmark() -> None:
 
 
 BAD = [
-    ([], "name a benchmark, one of: peers, growth, skins, stochastic, trees, --paper fuhrmann2003 | jung2005"),
+    (
+        [],
+        "name a benchmark, one of: peers, garments, growth, skins, stochastic, trees, --paper fuhrmann2003 | jung2005",
+    ),
     (["peers", "--paper", "fuhrmann2003"], "name a benchmark, one of:"),
     (["pears"], "did you mean 'peers'?"),
     (["peers", "T99"], "unknown task 'T99'"),
@@ -112,6 +115,9 @@ BAD = [
     (["peers", "--repeats", "0"], "repeats = 0"),
     (["growth", "--data", "nowhere"], "nowhere is not a folder"),
     (["growth", "-o", "r.txt"], "unknown extension '.txt'"),
+    (["growth", "--only", "skirt"], "--only is for pliant bench garments"),
+    (["garments", "--sizes", "5"], "sizes = 5"),
+    (["garments", "--only", "sofa"], "no such character and garment here; there are: mannequin/snug-top"),
 ]
 if pathlib.Path("/proc").is_dir():  # where nobody can write, not even root
     BAD.append((["growth", "--save", "/proc/nowhere"], "cannot write /proc/nowhere"))

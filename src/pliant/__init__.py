@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect.queries.intersections import intersections as intersections
     from .detect.queries.overlap import overlap as overlap
     from .errors import MeshFileError as MeshFileError
-    from .fabrics import MATERIALS as MATERIALS
     from .fill import fill_with_tets as fill_with_tets
     from .io import load as load
     from .io import load_character as load_character
@@ -66,7 +65,6 @@ _HOME = {
     "HeightGrid": "detect.fields.height_grid",
     "HeightGrids": "detect.fields.height_grids",
     "HeightSequence": "detect.fields.height_sequence",
-    "MATERIALS": "fabrics",
     "Mesh": "mesh",
     "MeshFileError": "errors",
     "Motion": "motion.rigid",

@@ -38,51 +38,65 @@ class Fabric:
     chosen: tuple[str, ...]
 
 
+def _cloth(
+    density: float,
+    stretch: tuple[float, float],
+    shear: float,
+    bend: tuple[float, float],
+    thickness: float,
+    friction: tuple[float, float],
+) -> Cloth:
+    """A material alike in all but these: stretch and bend of warp and weft, friction against bodies and cloth."""
+    weft = {"stretch_weft": stretch[1], "bend_weft": bend[1]}
+    surface = {"thickness": thickness, "friction": friction[0], "self_friction": friction[1]}
+    return Cloth(density=density, stretch=stretch[0], shear=shear, bend=bend[0], **weft, **surface)
+
+
 MATERIALS = {
     "cotton": Fabric(
-        Cloth(0.220, 2035.0, 52.0, 125e-6, 0.01, 1.2, 2017.0, 224e-6, 0.45e-3, 0.40, 0.45),
+        _cloth(0.220, (2035.0, 2017.0), 52.0, (125e-6, 224e-6), 0.45e-3, (0.40, 0.45)),
         "trouser twill, 65 % cotton, 35 % polyester (Royal Target)",
         "small strain",
         ("Wang 2011", "Temel 2022"),
         ("thickness", "self_friction"),
     ),
     "denim": Fabric(
-        Cloth(0.324, 1014.0, 27.0, 64e-6, 0.01, 1.2, 205.0, 20e-6, 0.90e-3, 0.50, 0.55),
+        _cloth(0.324, (1014.0, 205.0), 27.0, (64e-6, 20e-6), 0.90e-3, (0.50, 0.55)),
         "11 oz stretch denim, 99 % cotton, 1 % spandex (11oz Black Denim)",
         "small strain",
         ("Wang 2011", "JTex 2016"),
         ("friction", "self_friction"),
     ),
     "silk": Fabric(
-        Cloth(0.069, 1000.0, 15.0, 2.5e-6, 0.01, 1.2, 800.0, 1.5e-6, 0.15e-3, 0.25, 0.30),
+        _cloth(0.069, (1000.0, 800.0), 15.0, (2.5e-6, 1.5e-6), 0.15e-3, (0.25, 0.30)),
         "a light weave such as crepe de chine, 16 momme",
         "20 N/m",
         ("momme",),
         ("stretch", "shear", "bend", "thickness", "friction", "self_friction"),
     ),
     "wool": Fabric(
-        Cloth(0.168, 1050.0, 26.0, 5.6e-6, 0.01, 1.2, 1050.0, 5.0e-6, 0.50e-3, 0.45, 0.50),
+        _cloth(0.168, (1050.0, 1050.0), 26.0, (5.6e-6, 5.0e-6), 0.50e-3, (0.45, 0.50)),
         "light plain-woven wool",
         "19.6 N/m (20 gf/cm)",
         ("FAST report",),
         ("thickness", "friction", "self_friction"),
     ),
     "jersey": Fabric(
-        Cloth(0.187, 146.0, 18.0, 23e-6, 0.01, 1.2, 26.0, 23e-6, 0.70e-3, 0.45, 0.50),
+        _cloth(0.187, (146.0, 26.0), 18.0, (23e-6, 23e-6), 0.70e-3, (0.45, 0.50)),
         "T-shirt interlock knit, 60 % cotton, 40 % polyester (Gray Interlock); wales are the warp",
         "5 % strain",
         ("Wang 2011",),
         ("thickness", "friction", "self_friction"),
     ),
     "leather": Fabric(
-        Cloth(0.50, 4000.0, 1500.0, 2.5e-5, 0.01, 1.2, None, None, 0.80e-3, 0.50, 0.60),
+        _cloth(0.50, (4000.0, 4000.0), 1500.0, (2.5e-5, 2.5e-5), 0.80e-3, (0.50, 0.60)),
         "sheep garment leather",
         "small strain",
         ("Memon 2021",),
         ("density", "stretch", "shear", "bend", "friction", "self_friction"),
     ),
     "felt": Fabric(
-        Cloth(0.30, 3000.0, 1200.0, 2.5e-4, 0.01, 1.2, None, None, 1.50e-3, 0.60, 0.70),
+        _cloth(0.30, (3000.0, 3000.0), 1200.0, (2.5e-4, 2.5e-4), 1.50e-3, (0.60, 0.70)),
         "pressed wool felt of 1.5 mm, alike in all directions",
         "small strain",
         (),

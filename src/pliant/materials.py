@@ -14,7 +14,7 @@ class Cloth:
 
     `stretch` and `bend` are those along the warp, and along the weft unless `stretch_weft` and `bend_weft` are given.
     `thickness`, `friction` and `self_friction` apply to scenes that are not given their own. `Cloth.named("silk")` is
-    a measured fabric of `MATERIALS`.
+    a measured fabric (`pliant.fabrics.MATERIALS`).
     """
 
     density: float = 0.20  # kg/m2
@@ -28,7 +28,7 @@ class Cloth:
     thickness: float | None = None  # m
     friction: float | None = None  # coefficient of friction against bodies
     self_friction: float | None = None  # coefficient of friction against cloth
-    strain_limit: float = 0.05  # largest strain of edges, which the implicit solver enforces
+    strain_limit: float = 0.05  # beyond this strain the implicit solver shortens edges
 
     def __post_init__(self) -> None:
         for name in ("density", "stretch", "shear"):
@@ -44,7 +44,7 @@ class Cloth:
 
     @classmethod
     def named(cls, name: str, **given: float) -> "Cloth":
-        """Return the material of this name in `MATERIALS`. given: parameters that replace its own."""
+        """Return the material of this name in `pliant.fabrics.MATERIALS`. given: parameters that replace its own."""
         from .fabrics import MATERIALS
 
         return dataclasses.replace(MATERIALS[validate.choice("material", name, tuple(MATERIALS))].cloth, **given)

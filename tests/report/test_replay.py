@@ -1,5 +1,6 @@
 """The replay in a real browser: it shows the run, keeps every frame, and talks to nobody."""
 
+import dataclasses
 import io
 import os
 import pathlib
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pliant.mesh.subdivision import Subdivision
 from pliant.report.replay import iframe_html, replay_html, write_replay
 from report.scenes import drape, rolling
 
@@ -109,10 +111,25 @@ def test_positions_in_the_browser_are_those_of_the_clip_within_half_a_step(visit
     for frame in (0, MIDDLE, len(CLIPS[0].frames) - 1):
         visit.show(frame)
         for k, clip in enumerate(CLIPS):
-            step = np.ptp(clip.frames.reshape(-1, 3), axis=0) / 65535
+            step = np.ptp(clip.frames.reshape(-1, 3), axis=0) / 65534
             shown = np.reshape(visit.inside.evaluate("k => pliant.positions(k)", k), (-1, 3))
             # the browser keeps positions as float32
             assert (np.abs(shown - clip.at(frame)) <= 0.5 * step + 1e-6).all()
+
+
+def test_the_browser_displays_cloth_as_subdivided_as_python(browser, tmp_path):
+    cloth = CLIPS[0]
+    shape = Subdivision(cloth.mesh, 2, 0.004)  # the limit acts on some vertices
+    write_replay(tmp_path / "run.html", [dataclasses.replace(cloth, subdivision=shape), CLIPS[1]], 25)
+    visit = Visit(browser, tmp_path / "run.html", 300, 200)
+    for frame in (MIDDLE, len(cloth) - 1):
+        visit.show(frame)
+        shown = np.reshape(visit.inside.evaluate("pliant.displayed(0)"), (-1, 3))
+        assert np.abs(shown - shape.place(cloth.at(frame))).max() < 1e-4  # three steps of the coordinates
+    visit.page.keyboard.press("w")
+    visit.drawn()
+    assert visit.complaints == []
+    visit.page.close()
 
 
 def test_what_moves_as_a_whole_is_where_its_poses_say_in_every_frame(browser, tmp_path):

@@ -48,6 +48,7 @@ def play(
     self_contact: Literal["off", "push", "safe"] | None = None,
     thickness: str | None = None,
     place: Literal["auto", "as-is", "above"] = "auto",
+    subdivide: int | None = None,
     wear: Annotated[WearOptions, Parameter(name="*")] = _DEFAULT_WEAR,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
@@ -99,6 +100,8 @@ def play(
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
+    subdivide
+        Subdivision steps of the displayed cloth, 0 to 3. Default: 2, less for fine cloth.
     """
     from .. import validate
     from ..view.access import AccessRules
@@ -110,6 +113,8 @@ def play(
     _check_folder(folder)
     if resolution is not None:
         resolution = validate.whole("resolution", resolution, low=2, high=2000)
+    if subdivide is not None:
+        subdivide = validate.whole("subdivide", subdivide, low=0, high=3)
     typed = {"resolution": resolution, "eps": metres("--eps", eps), "friction": friction}
     typed["thickness"] = metres("--thickness", thickness)
     every: dict[str, Any] = typed | {"self_contact": self_contact}
@@ -119,7 +124,7 @@ def play(
         options["material"] = given
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
-        session = make_session(scene, body, method, folder, place, files, wear, options, held)
+        session = make_session(scene, body, method, folder, place, files, wear, options, held, subdivide)
 
         def ready() -> None:
             print(rules.url, flush=True)
@@ -145,6 +150,7 @@ def make_session(
     wear: WearOptions,
     options: dict[str, Any],
     held: HoldOptions = UNHELD,
+    subdivide: int | None = None,
 ) -> "SessionInterface":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread."""
     from ..detect.choose import AUTO
@@ -165,13 +171,14 @@ def make_session(
         refuse_place(place, "a built-in scene has its own positions")
         if "material" in options:
             options["material"] = chosen_material(options["material"])
-        return Session(StartOptions(scene or "tablecloth-on-bust", method, options), folder)
+        return Session(StartOptions(scene or "tablecloth-on-bust", method, options, subdivide=subdivide), folder)
     if body is None:
         raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
     own, _ = build_scene(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options, held)
-    return Session(StartOptions(method=method, own=own), folder)  # the scene already contains the options
+    # the scene already contains the options
+    return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
 
 
 def _unknown_scene(scene: str) -> str:

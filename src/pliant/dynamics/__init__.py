@@ -1,4 +1,4 @@
-"""Dynamics of deformable bodies, without contacts: predict, relax, finish."""
+"""Dynamics of deformable bodies: predict, relax, finish. Contacts enter as constraints of the implicit solver only."""
 
 from .cloth import SOLVERS, ClothDynamics
 from .deformable import DeformableDynamics, default_substeps

@@ -56,7 +56,7 @@ class DeformableDynamics:
         _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, gravity, dt)
 
     def relax(self, state: State, dt: float) -> None:
-        """One sweep over all constraints."""
+        """Solve the constraints of all materials once: cloths by the solver, soft bodies by one sweep."""
         for part in self._parts:
             part.relax(state, dt)
         self.reset_lost_vertices(state)

@@ -42,7 +42,7 @@ class ImplicitSolver:
         self._free = np.flatnonzero(self.mass)
         self.springs, self.rest_lengths = springs, np.zeros(len(springs.stiffness))
         self.pieces = unconstrained_pieces(np.concatenate([membrane.faces, self.springs.vertices]), w)
-        self._held = np.setdiff1d(self._free, self.pieces.rows)
+        self._free_of_held = np.setdiff1d(self._free, self.pieces.rows)  # of cloth that pins or grips hold
         self.bent = np.flatnonzero(hinges.rest > 0.0)
         self._stiffness, self._bending = _matrices(membrane, hinges, self.springs, len(w))
         self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
@@ -87,14 +87,14 @@ class ImplicitSolver:
         momentum and angular momentum of cloth that nothing holds are those of the prediction.
         """
         self._predicted[:] = x
-        x[self._held] -= dt * dt * gravity
+        x[self._free_of_held] -= dt * dt * gravity
         self.solve(x, self._predicted, dt)
         if len(self.pieces.rows):
             recentre(self.pieces, self._predicted, x, self.mass)
             untwist(self.pieces, x_start, self._predicted, x, self.mass)
 
     def begin(self, x: Floats, dt: float) -> None:
-        """Begin a frame of steps of `dt` at x: invert the diagonal blocks of the stiffness there."""
+        """Begin a frame of steps of `dt` at x: invert the diagonal blocks of the system matrix there."""
         g, _ = self.system(dt)
         self._run(_kernels.inverse_blocks, self.membrane, g, x, self._axes, self._force, self._blocks)
 
@@ -102,8 +102,8 @@ class ImplicitSolver:
         """Improve x after contacts have moved its vertices, with those vertices free to slide only.
 
         contacts (c,) refer to the vertices of the whole scene, of which x begins at row `first`; pushed (c,) is 0 for
-        those that moved nothing. Whatever has moved x since `relax` counts as an impulse from outside, friction too.
-        Return whether anything has.
+        those that moved nothing. Whatever has moved x since `end_relax`, friction and drag constraints too, counts as
+        an impulse from outside. Return whether anything has.
         """
         if not _kernels.add_displacement(self._relaxed, x, self._predicted):
             return False

@@ -45,8 +45,11 @@ def hinge_rigidities(mesh: Mesh, hinges: Hinged, warp: Floats, rigidity: tuple[f
     smooth = (bent**2 / hinges.area[:, None]).sum(0)
     own = np.linalg.lstsq((bent**2 / hinges.area[:, None]).T @ share, smooth * np.asarray(rigidity))[0]
     found = np.clip(share @ own, _LEAST * low, high / _LEAST)
-    held = [_held(mesh, hinges, warp, k) for k in (0, 1)]
-    wanted = smooth * np.asarray(rigidity)
+    rim = _boundary(mesh, warp)
+    held = [_held(mesh, rim, k) for k in (0, 1)]
+    # a triangle at the boundary has no hinge there, which would bear its share of bending across the boundary
+    missing = mesh.face_areas[rim.face] @ (1.0 - rim.along**2)
+    wanted = np.maximum(mesh.face_areas.sum() - missing, 1e-3 * smooth) * np.asarray(rigidity)
     for _ in range(1 if low == high else 3):  # the energy is proportional to a rigidity alike in all directions
         settled = np.array([_settled(mesh, hinges, found, bent[:, k], held[k]) for k in (0, 1)])
         factor = np.clip(wanted / np.maximum(settled, 1e-3 * wanted), 0.8, 1.5)
@@ -78,20 +81,28 @@ def _settled(mesh: Mesh, hinges: Hinged, rigidity: Floats, bent: Floats, held: N
     return float(stiff @ (bent + k @ x) ** 2)
 
 
-def _held(mesh: Mesh, hinges: Hinged, warp: Floats, k: int) -> NDArray[np.bool_]:
+class Boundary(NamedTuple):
+    """The boundary edges of a mesh."""
+
+    face: NDArray[np.int64]  # (b,) the triangle of each
+    ends: Ints  # (b,2) its vertices
+    along: Floats  # (b,2) cosine between it and the warp, and the weft
+
+
+def _boundary(mesh: Mesh, warp: Floats) -> Boundary:
+    top = mesh.topology
+    face, corner = np.nonzero(top.boundary[top.face_edges])
+    ends = np.stack([mesh.faces[face, corner], mesh.faces[face, (corner + 1) % 3]], 1)
+    edge = mesh.vertices[ends[:, 1]] - mesh.vertices[ends[:, 0]]
+    along = np.abs((edge * warp[face]).sum(1)) / np.maximum(np.linalg.norm(edge, axis=1), 1e-300)
+    return Boundary(face, ends, np.stack([along, np.sqrt(np.maximum(1.0 - along**2, 0.0))], 1))
+
+
+def _held(mesh: Mesh, rim: Boundary, k: int) -> NDArray[np.bool_]:
     """Return (n,) the vertices at and beside boundaries that do not run along the warp (k = 0) or the weft: there a
     sheet of uniform curvature needs a moment, without which it would flatten."""
-    top = mesh.topology
-    rim = top.boundary[top.face_edges]
-    face, corner = np.nonzero(rim)
-    edge = mesh.vertices[mesh.faces[face, (corner + 1) % 3]] - mesh.vertices[mesh.faces[face, corner]]
-    length = np.maximum(np.linalg.norm(edge, axis=1), 1e-300)
-    along = np.abs((edge * warp[face]).sum(1)) / length
-    along = along if k == 0 else np.sqrt(np.maximum(1.0 - along**2, 0.0))
-    ends = face[along < _SIDE], corner[along < _SIDE]
     held = np.zeros(mesh.n_vertices, np.bool_)
-    held[mesh.faces[ends[0], ends[1]]] = True
-    held[mesh.faces[ends[0], (ends[1] + 1) % 3]] = True
+    held[rim.ends[rim.along[:, k] < _SIDE]] = True
     near = held.copy()
     near[mesh.faces[held[mesh.faces].any(1)]] = True
     return near

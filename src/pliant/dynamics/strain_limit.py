@@ -1,4 +1,4 @@
-"""Strain limiting: no edge of cloth is stretched beyond the limit of its material."""
+"""Strain limiting, of the implicit solver: edges of cloth beyond the limit of their material are shortened to it."""
 
 from typing import Any
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..arguments import check_arguments
 from ..mesh import Mesh
+from ..mesh.subdivision import Subdivision
 from ..validate import color, first_index, numbers
 from .character import Character
 from .deforming import SEAM
@@ -21,7 +22,7 @@ class Clip:
 
     A rigidly moving mesh has one frame and `poses` (T,3,4), rigid transforms of it. `color` is linear RGB in 0..1, for
     viewers and for files if the mesh has no material. `skin`: a character whose only clip, with one keyframe per frame,
-    reproduces `frames`; for file formats with bones.
+    reproduces `frames`; for file formats with bones. `subdivision` of the mesh: how pages and pictures show it.
     """
 
     mesh: Mesh
@@ -29,6 +30,7 @@ class Clip:
     color: tuple[float, float, float] = (0.8, 0.8, 0.8)
     poses: NDArray[np.float64] | None = None
     skin: Character | None = None
+    subdivision: Subdivision | None = None
 
     def __post_init__(self) -> None:
         frames = numbers("frames", self.frames)  # not copied: long runs are large
@@ -68,6 +70,13 @@ class Clip:
         if self.poses is None:
             return self.frames[frame]
         return placed(self.frames[0].astype(np.float64), self.poses[frame]).astype(self.frames.dtype)
+
+    def displayed(self, frame: int) -> "Clip":
+        """Return a static clip of `frame` as pages and pictures show it."""
+        shape, x = self.subdivision, self.at(frame)
+        return Clip(
+            self.mesh if shape is None else shape.mesh, (x if shape is None else shape.place(x))[None], self.color
+        )
 
     @functools.cached_property
     def welds(self) -> "Clip":

@@ -18,7 +18,7 @@ from .pack import check, pack, planes
 from .page import fill_template, script_data, static
 
 SCRIPTS = (
-    "decode.js", "matrix.js", "shaders.js", "scene.js", "heat.js", "view.js", "player.js", "check.js",
+    "decode.js", "subdivide.js", "matrix.js", "shaders.js", "scene.js", "heat.js", "view.js", "player.js", "check.js",
 )  # fmt: skip
 STYLES = "replay.css", "check.css"
 MOST_PLACES = 40

@@ -1,8 +1,9 @@
-"""Encode clips for a page: 16-bit positions, differences between frames, deflate, base64.
+"""Encode clips for a page: 16-bit positions, differences of second order, deflate, base64.
 
-A coordinate is rounded to a multiple of extent/65535 of the clip's bounding box over all frames; the error is at most
-half of that (8 micrometres for a metre of cloth). The remaining encoding is lossless, and every frame is kept. A rigid
-clip is stored as one frame and its poses.
+A coordinate is rounded to a multiple of the clip's step along each axis, 1/65534 of its largest extent in a single
+frame; the error is at most half a step (8 micrometres for a metre of cloth, wherever it goes). What does not move keeps
+its multiple, so that rest is rest. The remaining encoding is lossless, and every frame is kept. A rigid clip is stored
+as one frame and its poses.
 """
 
 import base64
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mesh import Mesh
+from ..mesh.subdivision import Subdivision
 from ..motion.clip import Clip
 from ..validate import first_index
 
@@ -39,7 +41,7 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
     """A clip as a dict for JSON, decoded by `static/decode.js`. heat: (T,n) colour values per frame and vertex, see
     `static/heat.js`. lowest: lowest height shown, metres."""
     mesh = clip.mesh
-    low, extent, whole = _quantise(clip.frames)
+    low, extent, step, base, whole = _quantise(clip.frames)
     out: dict[str, Any] = {
         "name": mesh.name,
         "vertices": mesh.n_vertices,
@@ -47,6 +49,8 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
         "frameCount": len(clip.frames),
         "low": low.tolist(),
         "extent": extent.tolist(),
+        "step": step.tolist(),
+        "base": base.tolist(),
         "color": [float(c) for c in clip.color],
         "open": bool(mesh.welded.topology.boundary.any()),
         "faces": planes(rows_apart(drawn_faces(mesh).astype(np.uint32))),
@@ -64,6 +68,31 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
         out["uv"] = planes(uv.astype("<f4"))
     if heat is not None:
         out["heat"] = planes(rows_apart(heat))
+    if clip.subdivision is not None:
+        out["subdivision"] = _pack_subdivision(clip.subdivision)
+    return out
+
+
+def _pack_subdivision(shape: Subdivision) -> dict[str, Any]:
+    """The matrices of a subdivision by rows, for `static/subdivide.js`."""
+    mesh = shape.mesh
+    rim = mesh.welded.topology.boundary_vertices[mesh.weld_index]
+    out: dict[str, Any] = {
+        "matrices": [
+            {
+                "counts": planes(np.diff(step.indptr).astype(np.uint16)),
+                "columns": planes(rows_apart(step.indices.astype(np.uint32))),
+                "weights": planes(step.data.astype("<f4")),
+            }
+            for step in shape.steps
+        ],
+        "ends": [planes(rows_apart(ends.astype(np.uint32))) for ends in shape.flat],
+        "rim": planes(rows_apart(rim.astype(np.uint8))),
+    }
+    if np.isfinite(shape.deviation):
+        out["deviation"] = shape.deviation
+    if mesh.welded is not mesh:
+        out["weld"] = planes(rows_apart(mesh.weld_index.astype(np.uint32)))
     return out
 
 
@@ -83,24 +112,30 @@ def vertex_uv(clip: Clip) -> Floats | None:
     return uv if np.array_equal(uv[mesh.faces], mesh.uv) else None
 
 
-def _quantise(frames: NDArray[np.floating]) -> tuple[Floats, Floats, NDArray[np.uint16]]:
-    """Lowest corner and extent of the box over all frames, and (T,n,3) positions in 0..65535 of the box."""
-    low = frames.min((0, 1)).astype(np.float64)
-    extent = frames.max((0, 1)).astype(np.float64) - low
-    step = np.where(extent > 0, extent, 1.0) / STEPS
+def _quantise(frames: NDArray[np.floating]) -> tuple[Floats, Floats, Floats, NDArray[np.int64], NDArray[np.uint16]]:
+    """Lowest corner and extent of the box over all frames; the step; (T,3) the lowest multiple of it in each frame;
+    (T,n,3) the multiples of all vertices modulo 65536, of which those in a frame differ by less."""
+    lows, highs = frames.min(1).astype(np.float64), frames.max(1).astype(np.float64)
+    low, extent = lows.min(0), highs.max(0) - lows.min(0)
+    step = np.maximum((highs - lows).max(0) / (STEPS - 1), extent / 2**24)
+    step[step == 0] = 1.0
+    base = np.rint((lows - low) / step).astype(np.int64)
     whole = np.empty(frames.shape, np.uint16)
     for t in range(len(frames)):  # frame by frame, to limit peak memory
-        whole[t] = np.rint((frames[t] - low) / step)
-    return low, extent, whole
+        whole[t] = np.rint((frames[t] - low) / step).astype(np.int64) & 65535
+    return low, extent, step, base, whole
 
 
 def _steps(whole: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Frame 0 as differences from vertex to vertex, then frames as differences in time; all modulo 65536."""
+    """Differences of second order in time (of frame 0 none, of frame 1 the first order), then from vertex to vertex;
+    modulo 65536, with the sign in the lowest bit."""
     out = whole.copy()
-    out[0, 1:] -= whole[0, :-1]
     out[1:] -= whole[:-1]
+    out[2:] -= out[1:-1].copy()
+    out[:, 1:] -= out[:, :-1].copy()
+    signed = out.view(np.int16)
     # one sequence per axis: similar values are adjacent, which compresses better
-    return np.ascontiguousarray(out.transpose(0, 2, 1))
+    return np.ascontiguousarray(((signed << 1) ^ (signed >> 15)).view(np.uint16).transpose(0, 2, 1))
 
 
 def rows_apart(rows: NDArray[Any]) -> NDArray[Any]:

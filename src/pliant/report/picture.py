@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import validate
 from ..kernels.geometry import raster
 from ..kernels.report import picture
+from ..mesh.subdivision import smooth_normals
 from ..motion.clip import Clip
 from .camera import Camera, lowest_seen
 from .light import SUN, Lamp, sky_lights, sun_lights, unit
@@ -80,10 +81,13 @@ class _Studio:
         paint: Callable[[Floats], Floats] | None = None,
     ) -> None:
         self.paint = paint
+        lowest = min(float(clip.bounds[0, 1]) for clip in clips)  # under all frames, not only this one
+        self.floor = max(lowest, lowest_seen(clips))
+        clips = [clip.displayed(frame) for clip in clips]
         start = np.cumsum([0] + [clip.mesh.n_vertices for clip in clips])
-        self.x = np.concatenate([clip.at(frame) for clip in clips]).astype(np.float64)
+        self.x = np.concatenate([clip.at(0) for clip in clips]).astype(np.float64)
         self.faces = np.concatenate([drawn_faces(clip.mesh) + int(s) for clip, s in zip(clips, start)]).astype(np.int32)
-        self.normals = np.concatenate([_normals(clip, frame) for clip in clips])
+        self.normals = np.concatenate([_normals(clip) for clip in clips])
         is_open = [bool(clip.mesh.welded.topology.boundary.any()) for clip in clips]
         uvs = [vertex_uv(clip) if yes else None for clip, yes in zip(clips, is_open)]
         plain = [np.zeros((clip.mesh.n_vertices, 2)) for clip in clips]
@@ -92,15 +96,13 @@ class _Studio:
         self.color = np.array([clip.color for clip in clips])[owner]
         self.open = np.array(is_open)[owner]
         self.checked = np.array([uv is not None for uv in uvs])[owner]
-        lowest = min(float(clip.bounds[0, 1]) for clip in clips)  # under all frames, not only this one
-        self.floor = max(lowest, lowest_seen(clips))
         self.size = float(np.linalg.norm(np.ptp(self.x, axis=0))) or 1.0
         self.middle = (self.x.min(0) + self.x.max(0)) / 2
         self.samples = samples
         rays = samples**2
         bounds = (self.middle, self.size)
-        self.sun = Lamp(self.x, self.faces, sun_lights(9 * rays), *bounds, min(512, detail), rays)
-        self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *bounds, min(160, detail), rays)
+        self.sun = Lamp(self.x, self.faces, sun_lights(9 * rays), *bounds, min(768, detail), rays)
+        self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *bounds, min(224, detail), rays)
 
     def shoot(self, camera: Camera, width: int, height: int) -> Floats:
         """The picture at full sample resolution, in linear RGB."""
@@ -157,17 +159,15 @@ class _Studio:
         light = ambient + key[:, None] * (1.06, 1.0, 0.92)
         rim = (1 - np.clip((n * view).sum(1), 0, 1)) ** 3
         shine = np.clip((n * unit(SUN + view)).sum(1), 0, 1) ** 40 * 0.12 * np.minimum(key * 2, 1) * ~self.open[face]
-        return color * light + rim[:, None] * ambient * (color * 0.25 + 0.04) + shine[:, None]
+        # the fibres that stand off cloth catch the light at grazing angles
+        grazing = np.where(self.open[face][:, None], ambient * 1.2 + key[:, None] * 0.35, ambient)
+        sheen = rim[:, None] * grazing * np.where(self.open[face][:, None], color * 0.45 + 0.05, color * 0.25 + 0.04)
+        return color * light + sheen + shine[:, None]
 
 
-def _normals(clip: Clip, frame: int) -> Floats:
-    """(n,3) area-weighted vertex normals, summed at welded vertices to hide seams; zero without a face."""
-    x, faces, index = clip.at(frame).astype(np.float64), drawn_faces(clip.mesh), clip.mesh.weld_index
-    a, b, c = (x[faces[:, k]] for k in range(3))
-    area = np.repeat(np.cross(b - a, c - a), 3, axis=0)
-    corner = index[faces].ravel()
-    total = np.stack([np.bincount(corner, area[:, k], len(x)) for k in range(3)], 1).astype(np.float64)
-    return unit(total)[index]
+def _normals(clip: Clip) -> Floats:
+    """(n,3) smooth normals of a static clip."""
+    return smooth_normals(clip.at(0).astype(np.float64), drawn_faces(clip.mesh), clip.mesh.weld_index)
 
 
 def _srgb(c: Floats) -> Floats:

@@ -16,8 +16,8 @@ Detect = Callable[[State], Contacts]
 
 
 class Response:
-    """`constrain_prediction`, `begin`, `apply` and `finish` are called in this order in every substep, `end_frame` once
-    per frame.
+    """`constrain_prediction`, `begin`, `apply` and `finish` are called in this order in every substep, `apply` again
+    after materials were solved in contact; `end_frame` once per frame.
 
     The constructor takes the scene, and by keyword `eps` (default: the scene's) and `reads_obstacle_vertices`: whether
     contacts may refer to vertices of moving obstacles. Only `Projection` stores their velocities; the others ignore it.
@@ -44,7 +44,7 @@ class Response:
         raise NotImplementedError
 
     def enforced(self) -> Floats | None:
-        """Return how far (n,) the last `apply` has moved the weighted point of each contact, metres, if it enforces
+        """Return how far (n,) `apply` has pushed each contact along its normal since `begin`, metres, if it enforces
         gaps, so that materials are solved again with these contacts; None by default."""
         return None
 

@@ -38,7 +38,7 @@ def drape_scene(
     metres; default: `default_eps`. hold: "auto" pins the boundary loops of a garment that lie close to the body all
     around (waistbands, cuffs, collars), unless the garment was moved; "none" pins nothing, so only friction holds it.
     pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the automatic pins.
-    material: a Cloth, or the name of one in `MATERIALS`.
+    material: a Cloth, or the name of one (`pliant materials`).
     Other options are those of Scene (friction, gravity, wind ...).
     """
     validate.choice("place", place, PLACES)

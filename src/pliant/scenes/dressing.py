@@ -41,7 +41,7 @@ def dress_scene(
     close to the skin all around (waistbands, cuffs, collars) to the skin; "none" attaches nothing, so only friction
     holds the garments. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the
     automatic attachments. eps: the contact offset in metres; default: a quarter of a percent of the body's size.
-    material: a Cloth, or the name of one in `MATERIALS`. Other options are those of Scene (friction, gravity,
+    material: a Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity,
     self_contact ...); with several garments self_contact is "safe" by default.
     """
     validate.choice("hold", hold, HOLDS)

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import renamed
+from .. import renamed, validate
 from ..io import save_animation
 from ..motion.character import Character
 from ..motion.clip import Clip
 from ..motion.deforming import Skinned
 from ..motion.rigid import Motion
+from ..report.display import cloth_subdivision, with_displayed_frames
 from ..report.facts import intersections_text, run_facts, volume_label
 from ..report.intersection_volume import IntersectionVolume
 from ..report.replay import iframe_html, replay_html, write_replay
@@ -122,6 +123,14 @@ class Result:
             poses = self.poses[:, b] if isinstance(body.motion, Motion) else None
             found.append(Clip(body.mesh, frames.astype(np.float32), self._colour(b), poses, self._skin(b)))
         return found
+
+    def displayed_clips(self, subdivide: int | None = None) -> list[Clip]:
+        """Every body as pages and pictures show it: cloth after `subdivide` subdivision steps, 0 for none. Default:
+        two, fewer for fine cloth."""
+        return [
+            dataclasses.replace(clip, subdivision=cloth_subdivision(self.scene, b, clip.mesh, subdivide))
+            for b, clip in enumerate(self.clips)
+        ]
 
     def _skin(self, b: int) -> Character | None:
         """The skinned character of a body with one keyframe per frame; None for other bodies and morph targets."""
@@ -232,18 +241,26 @@ class Result:
         """The intersections in the initial state as text; empty where there are none."""
         return intersections_text(self)
 
-    def save(self, path: str | os.PathLike[str]) -> list[pathlib.Path]:
-        """Save as .glb, .usda, .npz, .pc2 (per deformable body) or .obj (a sequence); return the written paths."""
-        return save_animation(path, self.clips, 1.0 / self.dt)
+    def save(self, path: str | os.PathLike[str], subdivide: int = 0) -> list[pathlib.Path]:
+        """Save as .glb, .usda, .npz, .pc2 (per deformable body) or .obj (a sequence); return the written paths. Cloth
+        is written as simulated, or after `subdivide` subdivision steps."""
+        clips = self.clips
+        if subdivide:
+            n = sum(4.0**subdivide * x.shape[0] * x.shape[1] for x in self.x.values())
+            validate.budget(f"{len(self.seconds)} frames of subdivided cloth", 24.0 * n, "subdivide less")
+            clips = [with_displayed_frames(clip) for clip in self.displayed_clips(subdivide)]
+        return save_animation(path, clips, 1.0 / self.dt)
 
-    def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write the replay, a self-contained HTML page."""
-        write_replay(path, self.clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn)
+    def to_html(self, path: str | os.PathLike[str], subdivide: int | None = None) -> None:
+        """Write the replay, a self-contained HTML page; `subdivide` as in `displayed_clips`."""
+        clips = self.displayed_clips(subdivide)
+        write_replay(path, clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn)
 
-    def to_png(self, path: str | os.PathLike[str], frames: int = 6) -> None:
-        """Write a contact sheet of a few frames."""
+    def to_png(self, path: str | os.PathLike[str], frames: int = 6, subdivide: int | None = None) -> None:
+        """Write a contact sheet of a few frames; `subdivide` as in `displayed_clips`."""
         overlays, notes = self._drawn["overlays"], self.shared[0].readings if len(self.shared) == 1 else ()
-        contact_sheet(self.clips, 1.0 / self.dt, path, frames=frames, title=self._title, overlays=overlays, notes=notes)
+        clips = self.displayed_clips(subdivide)
+        contact_sheet(clips, 1.0 / self.dt, path, frames=frames, title=self._title, overlays=overlays, notes=notes)
 
     @property
     def _drawn(self) -> dict[str, Any]:
@@ -256,7 +273,8 @@ class Result:
         return f"pliant: {self.scene.name}"
 
     def _repr_html_(self) -> str:
-        return iframe_html(replay_html(self.clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn))
+        clips = self.displayed_clips()
+        return iframe_html(replay_html(clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn))
 
     def __repr__(self) -> str:
         return f"<Result {self.scene.name!r}: " + ", ".join(f"{k} {v}" for k, v in self.facts.items() if v) + ">"

@@ -193,7 +193,7 @@ class Simulation:
             drag.pull(self.state, dt_substep)
 
     def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
-        """Solve the materials again where contacts have moved vertices, and enforce the contacts again.
+        """Solve cloth again if anything has moved its vertices since `_relax`, and enforce the contacts again.
 
         Otherwise cloth would end every substep with the strain that the contacts have caused.
         """

@@ -21,7 +21,7 @@ SIDE, RADIUS, HEIGHT = 0.42, 0.09, 0.24  # m: of the cloth, of the pedestal
 PAPER, INK = (250, 251, 253), (35, 38, 45)
 
 
-def swatch(material: Cloth, resolution: int = 45, frames: int = 130) -> list[Clip]:
+def swatch(material: Cloth, resolution: int = 43, frames: int = 130) -> list[Clip]:
     """Return cloth of this material and the pedestal it fell on, after `frames` hundredths of a second."""
     sheet = cloth(SIDE, SIDE, resolution, centre=(0.0, HEIGHT + 0.004, 0.0))
     stand = Body(pedestal(), obstacle=True)

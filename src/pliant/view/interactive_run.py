@@ -42,12 +42,14 @@ class Range:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StartOptions:
-    """The initial scene and method. own: a scene built from files, added to the menu."""
+    """The initial scene and method. own: a scene built from files, added to the menu. subdivide: subdivision steps of
+    displayed cloth, None for the default."""
 
     scene: str = "tablecloth-on-bust"
     method: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     own: Scene | None = None
+    subdivide: int | None = None
 
 
 _COMMON = {

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..motion.clip import Clip
 from ..report.camera import open_elevation
+from ..report.display import cloth_subdivision
 from ..report.pack import pack
 from ..scene import Scene
 from .commands import Point, ValidCommands
@@ -18,8 +19,16 @@ from .overlays import OVERLAYS, Overlays
 class SceneDescription:
     """The bodies of a scene in the page's format, packed once."""
 
-    def __init__(self, scene: Scene) -> None:
-        clips = [Clip(body.mesh, body.mesh.vertices[None], body.color or (0.8, 0.8, 0.8)) for body in scene.bodies]
+    def __init__(self, scene: Scene, subdivide: int | None = None) -> None:
+        clips = [
+            Clip(
+                body.mesh,
+                body.mesh.vertices[None],
+                body.color or (0.8, 0.8, 0.8),
+                subdivision=cloth_subdivision(scene, b, body.mesh, subdivide),
+            )
+            for b, body in enumerate(scene.bodies)
+        ]
         self.packed, self.elevation = [pack(clip) for clip in clips], open_elevation(clips)
         bounds = np.array([clip.bounds for clip in clips])
         self.box: tuple[Point, Point] = _point(bounds[:, 0].min(0)), _point(bounds[:, 1].max(0))

@@ -14,7 +14,6 @@ from ..accessors import anchor_velocity_of, normal_of
 from ..jit import kernel
 
 PARALLEL = 1e-4  # squared sine of the angle below which two normals constrain the same direction
-STUCK = 1e-9  # of the contact offset: a tangential displacement below it is none
 
 
 class FreeDirections(NamedTuple):
@@ -23,7 +22,7 @@ class FreeDirections(NamedTuple):
     rows: np.ndarray  # (n,) of the vertices, of which the first `count` are used
     blocks: np.ndarray  # (n,6) xx, yy, zz, xy, xz, yz
     place: np.ndarray  # (n,) of each vertex in `rows`, or -1
-    normals: np.ndarray  # (n,3) of the first contact of each
+    normals: np.ndarray  # (n,3) of the contact of each that last changed its block
 
 
 @kernel
@@ -31,8 +30,9 @@ def collect(contacts, pushed, substep, rows_start, tiny, free):
     """Collect the vertices that contacts have stopped (pushed > 0) in `free`; return their number.
 
     A vertex slides along its surface, or sticks to it if friction has stopped it there; two surfaces leave the line in
-    which they meet. Contacts of several vertices, such as edge midpoints, do not constrain. Vertices are relative to
-    `rows_start`; tiny: metres.
+    which they meet, three leave nothing. Contacts whose first side is not a single vertex, such as edge midpoints and
+    pairs of edges, do not constrain. The rows of `free` are relative to `rows_start`, all others refer to the whole
+    scene; tiny: metres.
     """
     x, x_start, w, dt = substep
     count = 0
@@ -58,13 +58,15 @@ def collect(contacts, pushed, substep, rows_start, tiny, free):
         elif k < 0:
             block = 1.0 - n[0] * n[0], 1.0 - n[1] * n[1], 1.0 - n[2] * n[2], -n[0] * n[1], -n[0] * n[2], -n[1] * n[2]
             free_block(free, i, count, n, block)
-        elif free.blocks[k, 0] + free.blocks[k, 1] + free.blocks[k, 2] > 0.0:
+        elif free.blocks[k, 0] + free.blocks[k, 1] + free.blocks[k, 2] > 1.5:  # a plane
             t = vec.cross(vec.load(free.normals, k), n)
             s = vec.norm2(t)
             if s > PARALLEL:
                 t = vec.scale(t, 1.0 / math.sqrt(s))
                 block = t[0] * t[0], t[1] * t[1], t[2] * t[2], t[0] * t[1], t[0] * t[2], t[1] * t[2]
                 free_block(free, i, k, n, block)
+        elif vec.dot(n, projected(free, k, n)) > PARALLEL:  # a line that leads into this surface
+            free_block(free, i, k, n, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
         count = max(count, free.place[i] + 1)
     return count
 
@@ -79,11 +81,17 @@ def free_block(free, i, k, n, block):
 
 
 @kernel
+def projected(free, k, a):
+    """The part of `a` in the directions in which the vertex at place `k` is free to move."""
+    b0, b1, b2 = free.blocks[k, 0], free.blocks[k, 1], free.blocks[k, 2]
+    b3, b4, b5 = free.blocks[k, 3], free.blocks[k, 4], free.blocks[k, 5]
+    x, y, z = a
+    return b0 * x + b3 * y + b4 * z, b3 * x + b1 * y + b5 * z, b4 * x + b5 * y + b2 * z
+
+
+@kernel
 def keep_free(free, count, a):
     """Project the first `count` rows of `free` in `a` (n,3) onto the directions in which they are free to move."""
     for k in range(count):
         i = free.rows[k]
-        x, y, z = vec.load(a, i)
-        b0, b1, b2 = free.blocks[k, 0], free.blocks[k, 1], free.blocks[k, 2]
-        b3, b4, b5 = free.blocks[k, 3], free.blocks[k, 4], free.blocks[k, 5]
-        vec.store(a, i, (b0 * x + b3 * y + b4 * z, b3 * x + b1 * y + b5 * z, b4 * x + b5 * y + b2 * z))
+        vec.store(a, i, projected(free, k, vec.load(a, i)))

@@ -57,7 +57,7 @@ def triangle_forces(m, first, last, x, axes, force):
 
 @kernel
 def put(force, e, along_u, along_v, r):
-    """Store forces on the columns of the deformation gradient as forces on the corners of triangle `e`."""
+    """Store gradients by the columns of the deformation gradient as gradients by the corners of triangle `e`."""
     b = vec.madd(vec.scale(along_u, r[0]), along_v, r[2])
     c = vec.madd(vec.scale(along_u, r[1]), along_v, r[3])
     vec.store(force, 3 * e, vec.scale(vec.add(b, c), -1.0))
@@ -86,7 +86,7 @@ def triangle_products(m, first, last, axes, p, force):
 
 @kernel
 def at_vertex(g, i, force, x):
-    """Sum of the forces of the triangles and of bending at vertex `i`."""
+    """Sum at vertex `i` of the gradients, or products, of its triangles and of bending."""
     total = (0.0, 0.0, 0.0)
     for at in range(g.start[i], g.start[i + 1]):
         total = vec.add(total, vec.load(force, g.corner[at]))
@@ -224,7 +224,7 @@ def add_scaled(x, y, s, out):
 
 @kernel
 def curl_forces(h, x, bent, out):
-    """Add the forces of hinges with a rest curvature: those by which their energy differs from that of flat hinges.
+    """Store in `out` the gradient of the energy by which hinges with a rest curvature differ from flat ones.
 
     bent: rows of the hinges with a rest curvature.
     """

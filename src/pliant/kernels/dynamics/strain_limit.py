@@ -1,7 +1,7 @@
 """Strain limiting: edges that are stretched beyond a limit are shortened to it, one after the other.
 
-Few edges of converged cloth are: those at pins, at impacts and where a body pulls. Vertices move by inverse mass, so
-that momentum is conserved.
+Few edges are: those at pins, at impacts and where a body pulls. Vertices move by inverse mass, so that momentum is
+conserved, except where a surface stops them.
 """
 
 import math
@@ -69,7 +69,7 @@ def shorten(edges, x, w, stretched, sweeps, surface, queue, queued):
     """Shorten the `stretched` edges, and those that this stretches beyond their limits, in at most `sweeps` sweeps.
 
     Vertices in contact do not move into their `surface`. queue (2,m) and queued (m,) are scratch, `queued` is False
-    before and after. Return the number of edges shortened.
+    before and after. Return the number of corrections.
     """
     found, counts = stretched
     total, now, m = 0, 0, len(edges.ends)

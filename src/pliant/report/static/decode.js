@@ -18,12 +18,16 @@ function sumRows(values, width) {
   return values;
 }
 
-// (T, 3, n) steps to (T, 3, n) positions in 0..65535: frame 0 along the vertices, the rest along time; wraps at 65536.
+// (T, 3, n) differences to multiples of the step: along the vertices, then twice along time; wraps at 65536.
 function sumFrames(values, n) {
-  for (let axis = 0; axis < 3; axis++) {
-    for (let i = axis * n + 1; i < (axis + 1) * n; i++) values[i] += values[i - 1];
+  for (let i = 0; i < values.length; i++) values[i] = (values[i] >>> 1) ^ -(values[i] & 1); // the sign is the lowest bit
+  for (let row = 0; row < values.length; row += n) {
+    for (let i = row + 1; i < row + n; i++) values[i] += values[i - 1];
   }
-  return sumRows(values, 3 * n);
+  for (const first of [2, 1]) {
+    for (let i = 3 * n * first; i < values.length; i++) values[i] += values[i - 3 * n];
+  }
+  return values;
 }
 
 async function decodeClip(packed) {
@@ -37,6 +41,8 @@ async function decodeClip(packed) {
     box: packed.box ?? [packed.low, packed.low.map((low, k) => low + packed.extent[k])],
     low: packed.low,
     extent: packed.extent,
+    step: packed.step,
+    base: packed.base, // lowest multiple of the step in each frame, per axis
     color: packed.color,
     open: packed.open,
     side: packed.side, // 0 before, 1 after; undefined: always
@@ -49,6 +55,7 @@ async function decodeClip(packed) {
     normals: new Float32Array(3 * n),
   };
   if (clip.poses) clip.moments = clip.poses.length / 12;
+  if (packed.subdivision) clip.fine = await decodeSubdivision(packed.subdivision, clip);
   return clip;
 }
 
@@ -72,11 +79,10 @@ async function decodeOverlay(packed) {
 
 // Positions of `frame` in metres, as x y z of each vertex; a still clip has one frame for all times.
 function fillPositions(clip, frame) {
-  const { whole, count, positions } = clip;
-  const start = 3 * count * (clip.frameCount === 1 ? 0 : frame);
+  const { whole, count, positions } = clip, still = clip.frameCount === 1 ? 0 : frame;
   for (let axis = 0; axis < 3; axis++) {
-    const low = clip.low[axis], step = clip.extent[axis] / 65535;
-    for (let i = 0, from = start + axis * count; i < count; i++) positions[3 * i + axis] = low + whole[from + i] * step;
+    const low = clip.low[axis], step = clip.step[axis], base = clip.base[still][axis];
+    for (let i = 0, from = (3 * still + axis) * count; i < count; i++) positions[3 * i + axis] = low + (base + ((whole[from + i] - base) & 65535)) * step;
   }
   if (clip.poses) pose(positions, clip.poses.subarray(12 * (clip.moments === 1 ? 0 : frame)));
 }

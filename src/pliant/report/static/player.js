@@ -32,7 +32,7 @@ function pace(now) {
   const took = Math.min(now - state.drawn, 1000);
   state.drawn = now;
   if (state.playing) state.slowness += (took - state.slowness) * 0.2;
-  state.scene.taps = state.playing && state.slowness > 70 ? 4 : 16;
+  state.scene.taps = state.playing && state.slowness > 70 ? 10 : 24;
 }
 
 function draw(now) {
@@ -186,5 +186,7 @@ window.pliant = {
   play,
   // positions of the clip's vertices in the frame shown, metres
   positions(clip) { fillPositions(state.clips[clip], state.frame); return Array.from(state.clips[clip].positions); },
+  // positions of the vertices that are drawn in the frame shown, after subdivision, metres
+  displayed(clip) { return Array.from(state.scene.drawings[clip].shape.positions); },
   ready: start().catch((error) => { say(error.message); throw error; }),
 };

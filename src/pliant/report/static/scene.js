@@ -1,6 +1,9 @@
 // Draws clips with WebGL2: two depth passes for shadows, the meshes, the floor, lines.
 
 const SUN = unit([-0.56, 1.15, 0.82]);
+// around the sky, at an elevation of 30 degrees
+const DOME = [0, 1, 2, 3, 4, 5].map((k) => [0.866 * Math.cos(0.3 + (k * Math.PI) / 3), 0.5, 0.866 * Math.sin(0.3 + (k * Math.PI) / 3)]);
+const DOME_TILE = 128; // pixels
 
 function program(gl, vertex, fragment) {
   const made = gl.createProgram();
@@ -22,10 +25,10 @@ function program(gl, vertex, fragment) {
   return { made, uniforms };
 }
 
-function shadowMap(gl, size) {
+function shadowMap(gl, size, height = size) {
   const texture = gl.createTexture();
   gl.bindTexture(gl.TEXTURE_2D, texture);
-  gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, size, size);
+  gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, size, height);
   for (const [name, value] of [
     [gl.TEXTURE_MIN_FILTER, gl.NEAREST], [gl.TEXTURE_MAG_FILTER, gl.NEAREST],
     [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
@@ -33,6 +36,24 @@ function shadowMap(gl, size) {
   const frame = gl.createFramebuffer();
   gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
   gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, texture, 0);
+  gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  return { texture, frame, size };
+}
+
+// A map of heights as colours with mipmaps, and a depth buffer to render it.
+function heightMap(gl, size) {
+  const texture = gl.createTexture(), frame = gl.createFramebuffer(), depth = gl.createRenderbuffer();
+  gl.bindTexture(gl.TEXTURE_2D, texture);
+  gl.texStorage2D(gl.TEXTURE_2D, 7, gl.RGBA8, size, size);
+  for (const [name, value] of [
+    [gl.TEXTURE_MIN_FILTER, gl.LINEAR_MIPMAP_NEAREST], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
+    [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
+  ]) gl.texParameteri(gl.TEXTURE_2D, name, value);
+  gl.bindRenderbuffer(gl.RENDERBUFFER, depth);
+  gl.renderbufferStorage(gl.RENDERBUFFER, gl.DEPTH_COMPONENT24, size, size);
+  gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+  gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
+  gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.RENDERBUFFER, depth);
   gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   return { texture, frame, size };
 }
@@ -53,15 +74,16 @@ function edgesOf(faces) {
 class Drawing {
   constructor(gl, clip) {
     this.clip = clip;
+    this.shape = clip.fine ?? clip; // what is drawn
     this.frame = -1;
     this.buffers = [];
     this.solid = gl.createVertexArray();
     gl.bindVertexArray(this.solid);
-    this.positions = this.attribute(gl, 0, 3, clip.positions);
-    this.normals = this.attribute(gl, 1, 3, clip.normals);
-    if (clip.uv) this.attribute(gl, 2, 2, clip.uv);
+    this.positions = this.attribute(gl, 0, 3, this.shape.positions);
+    this.normals = this.attribute(gl, 1, 3, this.shape.normals);
+    if (clip.uv) this.attribute(gl, 2, 2, this.shape.uv);
     if (clip.heat) this.heat = this.attribute(gl, 3, 1, clip.heat.subarray(0, clip.count), gl.UNSIGNED_BYTE);
-    this.indices(gl, clip.faces);
+    this.indices(gl, this.shape.faces);
     this.lines = null; // created on first use
     gl.bindVertexArray(null);
   }
@@ -102,8 +124,10 @@ class Drawing {
     if (wanted === this.frame) return;
     this.frame = wanted;
     if (!this.clip.live) fillPositions(this.clip, wanted); // a live clip already has its positions
-    fillNormals(this.clip);
-    for (const [buffer, values] of [[this.positions, this.clip.positions], [this.normals, this.clip.normals]]) {
+    const { clip, shape } = this;
+    if (clip.fine) fillSubdivided(shape, clip.positions);
+    fillNormals(shape);
+    for (const [buffer, values] of [[this.positions, shape.positions], [this.normals, shape.normals]]) {
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
       gl.bufferSubData(gl.ARRAY_BUFFER, 0, values);
     }
@@ -111,12 +135,12 @@ class Drawing {
 
   drawSolid(gl) {
     gl.bindVertexArray(this.solid);
-    gl.drawElements(gl.TRIANGLES, this.clip.faces.length, gl.UNSIGNED_INT, 0);
+    gl.drawElements(gl.TRIANGLES, this.shape.faces.length, gl.UNSIGNED_INT, 0);
   }
 
   drawLines(gl) {
     if (!this.lines) {
-      const edges = edgesOf(this.clip.faces);
+      const edges = splitEdges(edgesOf(this.clip.faces), this.clip);
       this.lineCount = edges.length;
       this.lines = gl.createVertexArray();
       gl.bindVertexArray(this.lines);
@@ -183,16 +207,19 @@ class Scene {
     this.gl = gl;
     this.overlays = overlays.map((overlay) => new OverlayDrawing(gl, overlay));
     this.depth = program(gl, DEPTH_VERTEX, EMPTY_FRAGMENT);
+    this.height = program(gl, DEPTH_VERTEX, HEIGHT_FRAGMENT);
     this.lit = program(gl, LIT_VERTEX, LIT_FRAGMENT);
     this.floor = program(gl, FLOOR_VERTEX, FLOOR_FRAGMENT);
     this.line = program(gl, DEPTH_VERTEX, LINE_FRAGMENT);
     if (overlays.length) this.glow = program(gl, LIT_VERTEX, GLOW_FRAGMENT);
     this.empty = gl.createVertexArray();
     this.sunMap = shadowMap(gl, 2048);
-    this.skyMap = shadowMap(gl, 512);
+    this.softMap = shadowMap(gl, 256);
+    this.skyMap = heightMap(gl, 512);
+    this.domeMap = shadowMap(gl, 3 * DOME_TILE, 2 * DOME_TILE); // one tile per direction
     this.drawings = [];
     this.load(clips);
-    this.taps = 16; // shadow map samples per pixel
+    this.taps = 24; // shadow map samples per pixel
     this.compare = gl.createSampler();
     for (const [name, value] of [
       [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL],
@@ -212,6 +239,7 @@ class Scene {
     // the sun's map reaches past the box so that long shadows on the floor stay inside
     this.sunProject = this.mapProject(SUN, 0.62);
     this.skyProject = this.mapProject([0, 1, 0], 0.75);
+    this.domeProject = DOME.map((towards) => this.mapProject(towards, 0.52));
     this.shadowsOf = -1;
     this.side = 0; // which of the clips before (0) and after (1) to draw
     this.port = null; // x, y, width, height of the part of the canvas to draw on, pixels; null: all of it
@@ -233,15 +261,28 @@ class Scene {
     const { gl } = this, what = 2 * frame + this.side;
     if (this.shadowsOf === what) return;
     this.shadowsOf = what;
-    gl.useProgram(this.depth.made);
-    for (const [map, project] of [[this.sunMap, this.sunProject], [this.skyMap, this.skyProject]]) {
-      gl.bindFramebuffer(gl.FRAMEBUFFER, map.frame);
-      gl.viewport(0, 0, map.size, map.size);
-      gl.clear(gl.DEPTH_BUFFER_BIT);
-      gl.uniformMatrix4fv(this.depth.uniforms.project, false, project);
+    const whole = (map, project) => [[project, 0, 0, map.size]];
+    this.castInto(this.sunMap, this.depth, whole(this.sunMap, this.sunProject));
+    this.castInto(this.softMap, this.depth, whole(this.softMap, this.sunProject));
+    this.castInto(this.domeMap, this.depth, this.domeProject.map((project, k) => [project, (k % 3) * DOME_TILE, Math.floor(k / 3) * DOME_TILE, DOME_TILE]));
+    this.castInto(this.skyMap, this.height, whole(this.skyMap, this.skyProject));
+    gl.bindTexture(gl.TEXTURE_2D, this.skyMap.texture);
+    gl.generateMipmap(gl.TEXTURE_2D);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  // Depth of what is shown from each of `views`: projection, corner and side of its square in the map.
+  castInto(map, { made, uniforms }, views) {
+    const { gl } = this;
+    gl.useProgram(made);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, map.frame);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    for (const [project, x, y, side] of views) {
+      gl.viewport(x, y, side, side);
+      gl.uniformMatrix4fv(uniforms.project, false, project);
       for (const drawing of this.shown) drawing.drawSolid(gl);
     }
-    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
   use(which, project) {
@@ -249,7 +290,7 @@ class Scene {
     gl.useProgram(made);
     gl.uniformMatrix4fv(uniforms.project, false, project);
     if (!("sunMap" in uniforms)) return uniforms;
-    const units = [["sunMap", this.sunMap, this.compare], ["sunDepth", this.sunMap, null], ["skyDepth", this.skyMap, null]];
+    const units = [["sunMap", this.sunMap, this.compare], ["sunDepth", this.sunMap, null], ["skyDepth", this.skyMap, null], ["domeMap", this.domeMap, this.compare], ["softMap", this.softMap, this.compare]];
     units.forEach(([name, map, sampler], k) => {
       gl.activeTexture(gl.TEXTURE0 + k);
       gl.bindTexture(gl.TEXTURE_2D, map.texture);
@@ -259,6 +300,10 @@ class Scene {
     gl.uniformMatrix4fv(uniforms.sunProject, false, this.sunProject);
     gl.uniformMatrix4fv(uniforms.skyProject, false, this.skyProject);
     gl.uniform3fv(uniforms.sun, SUN);
+    if (uniforms["dome[0]"]) { // the floor does not use it
+      gl.uniform3fv(uniforms["dome[0]"], DOME.flat());
+      gl.uniformMatrix4fv(uniforms["domeProject[0]"], false, this.domeProject.flatMap((m) => [...m]));
+    }
     gl.uniform1f(uniforms.size, this.size);
     gl.uniform1i(uniforms.taps, this.taps);
     return uniforms;

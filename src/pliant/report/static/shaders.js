@@ -9,6 +9,15 @@ const EMPTY_FRAGMENT = `#version 300 es
 precision mediump float;
 void main() {}`;
 
+// Depth as two bytes of a colour and where there is any, which textures interpolate; they cannot interpolate depth.
+const HEIGHT_FRAGMENT = `#version 300 es
+precision highp float;
+out vec4 pixel;
+void main() {
+  float z = gl_FragCoord.z * 255.;
+  pixel = vec4(floor(z) / 255., fract(z), 1., 1.);
+}`;
+
 const LIT_VERTEX = `#version 300 es
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec3 normal;
@@ -31,44 +40,70 @@ void main() {
   gl_Position = project * vec4(position, 1.);
 }`;
 
-// Sun: a shadow map along the light, blurred more where the blocker is farther away. Sky: a map from straight above, read
-// over a wide disc, so that what is closely covered darkens softly. Both maps are bound twice, once to compare and once
-// to read. Points are lifted along their normal so that a surface does not shade itself. Radii are fractions of a map.
+// Sun: a shadow map along the light, blurred more where the blocker is farther away, and a coarse one for wide blurs. Sky: a map from straight above, read
+// over a wide disc, so that what is closely covered darkens softly, and the dome, maps from six directions around, which
+// darken the depths of folds whichever way they hang. The maps of the sun are bound twice, to compare and to read. All
+// pixels take the same samples: samples that differ from pixel to pixel show as grain. Points are lifted along their
+// normal so that a surface does not shade itself. Radii are fractions of a map.
+const SPIRAL = Array.from({ length: 32 }, (_, k) => {
+  const r = Math.sqrt((k + 0.5) / 32), t = k * 2.39996;
+  return `vec2(${(r * Math.cos(t)).toFixed(5)}, ${(r * Math.sin(t)).toFixed(5)})`;
+});
 const LIGHT = `
 precision highp float;
 precision highp sampler2D;
 precision highp sampler2DShadow;
-uniform sampler2DShadow sunMap;
+uniform sampler2DShadow sunMap, softMap, domeMap;
 uniform sampler2D sunDepth, skyDepth;
-uniform mat4 sunProject, skyProject;
-uniform vec3 sun;
+uniform mat4 sunProject, skyProject, domeProject[6];
+uniform vec3 sun, dome[6];
 uniform float size;
 uniform int taps;
-vec2 tap(int k, float a) { // a spiral that fills the unit disc evenly
-  float r = sqrt((float(k) + .5) / float(taps)), t = float(k) * 2.39996 + a;
-  return r * vec2(cos(t), sin(t));
-}
-float turn() { return 6.28318 * fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(.06711056, .00583715)))); }
+const vec2 SPIRAL[32] = vec2[](${SPIRAL});
+vec2 tap(int k, int n) { return SPIRAL[k] * sqrt(32. / float(n)); } // the first n points, which fill the unit disc evenly
 float sunlight(vec3 p, vec3 n) {
-  vec3 c = (sunProject * vec4(p + n * size * .005, 1.)).xyz * .5 + .5;
+  vec3 c = (sunProject * vec4(p + n * size * .004, 1.)).xyz * .5 + .5;
   c.z = min(c.z, 1.); // beyond the map's far end; where depth is kept as float, an empty map at 1 would shade it
-  float a = turn(), blockers = 0., gap = 0., sum = 0.;
-  for (int k = 0; k < taps; k += 2) {
-    float d = c.z - texture(sunDepth, c.xy + tap(k, a) * .012).r;
+  float near = 0., blockers = 0., gap = 0., sum = 0.;
+  int search = taps / 2;
+  for (int k = 0; k < search; k++) {
+    float d = c.z - texture(sunDepth, c.xy + tap(k, search) * .02).r;
+    if (d > .0005) near += 1.;
     if (d > .007) { blockers += 1.; gap += d; }
   }
+  if (near == 0.) return 1.;
   float radius = clamp(.09 * gap / max(blockers, 1.), .0013, .02);
-  for (int k = 0; k < taps; k++) sum += texture(sunMap, vec3(c.xy + tap(k, a) * radius, c.z - .0003 - .5 * radius));
+  float soft = smoothstep(.004, .008, radius), low = c.z - .0003 - .5 * radius;
+  if (soft < 1.) for (int k = 0; k < taps; k++) sum += (1. - soft) * texture(sunMap, vec3(c.xy + tap(k, taps) * radius, low));
+  if (soft > 0.) for (int k = 0; k < taps; k++) sum += soft * texture(softMap, vec3(c.xy + tap(k, taps) * radius, low));
   return sum / float(taps);
 }
 float skylight(vec3 p, vec3 n) {
   vec3 c = (skyProject * vec4(p + n * size * .015, 1.)).xyz * .5 + .5;
-  float a = turn(), sum = 0.;
-  for (int k = 0; k < taps; k++) {
-    float h = (c.z - texture(skyDepth, c.xy + tap(k, a) * .07).r) * 2.; // of the scene's size
-    sum += h > .006 ? 1. / (1. + 30. * h * h) : 0.;
+  float sum = 0.;
+  if (textureLod(skyDepth, c.xy, 6.).b == 0.) return 1.; // nothing within an eighth of the map
+  for (int k = 0; k < 14; k++) {
+    vec3 above = textureLod(skyDepth, c.xy + tap(k, 14) * .07, 3.).rgb;
+    float h = (c.z - (above.r + above.g / 255.) / max(above.b, .01)) * 2.; // of the scene's size
+    sum += above.b * smoothstep(.002, .016, h) / (1. + 30. * h * h);
   }
-  return 1. - sum / float(taps);
+  return 1. - sum / 14.;
+}
+float domelight(vec3 p, vec3 n) {
+  float sum = 0., full = 0.;
+  for (int k = 0; k < 6; k++) {
+    float w = max(dot(n, dome[k]), 0.), open = 0.;
+    if (w == 0.) continue;
+    vec3 c = (domeProject[k] * vec4(p + n * size * .005, 1.)).xyz * .5 + .5;
+    vec2 tile = vec2(k % 3, k / 3);
+    for (int j = 0; j < 8; j++) {
+      vec2 q = clamp(c.xy + tap(j, 8) * .018, .002, .998);
+      open += texture(domeMap, vec3((q + tile) / vec2(3., 2.), c.z - .004));
+    }
+    sum += w * open / 8.;
+    full += w;
+  }
+  return (sum + .05) / (full + .05);
 }
 vec3 screen(vec3 c) {
   c = c / (1. + max(c - .8, 0.) * .6);
@@ -113,14 +148,16 @@ void main() {
   const bool shaded = true;
 #endif
   vec3 v = normalize(eye - at);
-  float sky = shaded ? mix(.42, 1., skylight(at, n)) : 1.;
+  float sky = shaded ? mix(.42, 1., skylight(at, n)) * mix(.40, 1., domelight(at, n)) : 1.;
   vec3 ambient = mix(vec3(.20, .185, .17), vec3(.46, .49, .54), n.y * .5 + .5) * sky;
   float key = max(dot(n, sun), 0.) * (shaded ? sunlight(at, n) : 1.);
   float fill = max(dot(n, normalize(vec3(-sun.x, .25, -sun.z))), 0.) * .10;
   vec3 light = ambient + key * vec3(.86, .82, .76) + fill;
   float rim = pow(1. - max(dot(n, v), 0.), 3.);
+  // the fibres that stand off cloth catch the light at grazing angles
+  vec3 sheen = rim * (open ? (ambient * 1.2 + key * .35) * (albedo * .45 + .05) : ambient * (albedo * .25 + .04));
   float shine = open ? 0. : pow(max(dot(n, normalize(sun + v)), 0.), 40.) * .12 * min(key * 2., 1.);
-  pixel = vec4(screen(albedo * light + rim * ambient * (albedo * .25 + .04) + shine), 1.);
+  pixel = vec4(screen(albedo * light + sheen + shine), 1.);
 #ifdef HEAT
   if (ghost > 0.) pixel *= ghost;
 #endif

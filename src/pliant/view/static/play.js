@@ -11,7 +11,7 @@ const state = {
   ignoredGeneration: -1, // that of the greeting before the choice: its frames do not end the waiting
   connected: false, controls: true, wire: false, open: true, readingsAt: 0,
 };
-const QUALITY_LEVELS = [[16, 1], [4, 0.7], [4, 0.5]]; // shadow map samples per pixel, image pixels per screen pixel
+const QUALITY_LEVELS = [[24, 1], [10, 0.7], [10, 0.5]]; // shadow map samples per pixel, image pixels per screen pixel
 const quality = { level: 0, ratio: 1, slowness: 16, asked: 0, since: 0, settle: 0 }; // slowness: ms from requesting an image to drawing it
 let pending = 0, resolveReady = () => {};
 

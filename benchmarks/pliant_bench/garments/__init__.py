@@ -1,0 +1,1 @@
+"""Garments made to fit any body, worn in motion, and measured."""

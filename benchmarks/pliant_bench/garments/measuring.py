@@ -1,0 +1,125 @@
+"""Measurements of a worn garment, frame by frame, exact and independent of how the frame was computed."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.detect.queries.intersections import Intersections
+from pliant.detect.queries.penetration import DeformingClosestPoints
+from pliant.detect.queries.transversal import crossing
+from pliant.mesh import Mesh
+
+from .. import referee
+from .tailor import Garment
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+DEEP = 1e-3  # metres: penetration that counts
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """One frame. Strain in ratios to the rest length; depths in metres, of vertices and edge midpoints."""
+
+    strain: tuple[float, float, float]  # 95th and 99th percentile of all edges, and the largest
+    depth: float  # the deepest where the body leaves room
+    deep: int  # points deeper than `DEEP` there
+    pinched: int  # points inside the body where it leaves no room
+    cloth_pairs: int
+    body_pairs: int
+    pinched_pairs: int  # of cloth and body where the body leaves no room
+    drop: float  # metres: mean height of the upper boundary minus that of the hem
+
+
+class Gauge:
+    """Measures frames of a garment on a body; `eps` is the contact offset of the scene, metres."""
+
+    def __init__(self, worn: Garment, skin: Mesh, eps: float) -> None:
+        self.worn, self.eps = worn, eps
+        self.cloth, self.skin = worn.mesh.welded, skin.welded
+        self.edges = self.cloth.topology.edges
+        held = np.zeros(self.cloth.n_vertices, np.bool_)
+        held[worn.mesh.weld_index[worn.held]] = True
+        self.free = ~held[self.edges].all(1)  # the skin alone moves the others
+        self.rest = self._lengths(self.cloth.vertices)
+
+    @functools.cached_property
+    def _distances(self) -> DeformingClosestPoints:
+        return DeformingClosestPoints(self.skin)
+
+    @functools.cached_property
+    def _own(self) -> Intersections:
+        return Intersections(self.cloth)
+
+    @functools.cached_property
+    def _with_body(self) -> Intersections:
+        return Intersections(self.cloth, self.skin)
+
+    def _lengths(self, x: Floats) -> Floats:
+        return np.asarray(np.linalg.norm(x[self.edges[:, 0]] - x[self.edges[:, 1]], axis=1))
+
+    def strain(self, x: Floats) -> Floats:
+        """Elongation of each edge that is not held at both ends, as a ratio to its rest length; negative: shorter."""
+        return np.asarray(self._lengths(x) / self.rest - 1.0)[self.free]
+
+    def measure(self, x: Floats, body: Floats) -> Measured:
+        """Measure positions (n,3) of the cloth and of the body, both welded."""
+        stretched = np.percentile(self.strain(x), (95.0, 99.0, 100.0))
+        depth, deep, pinched = self.penetration(x, body)
+        with_body, no_room = self._body_pairs(x, body)
+        return Measured(
+            strain=(float(stretched[0]), float(stretched[1]), float(stretched[2])),
+            depth=depth,
+            deep=deep,
+            pinched=pinched,
+            cloth_pairs=len(self._own.update(x).pairs()),
+            body_pairs=with_body,
+            pinched_pairs=no_room,
+            drop=float(x[self.worn.top, 1].mean() - x[self.worn.hem, 1].mean()),
+        )
+
+    def penetration(self, x: Floats, body: Floats) -> tuple[float, int, int]:
+        """The greatest depth where the body leaves room, points deeper than `DEEP`, and points without room."""
+        points = np.concatenate([x, x[self.edges].mean(1)])
+        self._distances.update(body)
+        distance, nearest, face, _ = self._distances.query(points)
+        inside = np.flatnonzero(distance < 0.0)
+        if not len(inside):
+            return 0.0, 0, 0
+        room = leaves_room(body, self.skin.faces, nearest[inside], face[inside], 2.0 * self.eps)
+        depth = -distance[inside[room]]
+        return float(depth.max(initial=0.0)), int((depth > DEEP).sum()), int((~room).sum())
+
+    def _body_pairs(self, x: Floats, body: Floats) -> tuple[int, int]:
+        """Pairs of triangles of cloth and body that cross, where the body leaves room and where it does not."""
+        pairs = self._with_body.update(x, body).pairs()
+        if len(pairs):
+            pairs = pairs[crossing(x, self.cloth.faces, body, self.skin.faces, pairs)]
+        if not len(pairs):
+            return 0, 0
+        faces = np.unique(pairs[:, 1])
+        room = leaves_room(body, self.skin.faces, body[self.skin.faces[faces]].mean(1), faces, 2.0 * self.eps)
+        free = np.isin(pairs[:, 1], faces[room])
+        return int(free.sum()), int((~free).sum())
+
+
+def leaves_room(x: Floats, faces: NDArray[Any], points: Floats, of: NDArray[Any], gap: float) -> Bools:
+    """Whether the body has no opposite surface within `gap` metres outside of these points on its faces `of`.
+
+    Opposite: a segment from the point along the outward normal meets another face from its outer side (a crevice), or
+    from its inner side (the point lies inside another part of the body), or another face is at the point itself.
+    """
+    corners = x[faces[of]]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+    ends = points + gap * normal
+    pairs = referee.box_pairs(np.stack([points, ends], 1), x[faces])
+    alone = (faces[of[pairs[:, 0]]][:, :, None] != faces[pairs[:, 1]][:, None, :]).all((1, 2))
+    pairs = pairs[alone]
+    hit = referee.pierces(points[pairs[:, 0]], ends[pairs[:, 0]], x[faces[pairs[:, 1]]])
+    room = np.ones(len(points), np.bool_)
+    room[pairs[hit, 0]] = False
+    return room
