@@ -2,6 +2,7 @@
 
 import logging
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,10 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
     files = []
     for ending in run.files:
         name = {"sheet": "sheet.png", "replay": "replay.html"}.get(ending, f"drape.{ending}")
-        {"sheet": result.to_png, "replay": result.to_html}.get(ending, result.save)(folder / name)
+        write: Callable[[pathlib.Path], object] = result.save
+        if ending in ("sheet", "replay"):
+            write = result.to_png if ending == "sheet" else result.to_html
+        write(folder / name)
         files.append(name)
     if run.thumbnail:
         files.append(write_thumbnail(folder, result.clips, -1))
