@@ -20,7 +20,7 @@ from .springs import NONE
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 2000  # vertices
-STILL = 1e-9  # m: a vertex that slides less along a surface sticks to it
+STILL = 1e-7  # of the size of a triangle: a vertex that slides less along a surface sticks to it
 ITERATIONS = 3  # of conjugate gradients per substep, and as many again after contacts have moved vertices
 
 
@@ -54,6 +54,7 @@ class ImplicitSolver:
         )
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
+        self._still = STILL / float(np.median(np.abs(membrane.rest).max(1)))  # m
         self._constrained = 0  # number of vertices that contacts constrain
 
     def system(self, dt: float) -> tuple[_kernels.Corners, Cholesky]:
@@ -107,7 +108,7 @@ class ImplicitSolver:
         """
         if not _kernels.add_displacement(self._relaxed, x, self._predicted):
             return False
-        self._constrained = _constraints.collect(contacts, pushed, substep, first, STILL, self._free_directions)
+        self._constrained = _constraints.collect(contacts, pushed, substep, first, self._still, self._free_directions)
         self.solve(x, self._predicted, substep.dt)
         self._constrained = 0
         return True
