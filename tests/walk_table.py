@@ -315,7 +315,7 @@ def _runs(scene: Any, sheet: Any, body: Any, folder: pathlib.Path) -> list[Call]
         Call(
             "Simulation", simulate, {"scene": scene, "method": "brute-force", "substeps": 1},
             {
-                "scene": "instance", "dt": "number", "substeps": "whole", "method": "choice", "response": "choice", "self_method": "choice?",
+                "scene": "instance", "dt": "number", "substeps": "whole?", "method": "choice", "response": "choice", "self_method": "choice?",
                 "self_response": "choice?", "state": "instance?", **made,
             },
         ),
@@ -326,7 +326,7 @@ def _runs(scene: Any, sheet: Any, body: Any, folder: pathlib.Path) -> list[Call]
         Call(
             "drape", pliant.drape, {"cloth": sheet, "body": body, "frames": 1, "substeps": 1, "method": "brute-force", "measure": False},
             {
-                "cloth": "mesh", "body": "mesh", "frames": "whole", "dt": "number", "substeps": "whole", "method": "choice", "measure": "flag",
+                "cloth": "mesh", "body": "mesh", "frames": "whole", "dt": "number", "substeps": "whole?", "method": "choice", "measure": "flag",
                 "progress": "called?",
             },
         ),

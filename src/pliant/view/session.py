@@ -54,8 +54,7 @@ class Session:
         self._hello = self.failed = ""
         self._calls: list[Callable[[], None]] = []
         self._queue: collections.deque[tuple[int, Command | None]] = collections.deque()
-        self._lock = threading.Lock()
-        self._wake, self._stopping = threading.Event(), threading.Event()
+        self._lock, self._wake, self._stopping = threading.Lock(), threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run_thread, name="pliant simulation", daemon=True)
         self._paused, self._single_step, self._speed = False, False, "1"
         self._statistics, self._warned = FrameStatistics(), set[str]()  # warnings already sent for this scene
