@@ -60,7 +60,7 @@ $(VENV)/.fuzz: $(VENV)/.test
 setup: $(VENV)/.test  ## create .venv with everything that development needs
 
 demo: $(VENV)/.run  ## drape a cloth over a bust: out/drape.glb, out/drape.html, out/drape.png
-	$(BIN)/pliant drape --material wool --resolution 100 --frames 200 -o out/drape.glb --replay out/drape.html --sheet out/drape.png
+	$(BIN)/pliant drape --material wool --resolution 100 --frames 150 -o out/drape.glb --replay out/drape.html --sheet out/drape.png
 
 # Python keeps the bytecode of modules whatever the environment says: without it, every process that a test starts
 # compiles some 1 000 modules anew (2.0 s of processor time for `import pliant.simulation` instead of 0.7 s)

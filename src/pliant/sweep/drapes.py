@@ -78,16 +78,16 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         log.warning(text, result.initial_intersections_text)
     figures = {name: summary[name] for name in _FIGURES}
     figures |= {"contacts_at_end": int(result.n_contacts[-1])} | _stretch(result)
-    files = []
+    files, shown = [], {name: given[name] for name in ("subdivide",) if name in given}
     for ending in run.files:
         name = {"sheet": "sheet.png", "replay": "replay.html"}.get(ending, f"drape.{ending}")
-        write: Callable[[pathlib.Path], object] = result.save
+        write: Callable[..., object] = result.save
         if ending in ("sheet", "replay"):
             write = result.to_png if ending == "sheet" else result.to_html
-        write(folder / name)
+        write(folder / name, **shown)
         files.append(name)
     if run.thumbnail:
-        files.append(write_thumbnail(folder, result.clips, -1))
+        files.append(write_thumbnail(folder, result.displayed_clips(**shown), -1))
     return Written(figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]})
 
 

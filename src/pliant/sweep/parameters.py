@@ -128,6 +128,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
     "drape": {
         "frames": _whole(1, 1_000_000),
         "resolution": _whole(2, 2000),
+        "subdivide": _whole(0, 3),
         "dt": _real(above=0.0),
         "substeps": _whole(1, 1000),
         "solver": _one_of("implicit", "xpbd"),

@@ -125,8 +125,7 @@ class Session:
     def _open_scene(self) -> None:
         """Set up everything that depends on the scene, and publish its first frame."""
         scene = self._run.scene
-        self._description = SceneDescription(scene, self._start_options.subdivide)
-        self._overlays = Overlays(scene)
+        self._description, self._overlays = SceneDescription(scene, self._start_options.subdivide), Overlays(scene)
         self._referee = Referee(scene) if scene.deformable and scene.obstacles else None
         self._holds.clear()
         self._recording: Recording | None = None

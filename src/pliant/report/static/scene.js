@@ -25,14 +25,17 @@ function program(gl, vertex, fragment) {
   return { made, uniforms };
 }
 
+function filter(gl, smaller, larger) {
+  for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, smaller);
+  gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, larger);
+}
+
 function shadowMap(gl, size, height = size) {
   const texture = gl.createTexture();
   gl.bindTexture(gl.TEXTURE_2D, texture);
   gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, size, height);
-  for (const [name, value] of [
-    [gl.TEXTURE_MIN_FILTER, gl.NEAREST], [gl.TEXTURE_MAG_FILTER, gl.NEAREST],
-    [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
-  ]) gl.texParameteri(gl.TEXTURE_2D, name, value);
+  filter(gl, gl.NEAREST, gl.NEAREST);
   const frame = gl.createFramebuffer();
   gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
   gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, texture, 0);
@@ -45,10 +48,7 @@ function heightMap(gl, size) {
   const texture = gl.createTexture(), frame = gl.createFramebuffer(), depth = gl.createRenderbuffer();
   gl.bindTexture(gl.TEXTURE_2D, texture);
   gl.texStorage2D(gl.TEXTURE_2D, 7, gl.RGBA8, size, size);
-  for (const [name, value] of [
-    [gl.TEXTURE_MIN_FILTER, gl.LINEAR_MIPMAP_NEAREST], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
-    [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
-  ]) gl.texParameteri(gl.TEXTURE_2D, name, value);
+  filter(gl, gl.LINEAR_MIPMAP_NEAREST, gl.LINEAR);
   gl.bindRenderbuffer(gl.RENDERBUFFER, depth);
   gl.renderbufferStorage(gl.RENDERBUFFER, gl.DEPTH_COMPONENT24, size, size);
   gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
