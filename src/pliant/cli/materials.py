@@ -27,7 +27,8 @@ def materials(*, picture: pathlib.Path | None = None, json: bool = False) -> Non
     Parameters
     ----------
     picture
-        Write a PNG of the same drape in every material: a square of 42 cm over a round pedestal of 18 cm.
+        Write a PNG of the same drape in every material: a square of 42 cm over a round pedestal of 18 cm. It takes two
+        minutes.
     json
         Print JSON instead of a table: SI units, sources in full.
     """

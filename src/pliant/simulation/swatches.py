@@ -18,10 +18,11 @@ from ..shapes.revolve import resampled, revolved
 from .step import Simulation
 
 SIDE, RADIUS, HEIGHT = 0.42, 0.09, 0.24  # m: of the cloth, of the pedestal
+SETTLE = 0.97  # share of the velocities kept per frame, so that the cloth comes to rest
 PAPER, INK = (250, 251, 253), (35, 38, 45)
 
 
-def swatch(material: Cloth, resolution: int = 43, frames: int = 130) -> list[Clip]:
+def swatch(material: Cloth, resolution: int = 39, frames: int = 240) -> list[Clip]:
     """Return cloth of this material and the pedestal it fell on, after `frames` hundredths of a second."""
     sheet = cloth(SIDE, SIDE, resolution, centre=(0.0, HEIGHT + 0.004, 0.0))
     stand = Body(pedestal(), obstacle=True)
@@ -31,7 +32,7 @@ def swatch(material: Cloth, resolution: int = 43, frames: int = 130) -> list[Cli
     )
     sim = Simulation(scene, substeps=8, solver="implicit", method="bvh")
     for _ in sim.run(frames):
-        pass
+        sim.state.v *= SETTLE
     x = sim.state.x[scene.rows(0)]
     return [Clip(sheet, x[None], CLOTH_COLOUR), Clip(stand.mesh, stand.mesh.vertices[None])]
 
