@@ -237,7 +237,9 @@ def _tube(outline: Outline, scale: float, particles: int) -> Garment:
     x, faces = tube(outline, front - 0.2 * wide, hind + 0.2 * wide, 0.012 * scale, 0.1, particles, axis=2)
     made = _ringed(Mesh(x, faces, name="tube"))
     height = x[made.top, 1]
-    return dataclasses.replace(made, held=made.top[height > 0.5 * (height.min() + height.max())])
+    back = made.top[height > 0.5 * (height.min() + height.max())]
+    belly = np.flatnonzero(x[:, 1] < x[:, 1].min() + 0.1 * float(np.ptp(x[:, 1])))
+    return dataclasses.replace(made, held=back, top=back, hem=belly)
 
 
 def _blanket(outline: Outline, scale: float, particles: int) -> Garment:
