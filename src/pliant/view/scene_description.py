@@ -16,10 +16,14 @@ from .overlays import OVERLAYS, Overlays
 
 
 class SceneDescription:
-    """The bodies of a scene in the page's format, packed once."""
+    """The bodies of a scene at its start, in the page's format, packed once."""
 
     def __init__(self, scene: Scene) -> None:
-        clips = [Clip(body.mesh, body.mesh.vertices[None], body.color or (0.8, 0.8, 0.8)) for body in scene.bodies]
+        x = scene.start().x
+        clips = [
+            Clip(body.mesh, x[scene.rows(b)][body.mesh.weld_index][None], body.color or (0.8, 0.8, 0.8))
+            for b, body in enumerate(scene.bodies)
+        ]
         self.packed, self.elevation = [pack(clip) for clip in clips], open_elevation(clips)
         bounds = np.array([clip.bounds for clip in clips])
         self.box: tuple[Point, Point] = _point(bounds[:, 0].min(0)), _point(bounds[:, 1].max(0))
