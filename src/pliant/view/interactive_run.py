@@ -42,7 +42,8 @@ class Range:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StartOptions:
-    """The initial scene and method. own: a scene built from files, added to the menu."""
+    """The initial scene and method. own: a scene built from files; it is added to the menu and is the initial one
+    instead of `scene`."""
 
     scene: str = "tablecloth-on-bust"
     method: str | None = None

@@ -86,8 +86,8 @@ class BvhDetector(BaseDetector):
         self._distance_queries = self._make_distance_queries()
 
     def _make_distance_queries(self) -> "list[DeformingClosestPoints | None]":
-        """Queries for the signed distances from each side of two; None for a side that encloses no solid: open, or with faces
-        oriented inward."""
+        """Queries for the signed distances from each side of two; None for a side that encloses no solid: open, or
+        with faces oriented inward."""
         if self.same or not any(part.solid for part in self._sides):
             return [None, None]
         from ..queries.penetration import DeformingClosestPoints
