@@ -1,6 +1,5 @@
 """The live page in a real browser: it shows what is sent, sends what is done, and comes back when the line breaks."""
 
-import dataclasses
 import io
 import json
 import time
@@ -242,24 +241,25 @@ def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, sess
 
 
 def test_a_refused_command_leaves_the_other_sliders_where_they_are(visit, session, since):
-    valid, overlays = session.valid_commands, visit.page.locator("#show-boxes")
+    valid, boxes = session.valid_commands, visit.page.locator("#show-boxes")
     visit.page.locator("#set-friction").fill("600")
     after(session, Set, since)
-    overlays.check(force=True)
+    boxes.check(force=True)
     after(session, Show, since)
-    session.valid_commands = dataclasses.replace(valid, ranges={"friction": (0.0, 1.0)})  # of another scene
+    session.valid_commands = valid._replace(ranges={"friction": (0.0, 1.0)})  # of another scene
     try:
         visit.page.locator("#set-gravity").fill("100")
         visit.page.wait_for_selector("#problem:visible")
         assert visit.page.inner_text("#problem") == "the scene has changed"
         assert visit.page.locator("#set-friction").input_value() == "600"
-        assert overlays.is_checked()
+        assert boxes.is_checked()
     finally:
         session.valid_commands = valid
+        count = len(session.commands)
         visit.page.locator("#set-friction").dispatch_event("dblclick")
         visit.page.locator("#set-gravity").dispatch_event("dblclick")
-        overlays.uncheck(force=True)
-    assert after(session, Show, len(session.commands) - 1) == Show("boxes", False, 0)
+        boxes.uncheck(force=True)
+    assert after(session, Show, count) == Show("boxes", False, 0)
 
 
 def test_keys_pause_step_record_and_let_go_on(visit, session, since):
