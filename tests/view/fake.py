@@ -19,6 +19,7 @@ KNOWN = ValidCommands(
     overlays={"contacts": 0, "boxes": 8},
     box=((-0.5, -0.5, -0.5), (0.5, 0.5, 0.5)),
 )
+VALUES = {"friction": 0.3, "gravity": 9.81, "wind_x": 0.0}  # at the beginning
 
 
 class FakeSession:
@@ -37,7 +38,7 @@ class FakeSession:
         self.target, self.pins = np.zeros(3, np.float32), np.zeros((0, 3), np.float32)
         self.paused = False
         self.chosen = {"scene": "wave", "method": "bvh", "speed": "1"}
-        self.values = {"friction": 0.3, "gravity": 9.81, "wind_x": 0.0}
+        self.values = dict(VALUES)
         self.shown = dict.fromkeys(KNOWN.overlays, False)
         self.levels = dict.fromkeys(KNOWN.overlays, 0)
         self.valid_commands = KNOWN
@@ -119,7 +120,7 @@ class FakeSession:
             {
                 "time": self.time, "part": self.serial, "paused": self.paused, "recording": 0,
                 "parts_per_second": self.rate,
-                "ms": {"predict": 0.4, "relax": 2.1, "detect": 1.2, "respond": 0.3, "finish": 0.2, "sum": 4.2},
+                "ms": {"predict": 0.4, "relax": 2.1, "detect": 1.2, "respond": 0.3, "finish": 0.2},
                 "contacts": 12, "deepest": 0.0, "held": self.held is not None, "pins": len(self.pins),
                 "speed": 1.0, "arrays": [[name, "f4", list(a.shape)] for name, a in arrays.items()],
             }
@@ -139,7 +140,7 @@ class FakeSession:
                     "choices": {what: [[n, n, ""] for n in names] for what, names in KNOWN.choices.items()},
                     "ranges": {
                         name: {"label": name, "unit": units[name], "low": low, "high": high,
-                               "value": self.values[name], "log": False}
+                               "value": VALUES[name], "now": self.values[name], "log": False}
                         for name, (low, high) in KNOWN.ranges.items()
                     },
                     "overlays": {

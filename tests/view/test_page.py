@@ -240,6 +240,28 @@ def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, sess
     assert after(session, Set, count) == Set("friction", 0.3)
 
 
+def test_a_refused_command_leaves_the_other_sliders_where_they_are(visit, session, since):
+    valid, boxes = session.valid_commands, visit.page.locator("#show-boxes")
+    visit.page.locator("#set-friction").fill("600")
+    after(session, Set, since)
+    boxes.check(force=True)
+    after(session, Show, since)
+    session.valid_commands = valid._replace(ranges={"friction": (0.0, 1.0)})  # of another scene
+    try:
+        visit.page.locator("#set-gravity").fill("100")
+        visit.page.wait_for_selector("#problem:visible")
+        assert visit.page.inner_text("#problem") == "the scene has changed"
+        assert visit.page.locator("#set-friction").input_value() == "600"
+        assert boxes.is_checked()
+    finally:
+        session.valid_commands = valid
+        count = len(session.commands)
+        visit.page.locator("#set-friction").dispatch_event("dblclick")
+        visit.page.locator("#set-gravity").dispatch_event("dblclick")
+        boxes.uncheck(force=True)
+    assert after(session, Show, count) == Show("boxes", False, 0)
+
+
 def test_keys_pause_step_record_and_let_go_on(visit, session, since):
     for key, what in ((" ", "pause"), ("s", "step"), (" ", "go"), ("e", "record")):
         count = len(session.commands)
@@ -309,6 +331,8 @@ def test_a_second_page_only_watches(browser, visit, server):
     other.page.keyboard.press(" ")
     other.page.wait_for_selector("#problem:visible")
     assert "someone else has the controls" in other.page.inner_text("#problem")
+    other.page.locator("#set-friction").fill("900")
+    other.page.wait_for_function("() => document.getElementById('set-friction').value === '300'")
     assert other.complaints == []
     other.context.close()
 

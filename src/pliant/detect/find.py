@@ -107,7 +107,8 @@ def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", withi
     """Return the contacts of mesh `a` with mesh `b` (None: with itself) at a distance of at most `within` metres.
 
     Exact methods report pairs of a vertex and a face, or of two edges. Vertices of either mesh inside the other are
-    reported at any depth if that is closed. Within one mesh, features that share a vertex are not in contact.
+    reported at any depth if the other is closed and oriented outward. Within one mesh, features that share a vertex are
+    not in contact.
 
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
     faces or `topology.edges`. Method "auto" is exact for meshes, whereas for a scene it may choose distance-field, of

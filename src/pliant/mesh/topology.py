@@ -1,4 +1,4 @@
-"""Mesh connectivity: edges, their faces, hinges, connected components, seams."""
+"""Mesh connectivity: edges, their faces, hinges, connected components, seams, welding of equal positions."""
 
 import dataclasses
 import functools

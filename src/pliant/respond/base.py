@@ -20,7 +20,8 @@ class Response:
     after materials were solved in contact; `end_frame` once per frame.
 
     The constructor takes the scene, and by keyword `eps` (default: the scene's) and `reads_obstacle_vertices`: whether
-    contacts may refer to vertices of moving obstacles. Only `Projection` stores their velocities; the others ignore it.
+    contacts may refer to vertices of moving obstacles. Only `Projection` reads it, to store their velocities too; the
+    others ignore it.
 
     unresolved: number of pairs that were still too near when an iterative response stopped. between: whether it works
     between two deformable bodies. iterates: whether `end_frame` separates contacts iteratively. strict: whether the

@@ -66,7 +66,8 @@ def pinch(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def curtain(*, resolution: int = 36, **options: Any) -> Scene:
-    """A ball of 16 cm hits a hanging curtain at 5 m/s: in every frame it moves 50 times the thickness of 1 mm."""
+    """A ball of 16 cm hits a hanging curtain at about 7 m/s, 5 m/s on average: in a frame of 0.01 s it moves by 70
+    times the thickness of 1 mm."""
     sheet = shapes.cloth(0.6, 0.6, resolution, plane="xy")
     top = np.flatnonzero(sheet.vertices[:, 1] > sheet.vertices[:, 1].max() - 1e-9)
     ball = shapes.ball(0.08, 3)

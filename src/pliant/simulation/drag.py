@@ -90,7 +90,8 @@ class DragConstraint:
 
 
 def grab(scene: Scene, state: State, origin: Any, along: Any) -> DragConstraint | None:
-    """Return a drag constraint at the first hit of a ray from `origin` (3,), or None if that is not deformable."""
+    """Return a drag constraint at the first hit of a ray from `origin` (3,) in the direction `along` (3,); None if it
+    hits nothing, or an obstacle."""
     hit = _first_hit(scene, state, validate.floats("origin", origin, (3,)), validate.floats("along", along, (3,)))
     if hit is None or scene.bodies[hit[0]].obstacle:
         return None
@@ -98,7 +99,8 @@ def grab(scene: Scene, state: State, origin: Any, along: Any) -> DragConstraint 
 
 
 def _first_hit(scene: Scene, state: State, origin: Floats, along: Floats) -> tuple[int, int, Floats] | None:
-    """Return body, face and barycentric coordinates of the first hit of a ray."""
+    """Return the index of the body, the index of the face of its welded mesh, and the barycentric coordinates (3,) of
+    the first hit of a ray; None if it hits nothing."""
     best: tuple[float, int, int, Floats] | None = None
     for b, body in enumerate(scene.bodies):
         x = state.x[scene.rows(b)]

@@ -15,7 +15,8 @@ _KINDS = {"f": "f4", "u": "u4", "i": "u4", "b": "u1"}
 def encode(generation: int, serial: int, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Encode a frame, little endian: magic, generation, serial, header length; header padded to four bytes; arrays.
 
-    Floats become f4, integers u4, bytes stay u1. The length of byte arrays must be a multiple of four.
+    Floats become f4, integers u4, bytes and booleans u1. An array after a byte array may be unaligned; `link.js` then
+    copies it.
     """
     small = {name: _plain(array) for name, array in arrays.items()}
     listed = [[name, a.dtype.str[1:], list(a.shape)] for name, a in small.items()]

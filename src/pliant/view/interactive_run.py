@@ -42,8 +42,8 @@ class Range:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StartOptions:
-    """The initial scene and method. own: a scene built from files, added to the menu. subdivide: subdivision steps of
-    displayed cloth, None for the default."""
+    """The initial scene and method. own: a scene built from files; it is added to the menu and is the initial one
+    instead of `scene`. subdivide: subdivision steps of displayed cloth, None for the default."""
 
     scene: str = "tablecloth-on-bust"
     method: str | None = None

@@ -19,8 +19,9 @@ SPARSEST = 4  # coarsest sampling of a long recording: every 4th frame
 class Recording:
     """Frames of one scene, passed every `dt` seconds and stored in float32, as in files.
 
-    Stores positions of deforming bodies and poses of the others, for at most `capacity` frames. When it is full, every
-    second frame is dropped and only one in `every` is stored from then on: the whole time at a lower frame rate.
+    Stores positions of deforming bodies and poses of the others, for at most `capacity` frames. When `capacity`
+    frames are stored, every second one is dropped and only one in `every` is stored from then on: the whole time at a
+    lower frame rate. It is `full` after `SPARSEST * capacity` frames.
     """
 
     def __init__(self, scene: Scene, dt: float) -> None:

@@ -17,13 +17,14 @@ from .overlays import OVERLAYS, Overlays
 
 
 class SceneDescription:
-    """The bodies of a scene in the page's format, packed once."""
+    """The bodies of a scene at its start, in the page's format, packed once."""
 
     def __init__(self, scene: Scene, subdivide: int | None = None) -> None:
+        x = scene.start().x
         clips = [
             Clip(
                 body.mesh,
-                body.mesh.vertices[None],
+                x[scene.rows(b)][body.mesh.weld_index][None],
                 body.color or (0.8, 0.8, 0.8),
                 subdivision=cloth_subdivision(scene, b, body.mesh, subdivide),
             )

@@ -279,6 +279,7 @@ class Server:
 
     async def _send_loop(self, client: Client) -> None:
         with contextlib.suppress(ConnectionClosed):
+            # skips earlier messages; without a greeting all but the newest: what is prepared, or why the session ended
             client.last_message = self._newest_message() - (not self.session.hello())
             while True:
                 client.wake.clear()
@@ -331,7 +332,8 @@ def run(
     limits: Limits = DEFAULT_LIMITS,
     ready: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until Ctrl-C; then close all sockets within a second and stop the session."""
+    """Serve until Ctrl-C, SIGTERM, or a failure of the session before its first greeting; then close all sockets within
+    a second and stop the session."""
     ended: list[float] = []
 
     async def serving() -> None:

@@ -1,1 +1,1 @@
-"""The detection methods: one module or subpackage per name in METHODS, and detectors that combine others."""
+"""The detection methods, one module or subpackage each (`stochastic/` holds two), and detectors that combine others."""

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 @check_arguments
 class BvhDetector(BaseDetector):
-    """Find all pairs of features closer than `within`; `other=None` finds self-contact, excluding adjacent features.
+    """Find all pairs of features at a distance of at most `within`; `other=None` finds self-contact, excluding adjacent
+    features.
 
-    Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face at any depth.
-    Open meshes have no inside: distances are positive, the normal points from the second mesh to the first. `cull`
-    skips patches that provably do not touch themselves; it does not change the contacts.
+    Against a closed mesh with faces oriented outward the distance is signed, and a vertex inside it is reported with
+    its nearest face at any depth. Open meshes have no inside: distances are positive, the normal points from the second
+    feature of a record to the first. `cull` skips patches that provably do not touch themselves; it does not change the
+    contacts.
     """
 
     name = "bvh"
@@ -84,7 +86,8 @@ class BvhDetector(BaseDetector):
         self._distance_queries = self._make_distance_queries()
 
     def _make_distance_queries(self) -> "list[DeformingClosestPoints | None]":
-        """Queries for the signed distances from each side of two; None for a side that is open."""
+        """Queries for the signed distances from each side of two; None for a side that encloses no solid: open, or
+        with faces oriented inward."""
         if self.same or not any(part.solid for part in self._sides):
             return [None, None]
         from ..queries.penetration import DeformingClosestPoints
@@ -104,7 +107,7 @@ class BvhDetector(BaseDetector):
         return self
 
     def inside(self, points: Any, which: Any = None) -> Inside:
-        """Return the `points` (n,3) inside the second mesh at its last update; none if it is open."""
+        """Return the `points` (n,3) inside the second mesh at its last update; none if it encloses no solid."""
         from ..queries.penetration import NOTHING
 
         query = self._distance_queries[-1]

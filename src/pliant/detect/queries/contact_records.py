@@ -120,15 +120,15 @@ def _with_deep(a: PosedSide, b: PosedSide, pairs: Rows) -> tuple[Rows, Floats, D
     if a is b or not b.welded.solid:
         return pairs, np.zeros(0), none
     low, high = b.x.min(0), b.x.max(0)
-    near = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
-    distance, nearest, face, normal = b.signed_distances(a.x[near])
+    in_box = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
+    distance, nearest, face, normal = b.signed_distances(a.x[in_box])
     sign = np.ones(len(a.x))
-    deep = np.flatnonzero(distance < 0.0)
-    sign[near[deep]] = -1.0
+    inside = np.flatnonzero(distance < 0.0)
+    sign[in_box[inside]] = -1.0
     # the nearest face may be beyond the detection distance although buried faces are within it
-    more = np.stack([near[deep], face[deep]], 1).astype(np.int32)
+    more = np.stack([in_box[inside], face[inside]], 1).astype(np.int32)
     new = ~np.isin(_keys(more), _keys(pairs))
-    deep, more = deep[new], more[new]
+    deep, more = inside[new], more[new]
     if not len(deep):
         return pairs, sign, none
     pairs, given = np.concatenate([pairs, more]), len(pairs)

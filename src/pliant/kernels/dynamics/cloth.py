@@ -101,7 +101,7 @@ def solve3(diagonal, beside, right):
 
 @kernel
 def strain_push(a, b, c, w, r, soft):
-    """Displacements of a triangle's corners when |u| - 1, |v| - 1 and cos(u,v) are solved together.
+    """Positions of a triangle's corners after |u| - 1, |v| - 1 and cos(u,v) have been solved together.
 
     w: inverse masses, r: rest shape, soft: compliances of warp, weft and shear over dt^2. With the columns'
     coefficients U and V at each corner, every product of two gradients consists of P = sum w U^2, Q = sum w U V,

@@ -33,8 +33,9 @@ def vertex_face_geometry(surface, x, pairs, sign, normal, distance):
 
 @kernel(parallel=True)
 def edge_edge_geometry(one, two, normals_b, pairs, normal, distance):
-    """Compute the same for (edge, edge) pairs; where edges cross, the normal is perpendicular to both, away from the
-    second edge; normals_b (k,3) are those of the second edges.
+    """Compute the same for (edge, edge) pairs; where the gap is within its rounding error, the normal is perpendicular
+    to both edges, on the side to which the pseudonormal of the second edge points; normals_b (k,3) are the
+    pseudonormals of all edges of the second mesh.
     """
     (x_a, edges_a), (x_b, edges_b) = one, two
     for m in prange(len(pairs)):

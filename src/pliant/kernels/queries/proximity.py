@@ -22,15 +22,19 @@ from ..vec import cross, dot, sub, unit
 BUCKETS = 64  # buckets per task of a thread
 STRIDE = 37  # consecutive chunks go to different threads: the first triangles of a self-traversal have the most work
 TINY = 1e-200  # replaces a zero denominator; such small values are never reliable
-# Of the squared lengths of a pair: with 1e-8 of the squared distance d it covers 6e-13 sqrt(d) of a length (the mean of
-# two numbers is at least the root of their product). The normal of a face that is not flat is accurate to 4e-13.
+# Times the squared lengths L^2 of a pair. An error of 4e-13 in a unit normal (the largest of a face that is not flat)
+# changes a distance by 4e-13 L and its square d by 8e-13 L sqrt(d). At the threshold, d = within^2, the margin
+# 1e-8 (d + within^2) + 1e-17 L^2 is at least 2 sqrt(2e-8 * 1e-17) L sqrt(d) = 8.9e-13 L sqrt(d).
 DOUBT = 1e-17
 BATCH = 256  # pairs per batch
 UNTESTED = -1.0  # as `within`: no distance test, all candidates are kept
 
 
 class LeafSide(NamedTuple):
-    """One side of a query: the fields of `LeafArrays` and `LeafGeometry`: parallel loops take no nested tuples."""
+    """One side of a query: the fields of `LeafArrays`, then those of `LeafGeometry`, because parallel loops take no
+    nested tuples. `corners` to `edge` are indices; `nodes` is the BVH; `boxes` to `vertices` are coordinates, metres:
+    `faces`, `edges` and `vertices` hold positions, not indices.
+    """
 
     corners: np.ndarray
     welded: np.ndarray

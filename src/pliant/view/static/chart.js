@@ -1,4 +1,4 @@
-// Milliseconds of each stage, stacked, and contacts, over the last ten seconds.
+// Milliseconds of each stage of a frame (0.01 s), stacked, and contacts, over the last ten seconds.
 
 const STAGES = {
   move: "#c9a45f", predict: "#8fa5c9", relax: "#4f8ef0", "relax in contact": "#2f62b8", detect: "#f0973f", respond: "#e0525c", guard: "#9a70e2", finish: "#4fb387", "end of frame": "#a9afbb",
@@ -26,7 +26,7 @@ class Chart {
   add(now, { ms, contacts }) {
     const stages = {};
     for (const [name, value] of Object.entries(ms)) {
-      if (name === "sum" || !Number.isFinite(value)) continue;
+      if (!Number.isFinite(value)) continue;
       const before = this.smooth[name] ?? value;
       stages[name] = this.smooth[name] = before + (value - before) * 0.25;
     }

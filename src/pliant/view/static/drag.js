@@ -1,6 +1,6 @@
 // Picking and dragging with the pointer: a ray is cast against the faces, and the grabbed point follows the pointer.
 
-// The nearest face along the ray, { t, body } or null. Brute force: twenty thousand faces take about a millisecond.
+// The nearest face along the ray, { t (distance along it), body (index) }, or null. Brute force: twenty thousand faces take about a millisecond.
 function castRay(bodies, from, along) {
   let best = Infinity, found = -1;
   const [ox, oy, oz] = from, [dx, dy, dz] = along;
@@ -50,7 +50,7 @@ class DragTool {
     return { from: view.eye, along: unit(madd(madd(back.map((v) => -v), right, x * tan * view.aspect), up, y * tan)) };
   }
 
-  // The unoccluded deformable body under the pointer.
+  // The first hit under the pointer, { from, along (the ray), at (the point) }; null if it is not on a deformable body.
   hit(event) {
     const state = this.getState();
     if (!state) return null;

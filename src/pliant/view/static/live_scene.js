@@ -3,17 +3,17 @@
 class LiveScene extends Scene {
   constructor(gl) {
     super(gl, []);
-    this.overlays = new Overlays(gl);
+    this.frameOverlays = new Overlays(gl);
     this.current = { arrays: {}, shapes: {} };
     this.version = 0; // of the drawn content, passed as the number of the frame: another one uploads positions again
     this.dragLine = null; // [point, target] of the drag constraint
   }
 
-  // The bodies of another scene, each a clip of one frame; `box`: bounding box of their future positions.
+  // The bodies of another scene, each a clip of one frame, its start; `box`: bounding box of the scene at its start.
   enter(bodies, moving, box) {
     bodies.forEach((body, k) => {
       fillPositions(body, 0);
-      // `Scene` uploads a clip of one moment only once; any other number uploads the positions of every image
+      // `Drawing` uploads a clip of one moment only once; with any other number, whenever the frame number (`version`) changes
       if (moving[k]) Object.assign(body, { live: true, moments: Infinity });
     });
     this.load(bodies, [box, ...bodies.map((body) => body.box)]);
@@ -32,6 +32,6 @@ class LiveScene extends Scene {
 
   draw(eye, project, options) {
     super.draw(this.version, eye, project, options);
-    this.overlays.draw(this.current, this.dragLine, project, { ...options, size: this.size });
+    this.frameOverlays.draw(this.current, this.dragLine, project, { ...options, size: this.size });
   }
 }

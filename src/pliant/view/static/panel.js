@@ -12,7 +12,7 @@ function make(tag, properties = {}, ...children) {
 
 const SUPER = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-// Three significant digits.
+// Three significant digits; two before a power of ten.
 function legible(value) {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -64,7 +64,6 @@ class Slider {
 class Panel {
   constructor(send) {
     this.send = send;
-    this.values = {}; // slider values by scene, kept when the method changes
     this.pending = new Map();
     this.shown = {};
   }
@@ -75,8 +74,7 @@ class Panel {
     this.chosen = { ...hello.chosen };
     $("menus").replaceChildren(this.menu("scene"), this.chips("method"));
     $("ways").replaceChildren(this.menu("self"), this.menu("response"));
-    if (this.values.scene !== hello.scene) this.values = { scene: hello.scene };
-    this.sliders = Object.entries(hello.ranges).map(([name, range]) => new Slider(name, range, range.now ?? this.values[name] ?? range.value, (...set) => this.later(...set)));
+    this.sliders = Object.entries(hello.ranges).map(([name, range]) => new Slider(name, range, range.now, (...set) => this.later(...set)));
     $("sliders").replaceChildren(...this.sliders.map(({ element }) => element));
     this.overlays(hello.overlays);
     const speeds = (hello.choices.speed ?? []).map(([value, text]) => make("option", { value, textContent: FRACTIONS[text] ?? `${text}×` }));
@@ -153,7 +151,6 @@ class Panel {
 
   // At most once per image, however fast a slider is moved.
   later(name, value) {
-    this.values[name] = value;
     this.pending.set(name, () => this.send({ set: name, to: value }));
     this.ask();
   }

@@ -148,7 +148,16 @@ function send(command) {
     note(SWITCHING);
   }
   problem("");
-  return link.send(command);
+  const sent = link.send(command);
+  if (sent && state.controls) updateGreeting(command);
+  return sent;
+}
+
+// Keep the greeting current: the server sends no new one after these commands.
+function updateGreeting({ set, show, to, on, level }) {
+  const { ranges, overlays } = state.hello ?? {};
+  if (ranges?.[set]) ranges[set].now = to;
+  if (overlays?.[show]) Object.assign(overlays[show], { on, level: level ?? overlays[show].level });
 }
 
 function setPanelOpen(open) {

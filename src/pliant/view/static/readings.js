@@ -26,7 +26,7 @@ function updateReadings(header, now) {
   read("read-contacts", String(header.contacts));
   $("deep").classList.toggle("bad", header.deepest > 0);
   read("read-deepest", header.deepest === null ? "–" : header.deepest.toFixed(header.deepest < 9.95 ? 2 : 1));
-  const { deepest } = state.scene.overlays, colours = "depths" in state.frame.arrays;
+  const { deepest } = state.scene.frameOverlays, colours = "depths" in state.frame.arrays;
   $("legend").hidden = !colours;
   if (colours) read("legend-most", `${legible(1000 * deepest)} mm`);
 }
