@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 FRICTION_MODELS = ("coulomb", "simple")
 SELF_CONTACT = ("off", "push", "safe")
 WARPS = ("auto", "u", "v", "x", "y", "z")
+FOLD = 0.25  # of an edge length: the largest default thickness, with which cloth still folds
 CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
@@ -212,6 +213,18 @@ def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
     return rolled[np.lexsort(rolled.T[::-1])]
 
 
+def default_thickness(scene: "Scene") -> float:
+    """Return the default distance between layers, metres: eps, but at most `FOLD` of the median edge of each body."""
+    found = [scene.eps]
+    for body in scene.bodies:
+        mesh = body.mesh.welded
+        if not body.obstacle and len(mesh.topology.edges):
+            span = mesh.vertices[mesh.topology.edges]
+            edge = float(np.median(np.linalg.norm(span[:, 0] - span[:, 1], axis=1)))
+            found.append(FOLD * edge if edge > 0.0 else np.inf)
+    return min(found)
+
+
 @check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
@@ -219,10 +232,11 @@ class Scene:
 
     eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f. friction_model:
     "coulomb" (eqs. 5 and 6 of Fuhrmann et al. 2003, with sticking) or "simple" (eq. 3: scales tangential motion).
-    restitution: coefficient of restitution, 0..1. self_contact: "off"; "push" (deformable bodies are kept `thickness`
-    metres, default eps, from themselves and each other, without guarantee); or "safe" (a state without intersections
-    stays so, with cloth and bodies; see docs/self-contact.md). overlaps: pairs of closed bodies, by index, whose
-    overlap volume is measured and drawn, at `overlap_resolution` pixels.
+    restitution: coefficient of restitution, 0..1. self_contact: "safe" (deformable bodies are kept `thickness` metres
+    from themselves and each other, and a state without intersections stays so, with cloth and bodies; see
+    docs/self-contact.md); "push" (the same without guarantee); or "off". thickness: default: eps, but at most a quarter
+    of the median edge length of every deformable body, because thicker cloth could not fold. overlaps: pairs of closed
+    bodies, by index, whose overlap volume is measured and drawn, at `overlap_resolution` pixels.
     """
 
     bodies: Sequence[Body]
@@ -256,9 +270,8 @@ class Scene:
         validate.number("friction", self.friction, low=0.0, high=1.0 if self.friction_model == "simple" else np.inf)
         validate.number("restitution", self.restitution, low=0.0, high=1.0)
         validate.choice("self_contact", self.self_contact, SELF_CONTACT)
-        put(
-            "thickness", validate.number("thickness", self.eps if self.thickness is None else self.thickness, above=0.0)
-        )
+        thick = default_thickness(self) if self.thickness is None else self.thickness
+        put("thickness", validate.number("thickness", thick, above=0.0))
 
     @functools.cached_property
     def first(self) -> NDArray[np.int64]:
