@@ -213,18 +213,6 @@ def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
     return rolled[np.lexsort(rolled.T[::-1])]
 
 
-def default_thickness(scene: "Scene") -> float:
-    """Return the default distance between layers, metres: eps, but at most `FOLD` of the median edge of each body."""
-    found = [scene.eps]
-    for body in scene.bodies:
-        mesh = body.mesh.welded
-        if not body.obstacle and len(mesh.topology.edges):
-            span = mesh.vertices[mesh.topology.edges]
-            edge = float(np.median(np.linalg.norm(span[:, 0] - span[:, 1], axis=1)))
-            found.append(FOLD * edge if edge > 0.0 else np.inf)
-    return min(found)
-
-
 @check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scene:
@@ -270,8 +258,9 @@ class Scene:
         validate.number("friction", self.friction, low=0.0, high=1.0 if self.friction_model == "simple" else np.inf)
         validate.number("restitution", self.restitution, low=0.0, high=1.0)
         validate.choice("self_contact", self.self_contact, SELF_CONTACT)
-        thick = default_thickness(self) if self.thickness is None else self.thickness
-        put("thickness", validate.number("thickness", thick, above=0.0))
+        edges = [body.mesh.welded.median_edge for body in self.bodies if not body.obstacle]
+        thick = min([self.eps, *(FOLD * edge for edge in edges if edge > 0.0)])
+        put("thickness", validate.number("thickness", thick if self.thickness is None else self.thickness, above=0.0))
 
     @functools.cached_property
     def first(self) -> NDArray[np.int64]:
