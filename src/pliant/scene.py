@@ -235,7 +235,7 @@ class Scene:
     friction_model: str = "coulomb"
     restitution: float = 0.0
     name: str = "scene"
-    self_contact: str = "off"
+    self_contact: str = "safe"
     thickness: float | None = None  # a number after construction
     overlaps: Sequence[tuple[int, int]] = ()
     overlap_resolution: int = 64

@@ -26,7 +26,7 @@ def falling(**options) -> Scene:
     sheet = shapes.cloth(0.16, 0.16, 9)
     sheet = sheet.moved(sheet.vertices + np.array([0.0, 0.103 - sheet.bounds[0, 1], 0.0]))
     body = Body(sheet, material=Cloth(), velocity=(0.0, -3.0, 0.0), **options)
-    return Scene([body, Body(ball, obstacle=True)], eps=0.002, gravity=(0.0, 0.0, 0.0))
+    return Scene([body, Body(ball, obstacle=True)], eps=0.002, gravity=(0.0, 0.0, 0.0), self_contact="off")
 
 
 def lowered(by: float) -> np.ndarray:

@@ -133,10 +133,10 @@ def drape(
         Coefficient of restitution: 0 absorbs impacts, 1 returns them.
     self_contact
         off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
-        intersections stays free of them. Default: the scene's own, which is safe for cloth self-contact and soft bodies
-        (ribbon, twist, stack, pinch, curtain, cylinders, intestine, liver, creatures) and off for the others.
+        intersections stays free of them. Default: safe.
     thickness
-        Distance kept between layers of cloth, 2mm or metres. Default: EPS, or the scene's own.
+        Distance kept between layers of cloth, 2mm or metres. Default: EPS but at most a quarter of an edge, or the
+        scene's own.
     wind
         Metres per second, x y z.
     gravity

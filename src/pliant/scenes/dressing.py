@@ -38,8 +38,7 @@ def dress_scene(
     character moves from the rest pose to the first pose of the clip. hold: "auto" attaches boundary loops that lie
     close to the skin all around (waistbands, cuffs, collars) to the skin; "none" attaches nothing, so only friction
     holds the garments. eps: the contact offset in metres; default: a quarter of a percent of the body's size. Other
-    options are those of Scene (friction, gravity, self_contact ...); with several garments self_contact is "safe" by
-    default.
+    options are those of Scene (friction, gravity, self_contact ...).
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
@@ -65,8 +64,6 @@ def dress_scene(
             grips.append(Grip(rows, Attached.at(_welded(motion, skin), skin.welded.vertices, corners, points)))
         _warn_of_depth(garment, surface)
         soft.append(Body(garment, material=material or Cloth(), grips=grips, layer=layer, flat=False))
-    if len(garments) > 1:
-        options.setdefault("self_contact", "safe")
     body = Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50))
     return Scene([*soft, body], eps=distance, name=name, **options)
 

@@ -77,10 +77,9 @@ def curtain(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def _scene(name: str, cloths: list[Body], bodies: list[Body], options: dict[str, Any]) -> Scene:
-    """A scene with the options of the built-in scenes; self_contact is "safe" by default."""
+    """A scene with the options of the built-in scenes."""
     eps, thickness = options.pop("eps", None), options.pop("thickness", None)
     options.pop("irregular", None)
-    options.setdefault("self_contact", "safe")
     thick = THIN if thickness is None else thickness
     return Scene([*cloths, *bodies], eps=THIN if eps is None else eps, thickness=thick, name=name, **options)
 

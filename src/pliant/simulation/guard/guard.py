@@ -25,6 +25,7 @@ from ..measure.intersection_count import IntersectionCount
 from ..self_contact import FormerNames
 from .carry import Carry
 from .detection import ROUNDING, Detection
+from .inside import solid_obstacles, vertices_inside
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs
 
@@ -33,6 +34,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # detection passes with a limited move per substep; then cloth that is still blocked waits for the next
 PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
+LIMITED = 1  # such rounds per substep of a frame, beyond the first `PATIENCE`: then neither waits any more
 FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
 WORK = 40  # rounds of carrying per substep of a frame; after them bodies move on without the cloth
 AFTER = 2  # rounds in which carried cloth completes its own motion
@@ -55,7 +57,7 @@ class Guard(FormerNames):
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe = scene.self_contact == "safe"
         self.eps = scene.eps
-        self.thickness = cast(float, scene.thickness)
+        self.thickness = _foldable(scene, cast(float, scene.thickness))
         lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.deformable_rows]).max(initial=0.0))
         if self.safe and self.thickness < lowest:
             raise ValueError(
@@ -69,8 +71,9 @@ class Guard(FormerNames):
         self._free, links = scene.inverse_masses > 0.0, self._detection.links
         rest_length = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
         self._carry = Carry(links, rest_length, self._free, self.driven, self._detection.max_reach)
-        self._rounds_left = 0  # rounds of carrying left in this frame
-        self._tangled = self.safe  # whether triangles may intersect
+        self._rounds_left = self._limited_left = 0  # rounds of carrying and of limited moves left in this frame
+        self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
+        self._solids = solid_obstacles(scene)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions known to be free of intersections
         self._moved_since_pass = False  # whether a substep has ended since the last detection pass
@@ -123,7 +126,7 @@ class Guard(FormerNames):
         identical."""
         speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
         self._detection.begin_frame(steps)
-        self._unhindered, self._rounds_left = True, WORK * steps
+        self._unhindered, self._rounds_left, self._limited_left = True, WORK * steps, PATIENCE + LIMITED * steps
         unsure = self._tangled or self.failed_substeps > 0
         if unsure:
             self._detection.given_up[:] = False
@@ -188,11 +191,13 @@ class Guard(FormerNames):
         fast = _kernels.farthest(self.driven, x, target) > FAST * self._detection.max_reach
         for rounds in range(PATIENCE):
             left, driven = self._advance(target, x)
-            if driven >= 1.0 and (left == 0 or rounds >= ROUNDS):
+            hurry = self._limited_left <= 0
+            if driven >= 1.0 and (left == 0 or rounds >= ROUNDS or hurry):
                 break
+            self._limited_left -= 1
             # a vertex that is held back does not follow its expected displacement
             self._unhindered = False
-            if driven < 1.0 and (fast or rounds == PATIENCE - 1):
+            if driven < 1.0 and (fast or hurry or rounds == PATIENCE - 1):
                 self._carry_along(state, dt, x)
                 break
             self.detection_pass(x, stride)
@@ -234,9 +239,12 @@ class Guard(FormerNames):
             self._detection.given_up[v[:, k], self._detection.body_of[other]] = True
 
     def _recover(self, x: Floats) -> None:
-        """Guard given-up pairs again unless they intersect: intersecting triangles have no defined side."""
-        found = self.intersections(x)
-        self._tangled = bool(found)
+        """Guard given-up pairs again unless they intersect, which leaves their side undefined, or have a vertex inside
+        of the body: the detectors push it out, and its surface must not hold it back."""
+        found, inside = self.intersections(x), vertices_inside(self._solids, self.rows, x)
+        self._tangled = bool(found) or any(len(rows) for _, rows in inside)
+        for b, rows in inside:
+            self._detection.given_up[rows, b] = True
         for b, c, corners in found:
             self._detection.given_up[corners[:, 0], c] = self._detection.given_up[corners[:, 1], b] = True
 
@@ -294,3 +302,14 @@ class Guard(FormerNames):
         """The contacts within the contact offset, for a frame."""
         parts = zip(self._applied, (self.thickness, self._bodies.eps), strict=True)
         return _contacts.concatenate_unsorted([found[found["distance"] <= eps] for found, eps in parts])
+
+
+def _foldable(scene: Scene, thickness: float) -> float:
+    """Return the thickness, or half of the median edge if that is less: the features of thicker cloth would all be in
+    contact with their neighbours, in hundreds of pairs each."""
+    edge = max((scene.bodies[b].mesh.welded.median_edge for b in scene.deformable), default=0.0)
+    if not 0.0 < 0.5 * edge < thickness:
+        return thickness
+    text = "thickness = %.3g m is more than half of the median edge of %r, %.3g m: layers are kept %.3g m apart instead"
+    log.warning(text, thickness, scene.name, edge, 0.5 * edge)
+    return 0.5 * edge
