@@ -221,10 +221,9 @@ class Scene:
     eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f. friction_model:
     "coulomb" (eqs. 5 and 6 of Fuhrmann et al. 2003, with sticking) or "simple" (eq. 3: scales tangential motion).
     restitution: coefficient of restitution, 0..1. self_contact: "safe" (deformable bodies are kept `thickness` metres
-    from themselves and each other, and a state without intersections stays so, with cloth and bodies; see
-    docs/self-contact.md); "push" (the same without guarantee); or "off". thickness: default: eps, but at most a quarter
-    of the median edge length of every deformable body, because thicker cloth could not fold. overlaps: pairs of closed
-    bodies, by index, whose overlap volume is measured and drawn, at `overlap_resolution` pixels.
+    from themselves and each other, and a state without intersections stays so, see docs/self-contact.md); "push" (the
+    same without guarantee); or "off". thickness: default: eps, at most a quarter of every median edge. overlaps: pairs
+    of closed bodies, by index, whose overlap volume is measured and drawn, at `overlap_resolution` pixels.
     """
 
     bodies: Sequence[Body]
@@ -251,14 +250,14 @@ class Scene:
         put("overlap_resolution", validate.whole("overlap_resolution", self.overlap_resolution, low=1, high=4096))
         if not self.bodies:
             raise ValueError("bodies is empty; a scene needs at least one Body")
-        put("gravity", tuple(validate.floats("gravity", self.gravity, (3,)).tolist()))
-        put("wind", tuple(validate.floats("wind", self.wind, (3,)).tolist()))
+        for name in ("gravity", "wind"):
+            put(name, tuple(validate.floats(name, getattr(self, name), (3,)).tolist()))
         validate.number("eps", self.eps, above=0.0)
         validate.choice("friction_model", self.friction_model, FRICTION_MODELS)
         validate.number("friction", self.friction, low=0.0, high=1.0 if self.friction_model == "simple" else np.inf)
         validate.number("restitution", self.restitution, low=0.0, high=1.0)
         validate.choice("self_contact", self.self_contact, SELF_CONTACT)
-        edges = [body.mesh.welded.median_edge for body in self.bodies if not body.obstacle]
+        edges = (body.mesh.welded.median_edge for body in self.bodies if not body.obstacle)
         thick = min([self.eps, *(FOLD * edge for edge in edges if edge > 0.0)])
         put("thickness", validate.number("thickness", thick if self.thickness is None else self.thickness, above=0.0))
 
@@ -307,8 +306,7 @@ class Scene:
         for b in self.moving:
             body = self.bodies[b]
             if not isinstance(body.motion, Motion) and body.motion is not None:
-                _, rows = np.unique(body.mesh.weld_index, return_index=True)
-                found[b] = body.motion.taking(rows)
+                found[b] = body.motion.taking(np.unique(body.mesh.weld_index, return_index=True)[1])
         return found
 
     shapes = renamed.attribute("shapes", "deforming_motions")
@@ -321,15 +319,13 @@ class Scene:
 
     @functools.cached_property
     def masses(self) -> Floats:
-        """(n,) lumped vertex masses, kg: each face or tet is divided equally among its corners; zero for
-        obstacles."""
+        """(n,) lumped vertex masses, kg: each face or tet is divided among its corners; zero for obstacles."""
         masses = np.zeros(int(self.first[-1]))
         for b in self.deformable:
             mesh, density = self.bodies[b].mesh.welded, self.bodies[b].material.density
             solid = isinstance(self.bodies[b].material, Solid)
             elements, size = (mesh.tets, mesh.tet_volumes) if solid else (mesh.faces, mesh.face_areas)
-            corners = elements.shape[1]
-            share = np.repeat(size * density / corners, corners)
+            share = np.repeat(size * density / elements.shape[1], elements.shape[1])
             masses[self.rows(b)] = np.bincount(elements.ravel(), share, mesh.n_vertices)
         return masses
 
