@@ -24,6 +24,7 @@ FRICTION_MODELS = ("coulomb", "simple")
 SELF_CONTACT = ("off", "push", "safe")
 WARPS = ("auto", "u", "v", "x", "y", "z")
 _PLAIN = Cloth()
+FOLD = 0.25  # of an edge length: the largest default thickness, with which cloth still folds
 CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
@@ -167,13 +168,13 @@ class Scene:
     eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f between them;
     self_friction: among deformable bodies. friction_model: "coulomb" (eqs. 5 and 6 of Fuhrmann et al. 2003, with
     sticking) or "simple" (eq. 3: scales tangential motion). restitution: coefficient of restitution, 0..1.
-    self_contact: "off"; "push" (deformable bodies are kept `thickness` metres from themselves and each other, without
-    guarantee); or "safe" (a state without intersections stays so, with cloth and bodies; see docs/self-contact.md).
+    self_contact: "safe" (deformable bodies are kept `thickness` metres from themselves and each other, and a state
+    without intersections stays so, see docs/self-contact.md); "push" (the same without guarantee); or "off".
     friction, self_friction and thickness that are not given are those of the cloths' materials: the mean of the
-    coefficients, the largest thickness; where no material has them, 0.3, `friction` and `eps`.
-    overlaps: pairs of closed bodies, by index, whose overlap volume is measured and drawn, at `overlap_resolution`
-    pixels. stitches: `Stitches` within or between cloths, besides those of the bodies; closing: seconds from the start
-    in which all stitches close.
+    coefficients, the largest thickness; where no material has them, 0.3, `friction`, and `eps` but at most a quarter of
+    every median edge. overlaps: pairs of closed bodies, by index, whose overlap volume is measured and drawn, at
+    `overlap_resolution` pixels. stitches: `Stitches` within or between cloths, besides those of the bodies; closing:
+    seconds from the start in which all stitches close.
     """
 
     bodies: Sequence[Body]
@@ -184,7 +185,7 @@ class Scene:
     friction_model: str = "coulomb"
     restitution: float = 0.0
     name: str = "scene"
-    self_contact: str = "off"
+    self_contact: str = "safe"
     thickness: float | None = None
     overlaps: Sequence[tuple[int, int]] = ()
     overlap_resolution: int = 64
@@ -203,8 +204,8 @@ class Scene:
         put("overlap_resolution", validate.whole("overlap_resolution", self.overlap_resolution, low=1, high=4096))
         if not self.bodies:
             raise ValueError("bodies is empty; a scene needs at least one Body")
-        put("gravity", tuple(validate.floats("gravity", self.gravity, (3,)).tolist()))
-        put("wind", tuple(validate.floats("wind", self.wind, (3,)).tolist()))
+        for name in ("gravity", "wind"):
+            put(name, tuple(validate.floats(name, getattr(self, name), (3,)).tolist()))
         validate.number("eps", self.eps, above=0.0)
         validate.choice("friction_model", self.friction_model, FRICTION_MODELS)
         most = 1.0 if self.friction_model == "simple" else np.inf
@@ -215,7 +216,9 @@ class Scene:
             put(name, validate.number(name, self.friction if chosen is None else chosen, low=0.0, high=most))
         validate.number("restitution", self.restitution, low=0.0, high=1.0)
         validate.choice("self_contact", self.self_contact, SELF_CONTACT)
-        thick = max(self._of_materials("thickness"), default=self.eps) if self.thickness is None else self.thickness
+        edges = (body.mesh.welded.median_edge for body in self.bodies if not body.obstacle)
+        plain = min([self.eps, *(FOLD * edge for edge in edges if edge > 0.0)])
+        thick = max(self._of_materials("thickness"), default=plain) if self.thickness is None else self.thickness
         put("thickness", validate.number("thickness", thick, above=0.0))
         put("closing", validate.number("closing", self.closing, low=0.0, high=validate.LARGEST))
         put("stitches", check_stitches(self.stitches, {b: self.bodies[b].mesh for b in self.cloths}))
@@ -281,8 +284,7 @@ class Scene:
         for b in self.moving:
             body = self.bodies[b]
             if not isinstance(body.motion, Motion) and body.motion is not None:
-                _, rows = np.unique(body.mesh.weld_index, return_index=True)
-                found[b] = body.motion.taking(rows)
+                found[b] = body.motion.taking(np.unique(body.mesh.weld_index, return_index=True)[1])
         return found
 
     shapes = renamed.attribute("shapes", "deforming_motions")
@@ -295,15 +297,13 @@ class Scene:
 
     @functools.cached_property
     def masses(self) -> Floats:
-        """(n,) lumped vertex masses, kg: each face or tet is divided equally among its corners; zero for
-        obstacles."""
+        """(n,) lumped vertex masses, kg: each face or tet is divided among its corners; zero for obstacles."""
         masses = np.zeros(int(self.first[-1]))
         for b in self.deformable:
             mesh, density = self.bodies[b].mesh.welded, self.bodies[b].material.density
             solid = isinstance(self.bodies[b].material, Solid)
             elements, size = (mesh.tets, mesh.tet_volumes) if solid else (mesh.faces, mesh.face_areas)
-            corners = elements.shape[1]
-            share = np.repeat(size * density / corners, corners)
+            share = np.repeat(size * density / elements.shape[1], elements.shape[1])
             masses[self.rows(b)] = np.bincount(elements.ravel(), share, mesh.n_vertices)
         return masses
 

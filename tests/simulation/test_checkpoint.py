@@ -137,7 +137,7 @@ def test_everything_a_run_depends_on_is_in_the_fingerprint_and_names_and_colours
             ({}, {}, {"eps": 0.004}),
             ({}, {}, {"friction": 0.5}),
             ({}, {}, {"thickness": 0.001}),
-            ({}, {}, {"self_contact": "safe"}),
+            ({}, {}, {"self_contact": "off"}),
             ({}, {}, {"gravity": (0, -1, 0)}),
         )
     ]

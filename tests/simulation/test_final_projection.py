@@ -26,7 +26,7 @@ def falling(**options) -> Scene:
     sheet = shapes.cloth(0.16, 0.16, 9)
     sheet = sheet.moved(sheet.vertices + np.array([0.0, 0.103 - sheet.bounds[0, 1], 0.0]))
     body = Body(sheet, material=Cloth(), velocity=(0.0, -3.0, 0.0), **options)
-    return Scene([body, Body(ball, obstacle=True)], eps=0.002, gravity=(0.0, 0.0, 0.0))
+    return Scene([body, Body(ball, obstacle=True)], eps=0.002, gravity=(0.0, 0.0, 0.0), self_contact="off")
 
 
 def lowered(by: float) -> np.ndarray:
@@ -67,7 +67,8 @@ def test_what_starts_deep_inside_comes_out_no_faster_than_it_may(idle):
     ball = shapes.ball(0.1, 3)
     sheet = shapes.cloth(0.04, 0.04, 5)
     sheet = sheet.moved(sheet.vertices - sheet.vertices.mean(0) + np.array([0.0, 0.03, 0.0]))
-    scene = Scene([Body(sheet, material=Cloth()), Body(ball, obstacle=True)], eps=0.002, gravity=(0.0, 0.0, 0.0))
+    bodies = [Body(sheet, material=Cloth()), Body(ball, obstacle=True)]
+    scene = Scene(bodies, eps=0.002, gravity=(0.0, 0.0, 0.0), self_contact="off")
     sim = Simulation(scene, 0.01, substeps=3, method="tree")
     before = scene.start().x[scene.rows(0)]
     sim.step()

@@ -130,11 +130,10 @@ def drape(
         Coefficient of restitution: 0 absorbs impacts, 1 returns them.
     self_contact
         off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
-        intersections stays free of them. Default: the scene's own; safe for several garments, for soft bodies and for
-        the scenes of cloth self-contact.
+        intersections stays free of them. Default: safe.
     thickness
         Distance kept between layers of cloth, 2mm or metres. Default: that of the named material, else the scene's own,
-        else EPS.
+        else EPS, but at most a quarter of an edge.
     wind
         Metres per second, x y z.
     gravity

@@ -91,7 +91,7 @@ def play(
         Coefficient of friction.
     self_contact
         off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
-        intersections stays free of them. Default: the scene's own.
+        intersections stays free of them. Default: safe.
     thickness
         Distance kept between layers of cloth: 2mm, or metres.
     place

@@ -93,6 +93,12 @@ class Mesh:
         return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
 
     @functools.cached_property
+    def median_edge(self) -> float:
+        """The median edge length of all faces, metres; 0 without faces."""
+        ends = self.vertices[self.topology.edges]
+        return float(np.median(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1))) if len(ends) else 0.0
+
+    @functools.cached_property
     def topology(self) -> Topology:
         """Edges and adjacency on the unwelded vertices."""
         return Topology.of(self.faces, self.n_vertices)

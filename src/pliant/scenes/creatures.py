@@ -34,7 +34,6 @@ def creatures(*, resolution: int = 12, count: int = 12, **options: Any) -> Scene
         bodies.append(Body(mesh, material=stuff, color=COLOURS[k % len(COLOURS)], name=f"creature {k + 1}"))
     eps, thickness = options.pop("eps", None), options.pop("thickness", None)
     options.pop("irregular", None)
-    options.setdefault("self_contact", "safe")
     thick = THIN if thickness is None else thickness
     bowl = Body(shapes.bowl(0.26, 0.03, 20), obstacle=True, name="bowl")
     return Scene([*bodies, bowl], eps=THIN if eps is None else eps, thickness=thick, name="creatures", **options)

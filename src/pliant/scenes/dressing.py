@@ -42,7 +42,7 @@ def dress_scene(
     holds the garments. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the
     automatic attachments. eps: the contact offset in metres; default: a quarter of a percent of the body's size.
     material: a Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity,
-    self_contact ...); with several garments self_contact is "safe" by default.
+    self_contact ...).
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
@@ -70,8 +70,6 @@ def dress_scene(
             grips.append(Grip(rows, Attached.at(_welded(motion, skin), skin.welded.vertices, corners, points)))
         _warn_of_depth(garment, surface)
         soft.append(Body(garment, material=stuff, grips=grips, layer=layer, flat=False))
-    if len(garments) > 1:
-        options.setdefault("self_contact", "safe")
     body = Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50))
     return hold_cloths(Scene([*soft, body], eps=distance, name=name, **options), holding)
 

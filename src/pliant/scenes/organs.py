@@ -32,7 +32,6 @@ def intestine(*, resolution: int = 3, **options: Any) -> Scene:
     path = [(0, 0, 0), (0, 0, 0), (0, 0.045, -0.01), (-0.03, 0.055, -0.16), (-0.05, 0.04, -0.16), (-0.05, 0.04, -0.16)]
     drag = Grip(end, _slide(times, np.array(path, float)))
     gut = Body(tube, material=take_solid(options, GUT, "intestine"), grips=[drag], color=PINK, name="gut")
-    options.setdefault("self_contact", "safe")
     return _scene("intestine", [gut, _table(0.32, 0.32)], options)
 
 

@@ -79,9 +79,8 @@ def curtain(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def _scene(name: str, cloths: list[Body], bodies: list[Body], options: dict[str, Any]) -> Scene:
-    """A scene with the options of the built-in scenes; self_contact is "safe" by default."""
+    """A scene with the options of the built-in scenes."""
     options.pop("irregular", None)
-    options.setdefault("self_contact", "safe")
     stuff = {"material": cloths[0].material}
     given = {key: value for key, value in options.items() if value is not None}
     given = {"eps": THIN} | with_own(given | stuff, thickness=THIN)

@@ -24,7 +24,6 @@ def cylinders(*, resolution: int = 3, **options: Any) -> Scene:
         bodies.append(Body(mesh, material=stuff, velocity=(-1.2 * side, 0.6, 0.0), name=name))
     eps, thickness = options.pop("eps", None), options.pop("thickness", None)
     options.pop("irregular", None)
-    options.setdefault("self_contact", "safe")
     options.setdefault("friction", 0.5)
     thick = THIN if thickness is None else thickness
     tray = Body(_tray(0.34, 0.05, 0.025), obstacle=True, name="tray")

@@ -51,7 +51,8 @@ class _Record:
         total = sum(particles[b] for b in scene.deformable)
         validate.budget(f"{n_frames} frames of {total} particles", 24.0 * size * total, "keep fewer frames")
         self.referee = Referee(scene) if measure and scene.deformable else None
-        self.counts_cloth = scene.self_contact != "off" if count_intersections is None else count_intersections
+        counts = bool(scene.deformable) and scene.self_contact != "off"
+        self.counts_cloth = counts if count_intersections is None else count_intersections
         needs_counter = measure and bool(scene.deformable or self.counts_cloth)
         self.statistics = IntersectionStatistics(scene, sim.state.x) if needs_counter else None
         self.initial_intersections = self.statistics.intersecting_bodies() if self.statistics else ()

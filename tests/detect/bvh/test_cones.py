@@ -101,10 +101,11 @@ def test_ends_of_an_annular_strip_that_cross_are_found(within):
 def test_the_annular_strip_lies_in_a_narrow_cone_and_only_its_contour_shows_that_it_crosses():
     _, detector = found(strip(), strip().vertices, 0.01, True)
     patches, n = detector.near.cones.patches, strip().n_faces
-    axis = kernels.axis_of(patches.slope, 0, n, 0.01)
+    axis = kernels.axis_of(patches.slope, 0, n, 0.01, False)
     assert axis[2] > 0.999
-    kernels.project(strip().vertices, patches.rows, patches.start[0], patches.start[1], axis, patches.seen)
-    assert not kernels.contour_clear(patches.seen, patches.start[0], patches.start[1], 0.01)
+    still = kernels.PatchMotion(strip().vertices, np.zeros((0, 3)), np.zeros(0))
+    kernels.project(still, patches.rows, patches.start[0], patches.start[1], axis, patches.seen)
+    assert not kernels.contour_clear(patches.seen, patches.start[0], patches.start[1], 0.01, 0.0)
     assert not whole(detector)
 
 
@@ -260,7 +261,7 @@ def test_a_contour_is_clear_when_no_vertex_is_near_an_edge_and_no_edges_cross(rn
         least = rng.uniform(0.0, 3.0) / n
         a = np.arange(n) * 2 * np.pi / n
         p = np.stack([np.cos(a), np.sin(a)], 1) * rng.uniform(0.6, 1.4, (n, 1)) + rng.normal(size=(n, 2)) * 3 / n
-        assert kernels.contour_clear(p, 0, n, least) == (least_gap(p) > least)
+        assert kernels.contour_clear(p, 0, n, least, 0.0) == (least_gap(p) > least)
         clear += least_gap(p) > least
     assert 60 < clear < 240
 

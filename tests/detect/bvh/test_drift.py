@@ -93,6 +93,28 @@ def test_every_pair_of_one_mesh_that_comes_near_on_the_way_is_found(rng):
     assert count > 100
 
 
+def test_cloth_that_bends_as_it_goes_is_passed_over_where_none_of_it_comes_near(rng):
+    culled = count = 0
+    for _ in range(cases(4)):
+        sheet, turn = cloth(0.2, 0.2, 10), rng.uniform(0.5, 3.0)
+        x = sheet.vertices.copy()
+        x[:, 1] += 0.01 * np.sin(20.0 * x[:, 0] + rng.uniform(0.0, 6.0))
+        # a half is folded over the other, on straight paths, and all of it is turned
+        angle, over = turn * (x[:, 0] > 0.02), np.maximum(x[:, 0] - 0.02, 0.0)
+        to = np.stack([np.minimum(x[:, 0], 0.02) + over * np.cos(angle), x[:, 1] + over * np.sin(angle), x[:, 2]], 1)
+        mesh, way = sheet.moved(x), to - x + np.cross(rng.normal(size=3), x)
+        made = leaf_mesh(mesh)
+        made.predict(way)
+        near = NearPairs(made)
+        there, _, edges = near.within(0.006, drifting=True)
+        culled += near.cones.count
+        for d, pairs in zip(nearest(mesh, way, mesh, way, True), (there, edges), strict=True):
+            assert among(pairs, d.shape)[d < 0.006].all()
+            count += (d < 0.006).sum()
+    assert culled > 0
+    assert count > 100
+
+
 def test_what_goes_together_finds_what_it_would_find_standing(rng):
     mesh = crumpled(rng, 14)
     made = leaf_mesh(mesh)

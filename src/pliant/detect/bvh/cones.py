@@ -1,11 +1,16 @@
 """Self-collision culling: patches of a mesh that provably do not touch themselves."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.bvh import cones as _kernels
-from ...kernels.bvh.cones import MARGIN, Patches
+from ...kernels.bvh.cones import MARGIN, Patches, PatchMotion
 from .leaf_mesh import LeafMesh
+
+if TYPE_CHECKING:
+    from ...kernels.queries.drift import Drift
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -34,16 +39,15 @@ class Cones:
         if len(rows):
             _kernels.contours(nodes, *known, rows)
         copies = bool((twin != leaves.corners).any())
-        room = np.zeros((3, len(number))), np.empty((len(rows), 2))
+        room = np.zeros((9, len(number))), np.zeros((len(rows), 4))
         self.patches = Patches(start, rows, twin if copies else twin[:0], *room)
         self._self_traversal_start = leaf_mesh.self_traversal_start
-        self._none = np.zeros(len(nodes))
         self._begin = self._self_traversal_start.copy()
         self.count = 0  # patches culled by the last call of `begin`
 
-    def begin(self, reach: float, beyond: Floats | None = None) -> Ints:
+    def begin(self, reach: float, drift: "Drift | None" = None) -> Ints:
         """(m,) node at which the traversal of each triangle through the leaf mesh's own BVH may start and still find
-        all pairs nearer than `reach` at the current positions; `beyond` (n,) is added to `reach` per node."""
+        all pairs nearer than `reach` at the current positions or, given their `drift`, at any time of that motion."""
         self._begin[:] = self._self_traversal_start
         leaf_mesh, patches, self.count = self.leaf_mesh, self.patches, 0
         size = (
@@ -52,14 +56,12 @@ class Cones:
             else 0.0
         )
         if len(patches.rows) and _SIZES[0] < size < _SIZES[1]:
-            beyond = self._none if beyond is None else beyond
             least = reach * (1.0 + 1e-9) + MARGIN * size
-            _kernels.weigh(leaf_mesh.leaves.corners, leaf_mesh.at.faces, leaf_mesh.x, patches.twin, patches.slope)
-            self.count = int(
-                _kernels.skip_proved_patches(
-                    leaf_mesh.tree.nodes, patches, leaf_mesh.x, least, beyond, self.fewest, self._begin
-                )
-            )
+            none = np.zeros((0, 3)), np.zeros(0)
+            motion = PatchMotion(leaf_mesh.x, *(none if drift is None else (drift.x, drift.spread)))
+            _kernels.weigh(leaf_mesh.leaves.corners, leaf_mesh.at.faces, motion, patches.twin, patches.slope)
+            nodes, fewest = leaf_mesh.tree.nodes, self.fewest
+            self.count = int(_kernels.skip_proved_patches(nodes, patches, motion, least, fewest, self._begin))
         return self._begin
 
 

@@ -54,7 +54,7 @@ class NearPairs:
     def _traverse(self, distance: float, within: float, drifting: bool) -> tuple[Rows, Counts]:
         a, b, parts = self.a, self.b, _proximity.PARTS
         reach = with_rounding_margin(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
-        begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift.spread if drifting else None)
+        begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift if drifting else None)
         counts = np.zeros(parts, np.int64)
         one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)
         while True:

@@ -25,6 +25,12 @@ Then all vertex-face and edge-edge pairs of the patch without a common vertex ar
   does not contain v, or v q would have started along it; so 3 applies to it.
 - A distance is never less than its projection.
 
+Vertices that move linearly by known displacements are covered for the whole motion. The cross product of condition 2 is
+a quadratic polynomial of time, whose Bernstein coefficients must all fulfil it for the longest edge at the start or the
+end, since the length of an edge is convex. Condition 3 holds at all times if it holds at the start for D plus the
+displacement of the vertex relative to the ends of the edge; before two contour edges could cross, an end of one would
+have to reach the other.
+
 Neither the genus nor the arrangement of faces around a vertex matters. Rounding: D exceeds the requested distance by
 MARGIN of the size of the mesh, a thousand times the error of all computations here (differences of coordinates are
 accurate to one ulp of themselves, so every error is a few ulps of the longest length involved).
@@ -50,8 +56,18 @@ class Patches(NamedTuple):
     start: np.ndarray  # (nodes+1,) i8 the contour of node i is rows[start[i]:start[i+1]]; empty if condition 1 fails
     rows: np.ndarray  # (k,) i4 vertices along the contours
     twin: np.ndarray  # (m,3) i4 rows that must coincide with the corners of each triangle; (0,3) without copies
-    slope: np.ndarray  # (3,m) (b - a) x (c - a) over the longest edge of each triangle, zero if degenerate
-    seen: np.ndarray  # (k,2) contours projected onto the plane
+    slope: (
+        np.ndarray
+    )  # (9,m) (b - a) x (c - a) over the longest edge of each triangle, zero if degenerate: 3 coefficients
+    seen: np.ndarray  # (k,4) contours and their displacements projected onto the plane
+
+
+class PatchMotion(NamedTuple):
+    """Positions of the vertices, and their displacements."""
+
+    x: np.ndarray  # (n,3)
+    drift: np.ndarray  # (n,3), or (0,3) if nothing moves
+    spread: np.ndarray  # (nodes,) upper bound of the relative displacement of two vertices below a node
 
 
 @kernel
@@ -94,9 +110,9 @@ def contours(nodes, welded, rows, mates, least, start, out):
 
 
 @kernel(parallel=True)
-def weigh(corners, faces, x, twin, slope):
-    """Compute the slopes of the triangles with corners `faces` (m,9); zero where copies of a vertex have separated."""
-    m = len(faces)
+def weigh(corners, faces, motion, twin, slope):
+    """Compute the slopes of the triangles with corners `faces` (m,9); zero where copies of a vertex separate."""
+    m, x, drift = len(faces), motion.x, motion.drift
     for c in prange(PARTS):
         for q in range(c * m // PARTS, (c + 1) * m // PARTS):
             a, b, d = (
@@ -113,40 +129,68 @@ def weigh(corners, faces, x, twin, slope):
                 for k in range(3):
                     for h in range(3):
                         good = good and x[corners[q, k], h] == x[twin[q, k], h]
+                        if len(drift) > 0:
+                            good = good and drift[corners[q, k], h] == drift[twin[q, k], h]
+            middle, end = n, n
+            if len(drift) > 0:
+                a = vec.load(drift, corners[q, 0])
+                p = vec.add(e, vec.sub(vec.load(drift, corners[q, 1]), a))
+                r = vec.add(f, vec.sub(vec.load(drift, corners[q, 2]), a))
+                middle, end = vec.scale(vec.add(vec.cross(e, r), vec.cross(p, f)), 0.5), vec.cross(p, r)
+                l_2 = max(l_2, vec.norm2(p), vec.norm2(r), vec.norm2(vec.sub(r, p)))
+                good = good and l_2 < 1e200
             s = 1.0 / math.sqrt(l_2) if good else 0.0
             for k in range(3):
                 slope[k, q] = n[k] * s if good else 0.0
+                if len(drift) > 0:
+                    slope[3 + k, q] = middle[k] * s if good else 0.0
+                    slope[6 + k, q] = end[k] * s if good else 0.0
 
 
 @kernel
-def axis_of(slope, first, last, least):
-    """Return a unit vector along which all slopes first..last-1 exceed `least`, or zero if none was found."""
-    x, y, z = 0.0, 0.0, 0.0
-    for q in range(first, last, max(1, (last - first) // SAMPLES)):
-        x, y, z = x + slope[0, q], y + slope[1, q], z + slope[2, q]
-    x, y, z = vec.unit((x, y, z))
+def faces_along(slope, first, last, n, least):
+    """Whether the components along n of all slopes (3,) first..last-1 exceed `least`."""
+    x, y, z = n
     q = first
     while q < last:
         stop, low = min(q + SAMPLES, last), 0
         for p in range(q, stop):
             low += not (slope[0, p] * x + slope[1, p] * y + slope[2, p] * z > least)
         if low > 0:
-            return (0.0, 0.0, 0.0)
+            return False
         q = stop
-    return (x, y, z)
+    return True
 
 
 @kernel
-def project(x, rows, first, last, n, seen):
-    """Project vertices rows[first:last] along n, relative to the first of them."""
+def axis_of(slope, first, last, least, moves):
+    """Return a unit vector along which all slopes first..last-1 exceed `least`, or zero if none was found."""
+    x, y, z = 0.0, 0.0, 0.0
+    h = 3 if moves else 0
+    for q in range(first, last, max(1, (last - first) // SAMPLES)):
+        x, y, z = x + slope[h, q], y + slope[h + 1, q], z + slope[h + 2, q]
+    n = vec.unit((x, y, z))
+    good = faces_along(slope[:3], first, last, n, least)
+    if moves:
+        good = good and faces_along(slope[3:6], first, last, n, least)
+        good = good and faces_along(slope[6:], first, last, n, least)
+    return n if good else (0.0, 0.0, 0.0)
+
+
+@kernel
+def project(motion, rows, first, last, n, seen):
+    """Project vertices rows[first:last] along n, relative to the first of them, and their displacements."""
     least = min(abs(n[0]), abs(n[1]), abs(n[2]))
     side = (1.0, 0.0, 0.0) if abs(n[0]) == least else ((0.0, 1.0, 0.0) if abs(n[1]) == least else (0.0, 0.0, 1.0))
     u = vec.unit(vec.cross(side, n))
     v = vec.cross(n, u)
-    origin = vec.load(x, rows[first])
+    origin, moves = vec.load(motion.x, rows[first]), len(motion.drift) > 0
     for k in range(first, last):
-        p = vec.sub(vec.load(x, rows[k]), origin)
+        p = vec.sub(vec.load(motion.x, rows[k]), origin)
         seen[k, 0], seen[k, 1] = vec.dot(p, u), vec.dot(p, v)
+        if moves:
+            p = vec.load(motion.drift, rows[k])
+            seen[k, 2], seen[k, 3] = vec.dot(p, u), vec.dot(p, v)
 
 
 @kernel
@@ -176,24 +220,39 @@ def rounded_orient2d(a, b, c):
 
 
 @kernel
-def edges_clear(seen, first, n, i, j, least):
-    """Whether edges i < j of a contour of n edges are separated: first ends far enough apart, and no crossing."""
+def closer(seen, p, a, b):
+    """Greatest displacement of vertex p of a contour relative to vertices a and b, in the plane."""
+    r, s = seen[p, 2] - seen[a, 2], seen[p, 3] - seen[a, 3]
+    t, u = seen[p, 2] - seen[b, 2], seen[p, 3] - seen[b, 3]
+    return math.sqrt(max(r * r + s * s, t * t + u * u)) * (1.0 + 1e-9)
+
+
+@kernel
+def edges_clear(seen, first, n, i, j, least, spread):
+    """Whether edges i < j of a contour of n edges are separated: first ends far enough apart, and no crossing. `spread`
+    is an upper bound of all relative displacements; zero if nothing moves.
+    """
     i_1, j_1 = i + 1, j + 1 if j + 1 < n else 0
     a, b = (seen[first + i, 0], seen[first + i, 1]), (seen[first + i_1, 0], seen[first + i_1, 1])
     c, d = (seen[first + j, 0], seen[first + j, 1]), (seen[first + j_1, 0], seen[first + j_1, 1])
-    if min(a[0], b[0]) > max(c[0], d[0]) + least or min(c[0], d[0]) > max(a[0], b[0]) + least:
+    wide = least + spread
+    if min(a[0], b[0]) > max(c[0], d[0]) + wide or min(c[0], d[0]) > max(a[0], b[0]) + wide:
         return True
-    if min(a[1], b[1]) > max(c[1], d[1]) + least or min(c[1], d[1]) > max(a[1], b[1]) + least:
+    if min(a[1], b[1]) > max(c[1], d[1]) + wide or min(c[1], d[1]) > max(a[1], b[1]) + wide:
         return True
-    good = j_1 == i or point_from_edge_2(a, c, d) > least * least
-    good = good and (i_1 == j or point_from_edge_2(c, a, b) > least * least)
+    one = two = least
+    if spread > 0.0:
+        one += closer(seen, first + i, first + j, first + j_1)
+        two += closer(seen, first + j, first + i, first + i_1)
+    good = j_1 == i or point_from_edge_2(a, c, d) > one * one
+    good = good and (i_1 == j or point_from_edge_2(c, a, b) > two * two)
     return good and (i_1 == j or j_1 == i or not cross_each_other(a, b, c, d))
 
 
 @kernel
-def contour_clear(seen, first, last, least):
+def contour_clear(seen, first, last, least, spread):
     """Whether condition 3 holds for the contour seen[first:last] and D = least; distant blocks of edges are culled."""
-    n = last - first
+    n, wide = last - first, least + spread
     blocks = -(-n // BLOCK)
     box = np.empty((blocks, 4))
     for g in range(blocks):
@@ -201,37 +260,38 @@ def contour_clear(seen, first, last, least):
         for i in range(g * BLOCK, min(g * BLOCK + BLOCK, n) + 1):
             k = first + (i if i < n else 0)
             x_0, y_0, x_1, y_1 = min(x_0, seen[k, 0]), min(y_0, seen[k, 1]), max(x_1, seen[k, 0]), max(y_1, seen[k, 1])
-        box[g, 0], box[g, 1], box[g, 2], box[g, 3] = x_0, y_0, x_1 + least, y_1 + least
+        box[g, 0], box[g, 1], box[g, 2], box[g, 3] = x_0, y_0, x_1 + wide, y_1 + wide
     for g in range(blocks):
         for h in range(g, blocks):
             if box[g, 0] <= box[h, 2] and box[h, 0] <= box[g, 2] and box[g, 1] <= box[h, 3] and box[h, 1] <= box[g, 3]:
                 for i in range(g * BLOCK, min(g * BLOCK + BLOCK, n)):
                     for j in range(max(h * BLOCK, i + 1), min(h * BLOCK + BLOCK, n)):
-                        if not edges_clear(seen, first, n, i, j, least):
+                        if not edges_clear(seen, first, n, i, j, least, spread):
                             return False
     return True
 
 
 @kernel
-def proved(node, begin, end, x, rows, slope, least, seen):
-    """Whether the patch of a node with contour rows[begin:end] is proved to have no pair closer than `least`."""
+def proved(node, i, motion, patches, least):
+    """Whether the patch of node number i is proved to have no pair closer than `least` during the motion."""
+    begin, end = patches.start[i], patches.start[i + 1]
     if begin == end:
         return False
-    n = axis_of(slope, node.first, node.first + node.count, least)
+    moves = len(motion.drift) > 0
+    n = axis_of(patches.slope, node.first, node.first + node.count, least, moves)
     if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
         return False
-    project(x, rows, begin, end, n, seen)
-    return contour_clear(seen, begin, end, least)
+    project(motion, patches.rows, begin, end, n, patches.seen)
+    return contour_clear(patches.seen, begin, end, least, motion.spread[i] if moves else 0.0)
 
 
 @kernel(parallel=True)
-def skip_proved_patches(nodes, patches, x, least, beyond, fewest, begin):
+def skip_proved_patches(nodes, patches, motion, least, fewest, begin):
     """Start the traversals of triangles in the largest proved patches behind these; return the number of patches.
 
-    beyond (n,) is added to `least` at each node. begin (m,) contains the default start of each traversal. The nodes are
-    processed from the root down, one level at a time.
+    begin (m,) contains the default start of each traversal. The nodes are processed from the root down, one level at a
+    time.
     """
-    start, rows, slope, seen = patches.start, patches.rows, patches.slope, patches.seen
     level, next_level = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
     good = np.empty(len(level), np.bool_)
     n, total = 0, 0
@@ -240,7 +300,7 @@ def skip_proved_patches(nodes, patches, x, least, beyond, fewest, begin):
     while n > 0:
         for k in prange(n):
             i = level[k]
-            good[k] = proved(nodes[i], start[i], start[i + 1], x, rows, slope, least + beyond[i], seen)
+            good[k] = proved(nodes[i], i, motion, patches, least)
             if good[k]:
                 for q in range(nodes[i].first, nodes[i].first + nodes[i].count):
                     begin[q] = nodes[i].skip

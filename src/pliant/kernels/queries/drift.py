@@ -71,6 +71,7 @@ class Batches(NamedTuple):
     """Batches that a traversal fills before they are processed."""
 
     meets: np.ndarray  # (MEETS,2) i4 triangles of a and b
+    closer: np.ndarray  # (MEETS,) upper bound of how much closer they come to each other, metres
     faces: Batch  # vertex, face, kind
     edges: Batch  # edge, edge, kind
     filled: np.ndarray  # (2,) i8 number of faces and of edges
@@ -79,33 +80,36 @@ class Batches(NamedTuple):
 @kernel
 def all_batches():
     faces, edges = new_batches()
-    return Batches(np.empty((MEETS, 2), np.int32), faces, edges, np.zeros(2, np.int64))
+    return Batches(np.empty((MEETS, 2), np.int32), np.empty(MEETS), faces, edges, np.zeros(2, np.int64))
 
 
 @kernel
 def flush_meets(a, b, same, batches, n, within, out, count):
     """Expand n pairs of triangles into pairs of features; each full batch is tested, and near pairs are kept."""
     meets, filled = batches.meets, batches.filled
-    faces, edges = batches.faces.pairs, batches.edges.pairs
+    faces, edges, far_f, far_e = batches.faces.pairs, batches.edges.pairs, batches.faces.far, batches.edges.far
     n_f, n_e = filled[0], filled[1]
     # the same expansion as in `proximity.near_range`, written out because it is the innermost loop of both
     for m in range(n):
-        p, q = meets[m, 0], meets[m, 1]
+        p, q, far = meets[m, 0], meets[m, 1], batches.closer[m]
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
         j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
         for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
             i = a.vertex[v, VERTEX_WELD]
             faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, VERTEX_TO_FACE
+            far_f[n_f] = far
             n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
         for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
             j = b.vertex[v, VERTEX_WELD]
             faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, FACE_TO_VERTEX
+            far_f[n_f] = far
             n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
         for e in range(a.edge_start[p], a.edge_start[p + 1]):
             i, j = a.edge[e, EDGE_WELD_0], a.edge[e, EDGE_WELD_1]
             for f in range(b.edge_start[q], b.edge_start[q + 1]):
                 k, h = b.edge[f, EDGE_WELD_0], b.edge[f, EDGE_WELD_1]
                 edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGE_TO_EDGE
+                far_e[n_e] = far
                 n_e += (i != k) & (i != h) & (j != k) & (j != h)
         if n_f > BATCH - 6:
             count = flush_faces(a, b, batches.faces, n_f, within, out, count)
@@ -136,15 +140,15 @@ def along(n, a, b, c):
 
 @kernel
 def still_range(a, drift_a, b, search, first, last, out):
-    """As near_range, for pairs that are or come nearer than `reach`, and some more: the longest displacement among them
-    is added for all. b is static.
+    """As near_range, for pairs that are or come nearer than `reach`, and some more: an upper bound of the displacement
+    of their triangles relative to each other is added. b is static.
     """
     same, begin, reach = search.same, search.begin, search.reach
     nodes, boxes, corners, u_a = b.nodes, a.boxes, b.faces, drift_a.boxes
     faces, x_a, i_a = a.faces, drift_a.x, a.corners
-    total, count, n, far = len(nodes), 0, 0, 0.0
+    total, count, n = len(nodes), 0, 0
     batches = all_batches()
-    meets = batches.meets
+    meets, closer = batches.meets, batches.closer
     for p in range(first, last):
         x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
         y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
@@ -153,7 +157,7 @@ def still_range(a, drift_a, b, search, first, last, out):
         moves = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
         low, high = along((n_0, n_1, n_2), moves[0], moves[1], moves[2])
         high, low = top + max(high, 0.0) + reach, bottom + min(low, 0.0) - reach
-        length = vec.norm2((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
+        length = vec.norm((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
         at = np.int64(begin[p])
         while at < total:
             node = nodes[at]
@@ -170,13 +174,12 @@ def still_range(a, drift_a, b, search, first, last, out):
             h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8]
             if min(h_0, h_1, h_2) > high or max(h_0, h_1, h_2) < low:
                 continue
-            far = max(far, length)
-            meets[n, 0], meets[n, 1] = p, q
+            meets[n, 0], meets[n, 1], closer[n] = p, q, length
             n += 1
             if n == MEETS:
-                count = flush_meets(a, b, same, batches, n, reach + math.sqrt(far), out, count)
+                count = flush_meets(a, b, same, batches, n, reach, out, count)
                 n = 0
-    return flush_rest(a, b, same, batches, n, reach + math.sqrt(far), out, count)
+    return flush_rest(a, b, same, batches, n, reach, out, count)
 
 
 @kernel
@@ -185,9 +188,9 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
     same, begin, reach = search.same, search.begin, search.reach
     nodes, boxes, corners, u_a, u_b = b.nodes, a.boxes, b.faces, drift_a.boxes, drift_b.nodes
     faces, x_a, i_a, x_b, i_b = a.faces, drift_a.x, a.corners, drift_b.x, b.corners
-    total, count, n, far = len(nodes), 0, 0, 0.0
+    total, count, n = len(nodes), 0, 0
     batches = all_batches()
-    meets = batches.meets
+    meets, closer = batches.meets, batches.closer
     for p in range(first, last):
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
@@ -220,13 +223,13 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
             above = min(h_0, h_1, h_2) - top + min(least - high, 0.0) > reach
             if above or max(h_0, h_1, h_2) - bottom + max(most - low, 0.0) < -reach:
                 continue
-            far = max(far, vec.norm2((max(-r_0, r_3), max(-r_1, r_4), max(-r_2, r_5))))
             meets[n, 0], meets[n, 1] = p, q
+            closer[n] = vec.norm((max(-r_0, r_3), max(-r_1, r_4), max(-r_2, r_5)))
             n += 1
             if n == MEETS:
-                count = flush_meets(a, b, same, batches, n, reach + math.sqrt(far), out, count)
+                count = flush_meets(a, b, same, batches, n, reach, out, count)
                 n = 0
-    return flush_rest(a, b, same, batches, n, reach + math.sqrt(far), out, count)
+    return flush_rest(a, b, same, batches, n, reach, out, count)
 
 
 @kernel(parallel=True)

@@ -63,6 +63,7 @@ class Batch(NamedTuple):
 
     pairs: np.ndarray  # (BATCH,3) i4 feature, feature, kind
     p: np.ndarray  # (12,BATCH) coordinates of their four points
+    far: np.ndarray  # (BATCH,) how much farther apart than the distance they are kept, metres
     d_2: np.ndarray  # (BATCH,) squared distances
     sure: np.ndarray  # (BATCH,) bool: whether rounding cannot change the decision
 
@@ -73,10 +74,12 @@ def clamp(t):
 
 
 @kernel
-def edge_distances(p, n, within, d_2, sure):
-    """Squared distances of edges a-b and c-d, p (12,BATCH); not `sure` where rounding could change the decision."""
-    w_2 = within * within
+def edge_distances(p, n, within, far, d_2, sure):
+    """Squared distances of edges a-b and c-d, p (12,BATCH); not `sure` where rounding could change the decision whether
+    they are at most `within` plus their part of `far` (BATCH,).
+    """
     for m in range(n):
+        w_2 = (within + far[m]) * (within + far[m])
         u_0, u_1, u_2 = p[3, m] - p[0, m], p[4, m] - p[1, m], p[5, m] - p[2, m]
         v_0, v_1, v_2 = p[9, m] - p[6, m], p[10, m] - p[7, m], p[11, m] - p[8, m]
         r_0, r_1, r_2 = p[0, m] - p[6, m], p[1, m] - p[7, m], p[2, m] - p[8, m]
@@ -99,10 +102,10 @@ def edge_distances(p, n, within, d_2, sure):
 
 
 @kernel
-def face_distances(p, n, within, d_2, sure):
+def face_distances(p, n, within, far, d_2, sure):
     """Squared distances of points v from triangles a b c, p (12,BATCH): the least of three edges and the plane."""
-    w_2 = within * within
     for m in range(n):
+        w_2 = (within + far[m]) * (within + far[m])
         r_0, r_1, r_2 = p[0, m] - p[3, m], p[1, m] - p[4, m], p[2, m] - p[5, m]
         e_0, e_1, e_2 = p[6, m] - p[3, m], p[7, m] - p[4, m], p[8, m] - p[5, m]
         f_0, f_1, f_2 = p[9, m] - p[3, m], p[10, m] - p[4, m], p[11, m] - p[5, m]
@@ -140,20 +143,20 @@ def new_batches():
     """Two batches, of vertex-face and of edge-edge pairs; they share the workspace for distances."""
     p, d_2, sure = np.empty((12, BATCH)), np.empty(BATCH), np.empty(BATCH, np.bool_)
     faces, edges = np.empty((BATCH, 3), np.int32), np.empty((BATCH, 3), np.int32)
-    return Batch(faces, p, d_2, sure), Batch(edges, p, d_2, sure)
+    return Batch(faces, p, np.zeros(BATCH), d_2, sure), Batch(edges, p, np.zeros(BATCH), d_2, sure)
 
 
 @kernel
 def keep_near(batch, n, within, kind, out, count):
     """Append the near ones of the first n pairs to out; its last row is spare; pairs beyond it are only counted."""
-    pairs, p, d_2, sure, room = batch.pairs, batch.p, batch.d_2, batch.sure, len(out)
+    pairs, p, far, d_2, sure, room = batch.pairs, batch.p, batch.far, batch.d_2, batch.sure, len(out)
     for m in range(n):
-        near = d_2[m] <= within * within
+        near = d_2[m] <= (within + far[m]) * (within + far[m])
         if not sure[m]:
             a, b, c, d = point(p, 0, m), point(p, 3, m), point(p, 6, m), point(p, 9, m)
             near = (
                 edge_edge_distance(a, b, c, d) if kind == EDGE_TO_EDGE else point_triangle_distance(a, b, c, d)
-            ) <= within
+            ) <= within + far[m]
         # always written, kept by incrementing: a branch would be mispredicted half of the time
         k = min(count, room - 1)
         out[k, 0], out[k, 1], out[k, 2] = pairs[m, 2], pairs[m, 0], pairs[m, 1]
@@ -197,7 +200,7 @@ def flush_faces(a, b, batch, n, within, out, count):
             for k in range(9):
                 p[3 + k, m] = a.faces[q, k]
             pairs[m, 0], pairs[m, 1] = b.vertex[v, VERTEX_ROW], a.face[q]
-    face_distances(p, n, within, batch.d_2, batch.sure)
+    face_distances(p, n, within, batch.far, batch.d_2, batch.sure)
     return keep_near(batch, n, within, VERTEX_TO_FACE, out, count)
 
 
@@ -214,7 +217,7 @@ def flush_edges(a, b, same, batch, n, within, out, count):
         e, f = a.edge[e, EDGE_INDEX], b.edge[f, EDGE_INDEX]
         # within one mesh the lower edge comes first, whichever was found first
         pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
-    edge_distances(p, n, within, batch.d_2, batch.sure)
+    edge_distances(p, n, within, batch.far, batch.d_2, batch.sure)
     return keep_near(batch, n, within, EDGE_TO_EDGE, out, count)
 
 

@@ -152,27 +152,39 @@ def limit(pairs, room, kept, start, target, fraction, held):
 
 
 @kernel
-def refresh(contacts, x):
-    """Update nearest points, normal and distance at positions x; a pair that changed sides has a negative distance."""
+def refresh(contacts, x, offset, near):
+    """Update nearest points, normal and distance at positions x of the contacts that may be nearer than `offset`, and
+    mark these in `near` (k,); a pair that changed sides has a negative distance. Return their number.
+
+    The gap along the normal is at most the distance: where it is greater than `offset`, nothing is computed.
+    """
+    count = 0
     for c in range(len(contacts)):
         contact = contacts[c]
+        n = normal_of(contact)
         i, j, k, h = vertices_of(contact)
         a, b, d, e = vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, h)
+        s, t, u = vec.dot(n, vec.sub(b, a)), vec.dot(n, vec.sub(d, a)), vec.dot(n, vec.sub(e, a))
+        face = contact["kind"] == VERTEX_FACE
+        near[c] = not (-max(s, t, u) if face else min(s, 0.0) - max(t, u)) > offset
+        if not near[c]:
+            continue
+        count += 1
         w = contact["weights"]
-        if contact["kind"] == VERTEX_FACE:
+        if face:
             u, v, t, _ = closest_on_triangle(a, b, d, e)
             w[1], w[2], w[3] = -u, -v, -t
         else:
             s, t = closest_on_edges(a, b, d, e)
             w[0], w[1], w[2], w[3] = 1.0 - s, s, t - 1.0, -t
         gap = vec.madd(vec.madd(vec.madd(vec.scale(a, w[0]), b, w[1]), d, w[2]), e, w[3])
-        n = normal_of(contact)
         length = math.sqrt(vec.norm2(gap))
         side = 1.0 if vec.dot(gap, n) >= 0.0 else -1.0
         if length > 1e-12 * (abs(a[0]) + abs(a[1]) + abs(a[2])) + 1e-300:
             contact["normal"][0], contact["normal"][1] = side * gap[0] / length, side * gap[1] / length
             contact["normal"][2] = side * gap[2] / length
         contact["distance"] = side * length
+    return count
 
 
 @kernel

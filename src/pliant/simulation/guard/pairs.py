@@ -131,9 +131,12 @@ def keys(contacts: Contacts) -> NDArray[np.int64]:
     return np.asarray(contacts["kind"].astype(np.int64) << 62 | e[:, 0] << 31 | e[:, 1], np.int64)
 
 
-def records(pairs: NearPairs, a: LeafMesh, b: LeafMesh, reach: float, motion: Floats | None, body_of: Rows) -> Contacts:
-    """Return contacts of two leaf meshes, or of one with itself: pairs within `reach`, now or during `motion` (n,3)."""
-    forward, backward, edges = pairs.within(reach, drifting=motion is not None)
+def records(
+    a: LeafMesh, b: LeafMesh, pairs: tuple[Rows, Rows, Rows], reach: float, motion: Floats | None, body_of: Rows
+) -> Contacts:
+    """Return contacts of two leaf meshes, or of one with itself, from `pairs` as `NearPairs` returns them: those within
+    `reach`, now or during `motion` (n,3)."""
+    forward, backward, edges = pairs
     out = cast("Contacts", np.empty(len(forward) + len(backward) + len(edges), _contacts.CONTACT))
     unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
     owners = _records.Owners(zero, zero)

@@ -1,0 +1,180 @@
+"""Detection passes of the guard, and the bounds within which their results hold.
+
+A pass finds the pairs that are near at some positions, or come near during a predicted motion, and bounds how far each
+vertex may deviate from that motion before a pair that was not found could meet. Nothing is kept from one frame to the
+next.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import contacts as _contacts
+from ...contacts import Contacts
+from ...detect.queries.proximity import NearPairs
+from ...kernels.simulation import guard as _kernels
+from ...scene import Scene
+from .pairs import GuardedPairs, Obstacle, among, guarded, keys, leaf_mesh_of, near_at_rest, records, rows_of, spacing
+from .sewing import links_of, near_pairs_of
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+AROUND = 1.5  # of the thickness: smallest query distance around cloth
+REACH = 0.75  # of eps: initial query distance around a body; cloth usually rests farther away
+AHEAD = 8.0  # relative displacement that is predicted for a frame, over the largest query distance
+LEAST = 0.01  # of the thickness: gap that is always kept
+ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
+_EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
+_NONE = np.zeros((0, 4), np.int32)
+_NO_DRIFT = np.zeros((0, 6)), np.zeros(6)
+
+
+class Detection:
+    """The near pairs of all deformable bodies of a scene with themselves, each other and, in safe mode, the obstacles,
+    at positions x (n,3)."""
+
+    def __init__(self, scene: Scene, x: Floats, thickness: float) -> None:
+        self.safe, self.eps, self.thickness = scene.self_contact == "safe", scene.eps, thickness
+        count = int(scene.first[-1])
+        self._cloth = cloth = leaf_mesh_of(scene, scene.deformable, x, count)
+        # interior vertices of a solid have no contacts and are not guarded
+        on_surface = np.zeros(count, np.bool_)
+        on_surface[cloth.top.faces] = True
+        self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & on_surface).astype(np.int32)
+        self._held = scene.held[on_surface[scene.held]]
+        self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
+        self._near = near_pairs_of(scene, cloth)
+        self._obstacles = []
+        for b in scene.obstacles if self.safe else ():
+            leaf_mesh = leaf_mesh_of(scene, [b], x, count)
+            self._obstacles.append(Obstacle(NearPairs(cloth, leaf_mesh), rows_of(scene, b), b in scene.moving))
+        self.body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
+        self.max_reach = max(spacing(cloth.top, x), AROUND * thickness)
+        self.links = links_of(scene)
+        self._first_pass = True
+        self.start = x.copy()  # positions of the last pass
+        self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
+        self._predicts = False  # whether any is predicted
+        self.radius = np.zeros(count)  # how far each vertex may deviate from its predicted position
+        self.substeps_left = 0  # substeps of this frame after the present one
+        self.locked = _NONE  # pairs (k,4) that touch in this frame and cannot be opened
+        self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: that pair is not guarded
+        self.contacts = self.obstacle_contacts = _contacts.empty()  # of cloth with cloth, and with bodies
+        self.passes = 0
+        self._rest_keys = np.zeros(0, np.int64)
+        self._rest_keys = self._keys_at_rest(x)
+
+    def begin_frame(self, steps: int) -> None:
+        """Begin a frame of `steps` substeps."""
+        self.substeps_left, self.locked = steps - 1, _NONE
+        for body in self._obstacles:
+            body.reach = REACH * self.eps
+
+    def run(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
+        """Detection pass: find all pairs that are near at x, or come near under the displacements `motion` (n,3).
+
+        `stride` is the largest displacement of a substep. `far` limits the relative displacement of any pair: only that
+        fraction of the motion is considered. Return the fraction.
+        """
+        self.passes += 1
+        beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
+        reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
+        self._cloth.move(x)
+        for body in self._obstacles:
+            if self._first_pass or body.moves:
+                body.near.b.move(x)
+        self._first_pass = False
+        share = self._predict(x, motion, reach, far)
+        self.contacts = self._records(self._near, *self._near.within(reach, drifting=self._predicts), reach)
+        self.start[:] = x
+        self.radius[:] = np.inf
+        self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
+        self.obstacle_contacts = _contacts.concatenate_unsorted([self._detect_body(body) for body in self._obstacles])
+        if self.given_up.any():
+            self.contacts = guarded(self.contacts, self.given_up)
+            self.obstacle_contacts = guarded(self.obstacle_contacts, self.given_up)
+        if self.safe:
+            self.rounding = self._rounding_at(x)
+            self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
+            self.guarded = self._guard(self.contacts, self.obstacle_contacts)
+        self.contacts = self._pushed(self.contacts)
+        return share
+
+    def follows_prediction(self, target: Floats) -> bool:
+        """Whether all vertices are within their bounds of the predicted motion at one common time."""
+        motion = self.start, self.predicted, target
+        one, two = (_kernels.progress(rows, *motion) for rows in (self.rows, self.driven))
+        whole = one[1] + two[1]
+        t = min(max((one[0] + two[0]) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+        return not any(_kernels.leaves_bounds(rows, self.radius, *motion, t) for rows in (self.rows, self.driven))
+
+    def _guard(self, *found: Contacts) -> GuardedPairs:
+        both = _contacts.concatenate_unsorted(list(found))
+        if len(self.locked):
+            both = both[~among(both["vertices"], self.locked)]
+        return GuardedPairs.of(both, self.start, self.least, self.rounding)
+
+    def _pushed(self, found: Contacts) -> Contacts:
+        """Return the contacts of cloth without those of neighbours that are near at rest."""
+        return found[~np.isin(keys(found), self._rest_keys)] if len(self._rest_keys) else found
+
+    def _bound(self, reach: float) -> float:
+        """How far vertices may move if all pairs within `reach` are known; in push mode each may use half of the
+        distance beyond the thickness, so that no pair enters it unseen."""
+        return _kernels.SHARE * reach if self.safe else 0.49 * (reach - self.thickness)
+
+    def _predict(self, x: Floats, motion: Floats | None, reach: float, far: float) -> float:
+        """Predict the displacements `motion`, or a fraction that keeps the candidates few; return the fraction."""
+        self.predicted[:] = 0.0 if motion is None else motion
+        self._predicts = motion is not None
+        if motion is None:
+            return 1.0
+        most = 0.0
+        bodies = [(b.rows[: b.moves * len(b.rows)], b.box) for b in self._obstacles]
+        for rows, box in [(self.rows, _EVERYWHERE), *bodies]:
+            most = max(most, _kernels.fastest(self.rows, rows, x, motion, box, reach))
+        if not far and most > self.max_reach * (self.substeps_left + 1):
+            # less than the present substep: assume no motion instead
+            self.predicted[:], self._predicts = 0.0, False
+            return 0.0
+        share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0
+        if share < 1.0:
+            self.predicted *= share
+        self._cloth.predict(self.predicted)
+        for body in self._obstacles:
+            if body.moves:
+                body.near.b.predict(self.predicted)
+        return share
+
+    def _detect_body(self, body: Obstacle) -> Contacts:
+        """Return the contacts with a body, and bound the motion of vertices that have none."""
+        cloth = self._cloth
+        found = self._records(body.near, *body.near.within(body.reach, drifting=self._predicts), body.reach)
+        share = _kernels.SHARE if body.moves else _kernels.STILL
+        drifts = (cloth.drift.boxes, body.near.b.drift.nodes[0]) if self._predicts else _NO_DRIFT
+        least = _kernels.bound_by_distance(
+            cloth.leaves.corners, cloth.at.boxes, body.box, *drifts, body.reach, share, self.radius
+        )
+        if body.moves:
+            self.radius[body.rows] = np.minimum(self.radius[body.rows], _kernels.SHARE * least)
+        # adapt the query distance of the next pass in this frame to the number of candidates
+        if self._predicts:
+            return found
+        if len(found) > 4 * len(self.rows):
+            body.reach = max(0.6 * body.reach, REACH * self.eps)
+        elif body.moves and len(found) < len(self.rows) // 2:
+            body.reach = min(1.5 * body.reach, max(self.max_reach, REACH * self.eps))
+        return found
+
+    def _rounding_at(self, x: Floats) -> float:
+        """Return a bound of the rounding error of distances at x, metres."""
+        return ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
+
+    def _records(self, near: NearPairs, forward: Rows, backward: Rows, edges: Rows, reach: float) -> Contacts:
+        motion = self.predicted if self._predicts else None
+        return records(near.a, near.b, (forward, backward, edges), reach, motion, self.body_of)
+
+    def _keys_at_rest(self, x: Floats) -> NDArray[np.int64]:
+        """Return keys of pairs of mesh neighbours within the thickness at the start; these are not pushed apart."""
+        self._cloth.move(x)
+        found = self._records(self._near, *self._near.within(self.thickness), self.thickness)
+        return near_at_rest(found, self.links, len(x))
