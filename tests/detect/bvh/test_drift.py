@@ -102,7 +102,7 @@ def test_cloth_that_bends_as_it_goes_is_passed_over_where_none_of_it_comes_near(
         # a half is folded over the other, on straight paths, and all of it is turned
         angle, over = turn * (x[:, 0] > 0.02), np.maximum(x[:, 0] - 0.02, 0.0)
         to = np.stack([np.minimum(x[:, 0], 0.02) + over * np.cos(angle), x[:, 1] + over * np.sin(angle), x[:, 2]], 1)
-        mesh, way = sheet.moved(x), to - x + np.cross(rng.normal(size=3), x)
+        mesh, way = sheet.moved(x), to - x + 0.2 * np.cross(rng.normal(size=3), x)
         made = leaf_mesh(mesh)
         made.predict(way)
         near = NearPairs(made)
