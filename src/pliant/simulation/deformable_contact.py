@@ -173,6 +173,10 @@ class DeformableContact(FormerNames):
         return self.guard.passes
 
     @property
+    def hindered(self) -> bool:
+        return self.guard.hindered
+
+    @property
     def given_up_pairs(self) -> int:
         return self.guard.given_up_pairs
 

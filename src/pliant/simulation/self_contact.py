@@ -33,6 +33,10 @@ class SelfContact(Protocol):
     given_up_pairs: int  # total number of pairs of features given up
 
     @property
+    def hindered(self) -> bool:
+        """Whether the last `keep` held vertices back or carried them."""
+
+    @property
     def detectors(self) -> Sequence[Any]:
         """Its detectors, whose memory checkpoints store."""
 
@@ -97,6 +101,7 @@ class NoGuard(FormerNames):
     detectors: Sequence[Any] = ()
     iterates = False
     failed_substeps = given_up_pairs = unresolved = passes = 0
+    hindered = False
 
     def __bool__(self) -> bool:
         return False  # the attribute was None without self-contact; `if sim.guard` works for one more version

@@ -50,6 +50,7 @@ class Frame:
     cut = renamed.attribute("cut", "intersections")
 
 
+SHORTENINGS = 2  # of strain limit and guard per substep, where the guard holds cloth back
 ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
 SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
 LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
@@ -212,6 +213,11 @@ class Simulation:
         self.dynamics.close_seams(self.state, dt_substep)
         self.dynamics.reset_lost_vertices(self.state)
         self.self_contact.keep(self.state, dt_substep)
+        # cloth that was held back or carried is stretched; shortening it is a motion that the guard limits in turn
+        for _ in range(SHORTENINGS):
+            if not self.self_contact.hindered or not self.dynamics.limit_strain(self.state):
+                return
+            self.self_contact.keep(self.state, dt_substep)
 
     def _finish(self, found: Contacts, dt_substep: float) -> None:
         """Compute v from the displacement of the substep, and correct it for all contacts."""

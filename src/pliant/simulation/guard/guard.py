@@ -80,6 +80,7 @@ class Guard(FormerNames):
         self._unhindered = True  # no vertex was held back in this frame
         self._fraction = np.ones(len(state.x))  # of its displacement that each vertex may move
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
+        self.hindered = False
         self.failed_substeps = 0
         self.given_up_pairs = 0  # total number of pairs of features given up
 
@@ -179,10 +180,11 @@ class Guard(FormerNames):
         """Limit the motion to what is proved free: move up to the bounds, detect again, project, continue."""
         if not self.safe:
             return
-        target = state.x
+        target, self.hindered = state.x, False
         if self._is_reachable(target):
             self._safe_x[:], self._moved_since_pass = target, True
             return
+        self.hindered = True
         stride, x = self._stride(state), self._safe_x.copy()
         if self._moved_since_pass:
             self.detection_pass(x, stride, self._extrapolated(state, x) if self._unhindered else None)
