@@ -47,14 +47,14 @@ def test_active_pairs_guess_anew_after_a_reset_and_go_on_after_a_slider(layer):
     own = tablecloth_scene(shapes.ball(0.1, 2), resolution=12)
     own = dataclasses.replace(own, bodies=[dataclasses.replace(own.bodies[0], layer=layer), *own.bodies[1:]])
     run = InteractiveRun(StartOptions(own=own, method="active-pairs"))
-    run.set_substeps_per_part(16)
+    run.set_substeps_per_part(4)
     first = walked(run, 12)
     followed = sum((one.detector if layer else one).followed for one in run.sim.detectors)
     run.set_parameter("friction", 0.4)
     assert sum((one.detector if layer else one).followed for one in run.sim.detectors) == followed > 0
     run.set_parameter("friction", 0.3)
     run.reset()
-    run.set_substeps_per_part(16)
+    run.set_substeps_per_part(4)
     assert walked(run, 12) == first
 
 
@@ -68,7 +68,7 @@ def test_what_lies_far_from_the_origin_can_be_played():
 @pytest.mark.parametrize("error", [MemoryError, ValueError])
 def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch, error):
     run = InteractiveRun(StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 8}))
-    run.set_substeps_per_part(16)
+    run.set_substeps_per_part(4)
     run.step()
 
     def fails(*_, **__):
@@ -80,7 +80,7 @@ def test_a_scene_that_there_is_no_memory_for_leaves_the_one_there_is(monkeypatch
             run.load_scene("curtain", "bvh")
         with pytest.raises(error, match="no room"):
             run.set_method("brute-force", quiet)
-    assert (run.name, run.method, run.substeps_per_part) == ("tablecloth-on-ball", "bvh", 16)
+    assert (run.name, run.method, run.substeps_per_part) == ("tablecloth-on-ball", "bvh", 4)
     assert run.sim.scene is run.scene
     run.step()
 
@@ -95,7 +95,7 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
     drawn = []
     for _ in range(2):
         run.set_parameter("friction", 0.31)
-        run.set_substeps_per_part(16)
+        run.set_substeps_per_part(4)
         for _ in range(40):
             frame = run.step()
         drawn.append(looks.draw(run.sim, frame)["slice_image"].tobytes())

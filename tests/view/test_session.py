@@ -97,7 +97,7 @@ def test_every_slider_says_what_the_scene_has_and_changes_it():
 
 def test_a_slider_changes_the_run_and_not_where_the_cloth_is():
     run = InteractiveRun(SMALL)
-    run.set_substeps_per_part(16)
+    run.set_substeps_per_part(4)
     for _ in range(5):
         run.step()
     before = run.sim.state.x.copy()
@@ -114,8 +114,8 @@ def test_a_scene_begins_with_the_method_that_pliant_drape_takes():
 
 def test_smaller_frames_are_the_same_run():
     one, two = InteractiveRun(SMALL), InteractiveRun(SMALL)
-    one.set_substeps_per_part(16)
-    two.set_substeps_per_part(8)
+    one.set_substeps_per_part(4)
+    two.set_substeps_per_part(2)
     assert (one.parts_per_frame, two.parts_per_frame) == (1, 2)
     for _ in range(20):
         a = one.step()
@@ -318,7 +318,7 @@ def test_what_is_typed_is_for_the_scene_it_was_typed_for():
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_every_slider_can_be_drawn_to_its_ends(end):
     run = InteractiveRun(SMALL)
-    run.set_substeps_per_part(16)
+    run.set_substeps_per_part(4)
     for name, r in run.ranges.items():
         run.set_parameter(name, getattr(r, end))
         run.step()
@@ -330,12 +330,12 @@ def test_a_method_that_cannot_be_used_changes_nothing():
     sheet = shapes.cloth(0.8, 0.8, 9)
     own = drape_scene(shapes.cloth(0.5, 0.5, 9), sheet.moved(sheet.vertices - [0.0, 0.2, 0.0]), eps=0.005)
     run = InteractiveRun(StartOptions(method="bvh", own=own))
-    run.set_substeps_per_part(16)
+    run.set_substeps_per_part(4)
     sim = run.sim
     with pytest.raises(ValueError, match="closed"):
         run.set_method("image-space", lambda _: None)
     assert run.sim is sim
-    assert (run.substeps_per_part, run.method) == (16, "bvh")
+    assert (run.substeps_per_part, run.method) == (4, "bvh")
     assert "closed" in run.methods()["image-space"]
 
 

@@ -72,9 +72,7 @@ class ClothDynamics:
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
         self._scaling.scale_at(state.time)
-        if self._implicit is not None:
-            self._implicit.begin(state.x[self.rows], dt)
-        elif dt != self._warned_of:
+        if self._implicit is None and dt != self._warned_of:
             self._warned_of = dt
             _warn_of_stiffness(self._parts, dt)
 

@@ -89,15 +89,10 @@ class ImplicitSolver:
         """
         self._predicted[:] = x
         x[self._free_of_held] -= dt * dt * gravity
-        self.solve(x, self._predicted, dt)
+        self.solve(x, self._predicted, dt, first=True)
         if len(self.pieces.rows):
             recentre(self.pieces, self._predicted, x, self.mass)
             untwist(self.pieces, x_start, self._predicted, x, self.mass)
-
-    def begin(self, x: Floats, dt: float) -> None:
-        """Begin a frame of steps of `dt` at x: invert the diagonal blocks of the system matrix there."""
-        g, _ = self.system(dt)
-        self._run(_kernels.inverse_blocks, self.membrane, g, x, self._axes, self._force, self._blocks)
 
     def relax_in_contact(self, x: Floats, contacts: Contacts, pushed: Floats, substep: Substep, first: int) -> bool:
         """Improve x after contacts have moved its vertices, with those vertices free to slide only.
@@ -122,8 +117,11 @@ class ImplicitSolver:
         """Remember x, the positions before contacts."""
         self._relaxed[:] = x
 
-    def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
-        """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`."""
+    def solve(self, x: Floats, predicted: Floats, dt: float, *, first: bool = False) -> None:
+        """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`.
+
+        The `first` solve of a step inverts the diagonal blocks of its matrix.
+        """
         g, factor = self.system(dt)
         m, axes, force, r, z, p, q = self.membrane, self._axes, self._force, self._r, self._z, self._p, self._q
         if len(self.bent):
@@ -133,6 +131,8 @@ class ImplicitSolver:
                 self._curl[:] = 0.0
             add_rest_forces(self.springs, self.rest_lengths, x, self._curl)
         self._run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
+        if first:
+            self._run(_kernels.inverse_blocks, m, g, axes, self._blocks)
         rz = self._precondition(factor)
         p[:] = z
         for k in range(self.iterations):
