@@ -21,6 +21,7 @@ from ..state import State
 from .implicit import ImplicitSolver
 from .rest_scale import RestScaling
 from .rigidity import Hinged, hinge_rigidities
+from .slivers import softened
 from .springs import Seams
 from .strain_limit import StrainLimit
 from .weave import rest_shapes, warp_directions
@@ -65,7 +66,8 @@ class ClothDynamics:
         self.seams = Seams(scene)
         self._scaling = RestScaling(scene, self.membrane)
         implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
-        self._implicit = ImplicitSolver(self.membrane, self.hinges, self.w, self.seams.springs) if implicit else None
+        elements = softened(self.membrane, self.hinges)
+        self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs) if implicit else None
         self._limit = StrainLimit(parts, self.w)
         self._inverse_masses = scene.inverse_masses
 
