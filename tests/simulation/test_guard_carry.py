@@ -63,7 +63,7 @@ def test_a_ball_at_any_speed_takes_a_sheet_along_and_never_cuts_it(speed, pins):
         assert np.isfinite(frame.x).all()
     assert sim.self_contact.failed_substeps == 0
     middle = scene.start().x[scene.rows(0)][:, :2] ** 2 @ np.ones(2) < 0.05**2
-    # substeps are divided for a fast ball, so that cloth slides on it; a sheet that it had passed would be metres behind
+    # substeps are divided for a fast ball, so that cloth slides on it; a sheet that it has passed is metres behind
     assert frame.x[scene.rows(0)][middle, 2].min() > frame.x[scene.rows(1), 2].mean() - 0.3
     if pins:
         assert (frame.x[pins] == scene.start().x[pins]).all()

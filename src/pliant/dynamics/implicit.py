@@ -9,13 +9,13 @@ from ..contacts import Contacts
 from ..kernels.dynamics import contact_constraints as _constraints
 from ..kernels.dynamics import implicit as _kernels
 from ..kernels.dynamics.cloth import Hinges, Membrane
-from ..kernels.dynamics.pieces import recentre, untwist
+from ..kernels.dynamics.pieces import Pieces, recentre, untwist
 from ..kernels.dynamics.springs import Springs, add_rest_forces
 from ..kernels.dynamics.strain_limit import Surface
 from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
 from .cholesky import Cholesky
-from .pieces import unconstrained_pieces
+from .pieces import unconstrained_pieces, untouched
 from .springs import NONE
 
 Floats = NDArray[np.float64]
@@ -90,9 +90,13 @@ class ImplicitSolver:
         self._predicted[:] = x
         x[self._free_of_held] -= dt * dt * gravity
         self.solve(x, self._predicted, dt, first=True)
-        if len(self.pieces.rows):
-            recentre(self.pieces, self._predicted, x, self.mass)
-            untwist(self.pieces, x_start, self._predicted, x, self.mass)
+        self._keep_momentum(self.pieces, x_start, x)
+
+    def _keep_momentum(self, pieces: Pieces, x_start: Floats, x: Floats) -> None:
+        """Remove what the truncated iteration has changed of the momentum and angular momentum of `pieces`."""
+        if len(pieces.rows):
+            recentre(pieces, self._predicted, x, self.mass)
+            untwist(pieces, x_start, self._predicted, x, self.mass)
 
     def relax_in_contact(self, x: Floats, contacts: Contacts, pushed: Floats, substep: Substep, first: int) -> bool:
         """Improve x after contacts have moved its vertices, with those vertices free to slide only.
@@ -105,6 +109,9 @@ class ImplicitSolver:
             return False
         self._constrained = _constraints.collect(contacts, pushed, substep, first, self._still, self._free_directions)
         self.solve(x, self._predicted, substep.dt)
+        if len(self.pieces.rows):
+            pieces = untouched(self.pieces, self._free_directions.rows[: self._constrained])
+            self._keep_momentum(pieces, substep.x_start[first : first + len(x)], x)
         self._constrained = 0
         return True
 

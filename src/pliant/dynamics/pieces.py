@@ -19,3 +19,11 @@ def unconstrained_pieces(elements: NDArray[np.int32], w: NDArray[np.float64]) ->
     rows = free[np.argsort(label[free], kind="stable")].astype(np.int64)
     start = np.concatenate([[0], np.cumsum(np.unique(label[rows], return_counts=True)[1])]).astype(np.int64)
     return Pieces(start, rows)
+
+
+def untouched(pieces: Pieces, rows: NDArray[np.int32]) -> Pieces:
+    """Return the pieces that have none of the vertices `rows`."""
+    n = np.diff(pieces.start)
+    touched = np.bincount(np.repeat(np.arange(len(n)), n), np.isin(pieces.rows, rows), len(n)) > 0
+    start = np.concatenate([[0], np.cumsum(n[~touched])]).astype(np.int64)
+    return Pieces(start, pieces.rows[~np.repeat(touched, n)])
