@@ -19,7 +19,7 @@ class GarmentOptions:
     """Options of `bench garments`."""
 
     only: tuple[str, ...] = ()
-    "CHARACTER/GARMENT, a character or a garment, such as mannequin/skirt; repeat to narrow down. Default: all."
+    "CHARACTER/GARMENT, a character or a garment, such as mannequin/skirt; repeat for more. Default: all."
     sizes: tuple[int, ...] = ()
     "Number of particles; repeat for each. Default: 1000, 4000, 16000, 40000; with --quick 1000, 4000."
     frames: int | None = None

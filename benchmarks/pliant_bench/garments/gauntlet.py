@@ -36,7 +36,7 @@ QUICK = {
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """What to run: None means the default; `only` are words that must be in "character/garment"."""
+    """What to run: None means the default; `only` are words of which one must be in "character/garment"."""
 
     only: tuple[str, ...] = ()
     sizes: tuple[int, ...] | None = None
@@ -118,7 +118,7 @@ def runs(choice: Choice, quick: bool, folder: pathlib.Path | None) -> Iterator[R
         if character in gone:
             continue
         for garment in QUICK[character] if quick and not choice.only else GARMENTS[character]:
-            if not all(matches(word, character, garment) for word in choice.only):
+            if choice.only and not any(matches(word, character, garment) for word in choice.only):
                 continue
             for particles in sizes:
                 yield Run(
