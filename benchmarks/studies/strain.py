@@ -2,8 +2,9 @@
 
 `python benchmarks/studies/strain.py` drops 75 cm of cloth on the bust, 0.6 s at 0.01 s a frame, by each solver at
 1 296, 10 000 and 40 000 particles (about four minutes on two cores), without self-contact and safe, and writes
-strain.csv to benchmarks/results/MACHINE. Strain is that of all edges against their rest length, the largest over all frames after the
-first 0.2 s; the time is the frame's own (`Frame.seconds`, wall clock, all threads), the median of the last 20 frames.
+strain.csv to benchmarks/results/MACHINE. Strain is that of all edges against their rest length, the largest over all
+frames after the first 0.2 s; the time is the frame's own (`Frame.seconds`, wall clock, all threads), the median of the
+last 20 frames.
 """
 
 import csv
