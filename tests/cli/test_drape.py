@@ -17,6 +17,7 @@ import pliant
 from conftest import hear_ctrl_c
 from pliant import cli, shapes
 from pliant.detect.detectors.distance_field import DistanceFieldDetector
+from pliant.report.facts import run_facts
 from pliant.scenes import drape_scene, tablecloth_for, tablecloth_scene
 from pliant.scenes.drape import default_eps
 from pliant.simulation import Simulation
@@ -432,3 +433,9 @@ def test_a_corner_that_reaches_between_the_points_of_the_cloth_is_told(here, cap
     assert "corners of the body reach between the vertices of the cloth" in talk
     assert cli.run([*words, "--no-measure", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["intersecting_pairs_bodies_at_end"] is None
+    # from Python only the last frame is counted where cloth may intersect itself
+    alone = pliant.drape(pliant.load("coarse.obj"), spike, 30, place="as-is", self_contact="off")
+    assert alone.intersecting_pairs is None
+    at_end = alone.intersecting_pairs_bodies_at_end
+    assert at_end > 0
+    assert run_facts(alone)["intersecting pairs, cloth and bodies"] == f"{at_end} at the end"
