@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant import cli, shapes
-from pliant.fabrics import MATERIALS, SOURCES
+from pliant.materials.fabrics import MATERIALS, SOURCES
 from pliant.scenes import SCENES, drape_scene
 from pliant.view.interactive_run import with_parameter
 

@@ -11,6 +11,7 @@ import pliant
 from pliant import renamed
 from pliant.detect.base import BaseDetector, Side, class_with_defaults, with_defaults
 from pliant.detect.detectors.height_grid import HeightGridDetector
+from pliant.detect.queries.ray_winding import RayWinding
 
 # the imports that the documentation of the version before the rooms showed: (old module, name, where it is now)
 SHOWN = [
@@ -114,7 +115,6 @@ def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
         ("pliant.detect.choose", "Chosen", "MethodChoice"),
         ("pliant.detect.choose", "method_for", "choose_method_for_scene"),
         ("pliant.detect.choose", "resolve_method", "resolve_method_for_scene"),
-        ("pliant.detect.queries.winding", "PointsInside", "RayWinding"),
         ("pliant.fill", "Loss", "FillLoss"),
         ("pliant.scenes.defaults", "Pace", "RunLength"),
         ("pliant.view.interactive_run", "tuned", "with_parameter"),
@@ -131,6 +131,18 @@ def test_a_name_that_changed_within_its_module_works_and_warns(module: str, old:
         assert getattr(home, old) is getattr(home, new)
     with pytest.raises(AttributeError, match="no attribute 'never'"):
         _ = home.never
+
+
+@pytest.mark.parametrize("module", ["winding", "points_inside"])
+def test_a_class_that_moved_to_a_module_of_its_own_works_and_warns(module: str) -> None:
+    home = importlib.import_module(f"pliant.detect.queries.{module}")
+    with pytest.warns(
+        DeprecationWarning, match=r"PointsInside is now pliant\.detect\.queries\.ray_winding\.RayWinding"
+    ):
+        assert home.PointsInside is RayWinding
+    if module == "winding":
+        with pytest.warns(DeprecationWarning, match=r"winding\.RayWinding is now pliant\.detect\.queries\.ray_winding"):
+            assert home.RayWinding is RayWinding
 
 
 @pytest.mark.parametrize(

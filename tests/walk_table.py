@@ -125,7 +125,7 @@ def _meshes(flat: Any, clip: Any, folder: pathlib.Path) -> list[Call]:
         ),
         Call(
             "Mesh", pliant.Mesh, {"vertices": X, "faces": F},
-            {"vertices": "array", "faces": "array", "tets": "array", "uv": "array?", "material": "array?", "name": "text", "groups": "array?", "marks": "instance?"},
+            {"vertices": "array", "faces": "array", "tets": "array", "uv": "array?", "material": "array?", "name": "text", "groups": "array?", "marks": "instance"},
         ),
         Call("Mesh.from_tets", pliant.Mesh.from_tets, {"vertices": X, "tets": [[0, 1, 2, 4]]}, {"vertices": "array", "tets": "array"}),
         Call("Mesh.moved", flat.moved, {"vertices": X}, {"vertices": "array"}),
@@ -135,7 +135,7 @@ def _meshes(flat: Any, clip: Any, folder: pathlib.Path) -> list[Call]:
 def _nouns(
     flat: Any, body: Any, bar: Any, clip: Any, motion: Any, moving: Any, character: Any, scene: Any
 ) -> list[Call]:
-    cloth = dict.fromkeys(("density", "stretch", "shear", "bend", "damping", "air"), "number")
+    cloth = dict.fromkeys(("density", "stretch", "shear", "bend", "damping", "air", "strain_limit"), "number")
     cloth |= dict.fromkeys(("stretch_weft", "bend_weft", "thickness", "friction", "self_friction"), "number?")
     return [
         Call("Cloth", pliant.Cloth, {}, cloth),

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.detect.queries.depth_image import DepthCamera, LayeredDepthImage
+from pliant.detect.queries.ray_winding import RayWinding
 from pliant.detect.queries.static_depth_image import StaticDepthCamera
-from pliant.detect.queries.winding import RayWinding
 from pliant.kernels.queries.depth_image import Screen
 from pliant.mesh import Mesh
 from pliant.report.tables import Column, Table

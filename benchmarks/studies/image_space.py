@@ -14,8 +14,8 @@ from PIL import Image, ImageDraw, ImageFont
 import pliant
 from pliant.detect.queries.depth_image import DepthCamera, screen_of
 from pliant.detect.queries.overlap import Overlaps
+from pliant.detect.queries.ray_winding import RayWinding
 from pliant.detect.queries.static_depth_image import StaticDepthCamera
-from pliant.detect.queries.winding import RayWinding
 from pliant.kernels import jit
 from pliant.report.camera import Camera
 from pliant.report.overlay import painted

@@ -42,7 +42,7 @@ from validation import draw_cusick
 from walking import draw_walk
 
 import pliant
-from pliant.fabrics import MATERIALS
+from pliant.materials.fabrics import MATERIALS
 from pliant.motion.clip import Clip
 from pliant.report.camera import Camera
 from pliant.report.picture import render

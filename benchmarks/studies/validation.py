@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.fabrics import MATERIALS
+from pliant.materials.fabrics import MATERIALS
 from pliant.mesh import Mesh
 
 G = 9.81

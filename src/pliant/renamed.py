@@ -164,7 +164,7 @@ NAMES = {
         "Layers": f"{_QUERIES}.depth_image.LayeredDepthImage",
         "Overlap": f"{_QUERIES}.overlap.Overlap",
         "Overlaps": f"{_QUERIES}.overlap.Overlaps",
-        "PointsInside": f"{_QUERIES}.winding.RayWinding",
+        "PointsInside": f"{_QUERIES}.ray_winding.RayWinding",
         "StandingCamera": f"{_QUERIES}.static_depth_image.StaticDepthCamera",
         "layered_depth_image": f"{_QUERIES}.depth_image.layered_depth_image",
         "overlap": f"{_QUERIES}.overlap.overlap",

@@ -17,6 +17,7 @@ import pliant
 from conftest import hear_ctrl_c
 from pliant import cli, shapes
 from pliant.detect.detectors.distance_field import DistanceFieldDetector
+from pliant.report.facts import run_facts
 from pliant.scenes import drape_scene, tablecloth_for, tablecloth_scene
 from pliant.scenes.drape import default_eps
 from pliant.simulation import Simulation
@@ -185,8 +186,8 @@ def test_self_contact_and_thickness_reach_the_scene_from_words_and_from_a_file(h
     words = ["drape", *FILES, *SHORT, "--json", "-o", "a.npz"]
     (here / "run.toml").write_text('self-contact = "push"\nthickness = 0.002\n')
     for more, mode, thick in (
-        ([], "off", None),
-        (["--self-contact", "safe"], "safe", None),
+        ([], "safe", None),
+        (["--self-contact", "off"], "off", None),
         (["--config", "run.toml"], "push", 0.002),
         (["--config", "run.toml", "--self-contact", "safe", "--thickness", "0.001"], "safe", 0.001),
     ):
@@ -415,6 +416,7 @@ def test_a_corner_that_reaches_between_the_points_of_the_cloth_is_told(here, cap
     pliant.save("spike.obj", spike)
     pliant.save("coarse.obj", shapes.cloth(0.8, 0.8, 5, centre=(0.0, 0.13, 0.0)))
     words = ["drape", "coarse.obj", "spike.obj", "--frames", "30", "--place", "as-is", "-o", "run.npz"]
+    words += ["--self-contact", "off"]  # the guard of safe mode would keep the corner out
     assert cli.run([*words, "--json"]) == 1  # every point that is measured is outside, and yet it is cut
     said = json.loads(capsys.readouterr().out)
     assert said["penetration_m"] == 0.0
@@ -431,3 +433,9 @@ def test_a_corner_that_reaches_between_the_points_of_the_cloth_is_told(here, cap
     assert "corners of the body reach between the vertices of the cloth" in talk
     assert cli.run([*words, "--no-measure", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["intersecting_pairs_bodies_at_end"] is None
+    # from Python only the last frame is counted where cloth may intersect itself
+    alone = pliant.drape(pliant.load("coarse.obj"), spike, 30, place="as-is", self_contact="off")
+    assert alone.intersecting_pairs is None
+    at_end = alone.intersecting_pairs_bodies_at_end
+    assert at_end > 0
+    assert run_facts(alone)["intersecting pairs, cloth and bodies"] == f"{at_end} at the end"

@@ -19,6 +19,7 @@ GOOD = {
     "tets": ["body.obj"],
     "bench": ["no-such-benchmark"],
     "methods": [],
+    "materials": [],
     "doctor": [],
 }
 

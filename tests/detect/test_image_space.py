@@ -14,7 +14,7 @@ from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.depth_image import layered_depth_image
 from pliant.detect.queries.overlap import Overlaps
 from pliant.detect.queries.points_inside import points_inside
-from pliant.detect.queries.winding import RayWinding
+from pliant.detect.queries.ray_winding import RayWinding
 from pliant.kernels import jit
 
 

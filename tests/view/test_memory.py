@@ -175,12 +175,15 @@ def test_a_method_chosen_in_the_middle_of_a_frame_leaves_recorded_frames_a_hundr
     session._control("record")
     times = [run.sim.state.time]
     session._record = lambda frame, keep=session._record: (times.append(frame.time), keep(frame))
-    run.set_substeps_per_part(4)
+    whole = run.substeps_per_frame
+    half = whole // 2
+    assert half > 1
+    run.set_substeps_per_part(half)
     session._advance()
     session._execute(1, Choose("method", "brute-force"))  # from here on in single small steps
-    for _ in range(12):
+    for _ in range(whole - half):
         session._advance()
-    run.set_substeps_per_part(run.substeps_per_frame)
+    run.set_substeps_per_part(whole)
     session._advance()
     np.testing.assert_allclose(np.diff(times), 0.01)
     session._execute(1, Do("keep"))

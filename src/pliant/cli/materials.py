@@ -32,7 +32,7 @@ def materials(*, picture: pathlib.Path | None = None, json: bool = False) -> Non
     json
         Print JSON instead of a table: SI units, sources in full.
     """
-    from ..fabrics import MATERIALS, SOURCES
+    from ..materials.fabrics import MATERIALS, SOURCES
 
     check_outputs([("--picture", picture, (".png",))], [])
     if picture is not None:

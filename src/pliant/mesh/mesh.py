@@ -60,6 +60,8 @@ class Mesh:
             put("groups", validate.rows("groups", self.groups, len(x), "vertices").astype(np.int32))
             if len(self.groups) != len(x):
                 raise ValueError(f"groups has {len(self.groups)} entries; expected {len(x)}, one per vertex")
+        if not isinstance(self.marks, Marks):
+            raise wrong("marks", self.marks, "Marks", "those of another mesh, mesh.marks")
         if not self.marks.fits(len(x)):
             raise ValueError(f"marks name vertices of another mesh; this one has {len(x)}")
         for array in (self.vertices, self.faces, self.tets, self.uv, self.material, self.groups):

@@ -74,10 +74,10 @@ def _pair_facts(result: "Result") -> dict[str, str]:
     counted = {"cloth": pairs[:, 0], "bodies": pairs[:, 1]}
     if not result.scene.obstacles:
         del counted["bodies"]
-    facts = {
-        f"intersecting pairs, cloth and {what}": f"{n.sum():,} in all, worst frame {n.max():,}" if n.any() else "0"
-        for what, n in counted.items()
-    }
+    facts = {}
+    for what, n in counted.items():
+        text = f"{n.sum():,} in all, worst frame {n.max():,}, {n[-1]:,} at the end"
+        facts[f"intersecting pairs, cloth and {what}"] = text if n.any() else "0"
     if result.unresolved is not None:
         bad = int((result.unresolved > 0).sum())
         facts["pairs left too near"] = f"{result.unresolved.max():,} at most, in {bad:,} frames" if bad else "0"

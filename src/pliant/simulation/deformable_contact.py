@@ -65,12 +65,12 @@ class DeformableContact(FormerNames):
         options: Mapping[str, Any] | None = None,
         response: str | None = None,
     ) -> None:
-        self.method = able_method(method or METHOD, len(scene.deformable) > 1)
+        self.method = able_method(METHOD if method is None else method, len(scene.deformable) > 1)
         able = tuple(name for name, other in RESPONSES.items() if other.between)
         if response in RESPONSES and response not in able:
             names = ", ".join(able)
             raise ValueError(f"self_response {response!r} works against obstacles only; use one of: {names}")
-        self.response_name = validate.choice("self_response", response or RESPONSE, able)
+        self.response_name = validate.choice("self_response", RESPONSE if response is None else response, able)
         if scene.self_contact == "off":
             raise ValueError(
                 f"self_method and self_response require self-contact, and scene {scene.name!r} has "

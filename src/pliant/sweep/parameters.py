@@ -95,7 +95,7 @@ def _method_or_auto(name: str, value: Any) -> str:
 
 
 def _material(name: str, value: Any) -> str:
-    from ..fabrics import MATERIALS
+    from ..materials.fabrics import MATERIALS
 
     return validate.choice(name, _text(name, value), tuple(MATERIALS))
 

@@ -14,8 +14,8 @@ from ...state import State
 from ..base import BaseDetector, Finds, Reports, Side
 from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of, owners, recompute_degenerate_faces
 from ..queries.penetration import DeformingClosestPoints
+from ..queries.ray_winding import RayWinding
 from ..queries.welding import Seams
-from ..queries.winding import RayWinding
 
 Floats = NDArray[np.float64]
 _HAIR = 1e-9  # offset of a body's own vertices from its surface, relative to its size

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from ... import renamed, validate
 from ...mesh import Mesh
 from .depth_image import closed_surface
-from .winding import RayWinding
+from .ray_winding import RayWinding
 
-__getattr__ = renamed.module(__name__, {"PointsInside": "pliant.detect.queries.winding:RayWinding"})
+__getattr__ = renamed.module(__name__, {"PointsInside": "pliant.detect.queries.ray_winding:RayWinding"})
 
 
 def points_inside(mesh: Mesh, points: Any) -> NDArray[np.bool_]:

@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Any
 
-from . import validate
-from .arguments import check_arguments, takes, wrong
+from .. import validate
+from ..arguments import check_arguments, takes, wrong
 
 
 @check_arguments
@@ -14,7 +14,7 @@ class Cloth:
 
     `stretch` and `bend` are those along the warp, and along the weft unless `stretch_weft` and `bend_weft` are given.
     `thickness`, `friction` and `self_friction` apply to scenes that are not given their own. `Cloth.named("silk")` is
-    a measured fabric (`pliant.fabrics.MATERIALS`).
+    a measured fabric (`pliant.materials.fabrics.MATERIALS`).
     """
 
     density: float = 0.20  # kg/m2
@@ -44,7 +44,7 @@ class Cloth:
 
     @classmethod
     def named(cls, name: str, **given: float) -> "Cloth":
-        """Return the material of this name in `pliant.fabrics.MATERIALS`. given: parameters that replace its own."""
+        """Return the material of this name in `fabrics.MATERIALS`. given: parameters that replace its own."""
         from .fabrics import MATERIALS
 
         return dataclasses.replace(MATERIALS[validate.choice("material", name, tuple(MATERIALS))].cloth, **given)

@@ -5,7 +5,7 @@ Quantities of a fabric that no source gives are chosen, and `Fabric.chosen` name
 
 import dataclasses
 
-from .materials import Cloth
+from .material import Cloth
 
 # key -> reference
 SOURCES = {
