@@ -103,11 +103,10 @@ def settled(name: str) -> State:
 
 def started(case: Case, state: State | None) -> Simulation:
     scene = scene_of(case.scene)
-    defaults = default_run_length(scene)
     quick = "bvh" if case.self_method or case.self_response else AUTO  # a field is not made for every case
     return Simulation(
         scene,
-        substeps=min(defaults.substeps, 4),
+        substeps=min(default_run_length(scene).substeps or 4, 4),
         method=case.method or quick,
         response=case.response or "projection",
         self_method=case.self_method or None,

@@ -10,6 +10,7 @@ from pliant.detect.base import Side
 from pliant.detect.detectors.bone_fields import BoneFieldsDetector
 from pliant.detect.fields.bones import RigidParts
 from pliant.detect.queries.closest_point import ClosestPoints
+from pliant.dynamics.deformable import default_substeps
 from pliant.motion.animation import Animation, Skeleton, Track
 from pliant.motion.character import Character
 from pliant.motion.deforming import Skinned
@@ -158,7 +159,7 @@ def test_a_run_with_fields_on_bones_goes_on_from_a_checkpoint_with_the_same_bits
 def test_the_exact_ways_miss_nothing_and_the_error_of_fields_is_told() -> None:
     made = scene()
     states = skins.recorded(made, 8, 2)
-    assert len(states) == 32
+    assert len(states) == 2 * default_substeps(made, 1.0 / 30.0, "implicit") == 28
     boxes, fields, tree = skins._rows("bar", made, states, 1, lambda _: None)
     for row in (boxes, tree):
         assert (row["missed"], row["extra"]) == (0, 0)

@@ -58,7 +58,8 @@ def test_panels_are_weightless_until_they_are_sewn():
 
 def test_a_stitch_within_one_mesh_is_a_pair_of_its_vertices():
     sheet = shapes.cloth(0.2, 0.2, 5, plane="xy")
-    scene = Scene([Body(sheet, stitches=[[0, 4]])], closing=0.0, gravity=(0.0, 0.0, 0.0))
+    # a flat sheet has no way out of its plane: its corners meet only where it may pass through itself
+    scene = Scene([Body(sheet, stitches=[[0, 4]])], closing=0.0, gravity=(0.0, 0.0, 0.0), self_contact="off")
     sim = run(scene, 40)
     assert np.linalg.norm(sim.state.x[0] - sim.state.x[4]) < 1e-3
 

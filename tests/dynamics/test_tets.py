@@ -186,7 +186,8 @@ def test_volume_is_kept_in_free_fall():
 @pytest.mark.parametrize("poisson", [0.0, 0.3, 0.49])
 @pytest.mark.parametrize("state", ["flat", "inside out", "folded"])
 def test_a_crushed_body_comes_back_to_its_shape(young, poisson, state):
-    sim = alone(block(), Solid(young, poisson, damping=0.1), gravity=FREE)
+    # self-contact would keep apart what starts on the wrong side of itself
+    sim = alone(block(), Solid(young, poisson, damping=0.1), gravity=FREE, self_contact="off")
     rng = np.random.default_rng(3)
     if state == "folded":
         sim.state.x += rng.normal(0.0, 0.02, sim.state.x.shape)  # of cells of 0.05 m

@@ -135,7 +135,7 @@ def test_trousers_slide_down_without_friction_and_stay_up_with_the_scenes():
     for friction in (None, 0.0):
         options = {} if friction is None else {"friction": friction}
         scene = SCENES["walking-trousers"](**options)
-        x = run(scene, 8, substeps=16).x[0]
+        x = run(scene, 12, substeps=8).x[0]
         top = x[0][:, 1] > x[0][:, 1].max() - 0.02
         waist[friction] = float(x[0][top, 1].mean() - x[-1][top, 1].mean())
     assert waist[None] < 0.08

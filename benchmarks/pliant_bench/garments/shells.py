@@ -103,12 +103,11 @@ class Shell:
         best = found
         for _ in range(4):
             ratio = len(found[0]) / particles
-            if abs(ratio - 1.0) < abs(len(best[0]) / particles - 1.0):
-                best = found
             if 0.95 < ratio < 1.05:
                 break
             length *= ratio**0.8  # more than the square root: edges of nearly the right length stay as they are
             found = remeshed(*found, length, self.project, 3)
+            best = min(best, found, key=lambda made: abs(len(made[0]) / particles - 1.0))
         return best
 
 

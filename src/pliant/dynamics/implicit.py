@@ -105,7 +105,7 @@ class ImplicitSolver:
         those that moved nothing. Whatever has moved x since `end_relax`, friction and drag constraints too, counts as
         an impulse from outside. Return whether anything has.
         """
-        if not _kernels.add_displacement(self._relaxed, x, self._predicted):
+        if not _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted):
             return False
         self._constrained = _constraints.collect(contacts, pushed, substep, first, self._still, self._free_directions)
         self.solve(x, self._predicted, substep.dt)

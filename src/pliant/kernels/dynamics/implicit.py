@@ -241,10 +241,12 @@ def curl_forces(h, x, bent, out):
 
 
 @kernel
-def add_displacement(before, after, out):
-    """out += after - before; return whether any row differs."""
+def add_displacement(before, after, mass, out):
+    """out += after - before where mass (n,) is positive; return whether any of these rows differs."""
     moved = False
     for i in range(len(out)):
+        if mass[i] == 0.0:
+            continue
         d = vec.sub(vec.load(after, i), vec.load(before, i))
         if d[0] != 0.0 or d[1] != 0.0 or d[2] != 0.0:
             vec.store(out, i, vec.add(vec.load(out, i), d))
