@@ -28,8 +28,8 @@ def cloth_on_shoulder(*, resolution: int = 36, **options: Any) -> Scene:
 
 
 def walking_trousers(*, resolution: int = 36, **options: Any) -> Scene:
-    """Elastic trousers held only by friction on a mannequin that starts to walk; with `friction` 0 they slide down to
-    the floor (Fuhrmann et al. 2003, figure 9). The hips are wider than the waist by a quarter: firm cloth stays."""
+    """Elastic trousers held only by friction on a mannequin that starts to walk; with `friction` 0 they slide down
+    (Fuhrmann et al. 2003, figure 9). The hips are wider than the waist by a quarter: firm cloth stays."""
     options["material"] = options.get("material") or ELASTIC
     trousers = shapes.trousers(spacing=min(0.025, max(0.9 / resolution, 0.006)))
     return _on_floor(
