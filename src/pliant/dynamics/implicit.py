@@ -19,7 +19,7 @@ from .pieces import unconstrained_pieces, untouched
 from .springs import NONE
 
 Floats = NDArray[np.float64]
-_WORTH_THREADS = 2000  # vertices
+_WORTH_THREADS = 800  # vertices
 STILL = 1e-7  # of the size of a triangle: a vertex that slides less along a surface sticks to it
 ITERATIONS = 3  # of conjugate gradients per substep, and as many again after contacts have moved vertices
 
