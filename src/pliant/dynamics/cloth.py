@@ -4,7 +4,7 @@
 """
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
+from ..kernels.dynamics.contact_springs import Repulsion
 from ..kernels.dynamics.springs import relax_springs, spring_energy
 from ..kernels.respond.projection import Substep
 from ..materials import Cloth
@@ -69,7 +70,8 @@ class ClothDynamics:
         elements = softened(self.membrane, self.hinges)
         self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs) if implicit else None
         self._limit = StrainLimit(parts, self.w)
-        self._inverse_masses = scene.inverse_masses
+        self._inverse_masses, self._eps = scene.inverse_masses, scene.eps
+        self._friction = cast(float, scene.friction)
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
@@ -115,6 +117,24 @@ class ClothDynamics:
         """Project the stitches that are longer than their rest length."""
         if len(self.seams):
             relax_springs(self.seams.springs, self.seams.rest_at(state.time + dt), state.x[self.rows], self.w, dt)
+
+    @property
+    def may_repel(self) -> bool:
+        """Whether contacts can repel cloth inside its solve (`touch`): by the implicit solver."""
+        return self._implicit is not None
+
+    def touch(self, state: State, contacts: Contacts, dt: float, *, ahead: bool = False) -> None:
+        """Let contacts with obstacles repel cloth in the next solve of the implicit solver.
+
+        ahead: they are the contacts at the end of the last substep.
+        """
+        if self._implicit is None:
+            return
+        substep = Substep(state.x, state.x_start, self._inverse_masses, dt)
+        fall = self.seams.weight_at(state.time) * dt * self._gravity
+        repulsion = Repulsion(self._eps, self._friction, self._implicit.still, (fall[0], fall[1], fall[2]))
+        springs = self._implicit.springs_of_contacts
+        springs.collect(contacts, substep, state.v, self.rows.start, repulsion, ahead=ahead)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
         """Solve again with the contacts that have moved vertices (pushed > 0), by the implicit solver.

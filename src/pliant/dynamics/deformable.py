@@ -61,6 +61,16 @@ class DeformableDynamics:
             part.relax(state, dt)
         self.reset_lost_vertices(state)
 
+    @property
+    def may_repel(self) -> bool:
+        """Whether contacts with obstacles can repel cloth inside its solve (`touch`)."""
+        return self.cloths is not None and self.cloths.may_repel
+
+    def touch(self, state: State, contacts: Contacts, dt: float, *, ahead: bool = False) -> None:
+        """Let contacts repel cloth in the next solve; `ahead`: those at the end of the last substep."""
+        if self.cloths is not None:
+            self.cloths.touch(state, contacts, dt, ahead=ahead)
+
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
         """Solve cloths again with the contacts that have moved vertices; return whether vertices moved."""
         if self.cloths is None or not self.cloths.relax_in_contact(state, contacts, pushed, dt):

@@ -15,6 +15,7 @@ from ..kernels.dynamics.strain_limit import Surface
 from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
 from .cholesky import Cholesky
+from .contact_springs import ContactSprings
 from .pieces import unconstrained_pieces, untouched
 from .springs import NONE
 
@@ -54,8 +55,9 @@ class ImplicitSolver:
         )
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
-        self._still = STILL / float(np.median(np.abs(membrane.rest).max(1)))  # m
+        self.still = STILL / float(np.median(np.abs(membrane.rest).max(1)))  # m
         self._constrained = 0  # number of vertices that contacts constrain
+        self.springs_of_contacts = ContactSprings(n)
 
     def system(self, dt: float) -> tuple[_kernels.Corners, Cholesky]:
         """Return the linear terms and the factor of the preconditioner for steps of `dt`."""
@@ -84,13 +86,17 @@ class ImplicitSolver:
     def relax(self, x: Floats, x_start: Floats, gravity: Floats, dt: float) -> None:
         """Move x from the prediction, the motion without inner forces, to the end of a step of `dt`.
 
-        The first guess of cloth that is held leaves out gravity: at rest it is the solution, and the step keeps it. The
-        momentum and angular momentum of cloth that nothing holds are those of the prediction.
+        The first guess of cloth that is held or touches something leaves out gravity: at rest it is the solution, and
+        the step keeps it. The momentum and angular momentum of other cloth are those of the prediction.
         """
         self._predicted[:] = x
-        x[self._free_of_held] -= dt * dt * gravity
+        flying, held = self.pieces, self._free_of_held
+        if self.springs_of_contacts.touched and len(self.pieces.rows):
+            flying = untouched(self.pieces, self.springs_of_contacts.rows)
+            held = np.setdiff1d(self._free, flying.rows)
+        x[held] -= dt * dt * gravity
         self.solve(x, self._predicted, dt, first=True)
-        self._keep_momentum(self.pieces, x_start, x)
+        self._keep_momentum(flying, x_start, x)
 
     def _keep_momentum(self, pieces: Pieces, x_start: Floats, x: Floats) -> None:
         """Remove what the truncated iteration has changed of the momentum and angular momentum of `pieces`."""
@@ -103,14 +109,16 @@ class ImplicitSolver:
 
         contacts (c,) refer to the vertices of the whole scene, of which x begins at row `first`; pushed (c,) is 0 for
         those that moved nothing. Whatever has moved x since `end_relax`, friction and drag constraints too, counts as
-        an impulse from outside. Return whether anything has.
+        an impulse from outside. Return whether anything has, or touches it.
         """
-        if not _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted):
+        moved = _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted)
+        if not moved and not self.springs_of_contacts.count:
             return False
-        self._constrained = _constraints.collect(contacts, pushed, substep, first, self._still, self._free_directions)
+        self._constrained = _constraints.collect(contacts, pushed, substep, first, self.still, self._free_directions)
         self.solve(x, self._predicted, substep.dt)
         if len(self.pieces.rows):
-            pieces = untouched(self.pieces, self._free_directions.rows[: self._constrained])
+            touched = self._free_directions.rows[: self._constrained], self.springs_of_contacts.rows
+            pieces = untouched(self.pieces, np.concatenate(touched))
             self._keep_momentum(pieces, substep.x_start[first : first + len(x)], x)
         self._constrained = 0
         return True
@@ -140,22 +148,28 @@ class ImplicitSolver:
         self._run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
         if first:
             self._run(_kernels.inverse_blocks, m, g, axes, self._blocks)
+        springs = self.springs_of_contacts
+        springs.begin(x, r, self._blocks)
         rz = self._precondition(factor)
         p[:] = z
         for k in range(self.iterations):
-            step = rz / self._run(_kernels.multiply, m, g, axes, p, force, q) if rz > 0.0 else 0.0
+            curvature = self._run(_kernels.multiply, m, g, axes, p, force, q) + springs.multiply(p, q)
+            step = rz / curvature if rz > 0.0 else 0.0
             self._run(_kernels.add_scaled, x, p, step, x)
             if k + 1 < self.iterations:
                 self._run(_kernels.add_scaled, r, q, -step, r)
                 before, rz = rz, self._precondition(factor)
                 self._run(_kernels.add_scaled, z, p, rz / before if before > 0.0 else 0.0, p)
+        springs.end(self._blocks)
 
     def _precondition(self, factor: Cholesky) -> float:
         """Compute z from the residual r, both only in the directions that contacts leave free; return r . z."""
         r, z = self._r, self._z
         if self._constrained:
             _constraints.keep_free(self._free_directions, self._constrained, r)
+        self.springs_of_contacts.shrink(r)
         factor.solve(r, z)
+        self.springs_of_contacts.restore(r, z)
         rz = float(self._run(_kernels.add_blocks, self._blocks, r, z))
         if self._constrained:
             _constraints.keep_free(self._free_directions, self._constrained, z)  # r . z is the same: r is projected

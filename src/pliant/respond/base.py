@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from .. import contacts as _contacts
 from .. import renamed
 from ..contacts import Contacts
+from ..scene import Scene
 from ..state import State
 
 Floats = NDArray[np.float64]
@@ -32,6 +33,12 @@ class Response:
     iterates: ClassVar[bool] = False
     strict: ClassVar[bool] = False
     unresolved: int = 0
+
+    @classmethod
+    def allows_springs(cls, scene: Scene) -> bool:
+        """Whether contacts may repel cloth inside its solve already, so that `apply` handles only those that are
+        closer; not by default."""
+        return False
 
     def constrain_prediction(self, state: State, dt: float) -> None:
         """Hook after the prediction of x, before constraints; does nothing by default."""

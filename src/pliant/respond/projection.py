@@ -37,6 +37,10 @@ class Projection(Response):
         self._before = np.zeros((0, 3))
         self.normal_correction, self.friction_correction = np.zeros(0), np.zeros((0, 3))
 
+    @classmethod
+    def allows_springs(cls, scene: Scene) -> bool:
+        return scene.friction_model != "simple"  # friction of eq. 3 does not depend on the normal force
+
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the corrections and store the velocities before impact."""
         self.normal_correction = np.zeros(len(contacts))

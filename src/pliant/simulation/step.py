@@ -16,6 +16,7 @@ from ..contacts import Contacts
 from ..detect.base import BaseDetector, Detector, with_defaults
 from ..detect.choose import MethodChoice, resolve_method_for_scene
 from ..dynamics import SOLVERS, DeformableDynamics, default_substeps
+from ..dynamics.contact_springs import SOFT
 from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
@@ -114,7 +115,10 @@ class Simulation:
         every_substep = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
-        self.response = RESPONSES[self.response_name](scene, reads_obstacle_vertices=every_substep)
+        responds = RESPONSES[self.response_name]
+        self._repels = self.dynamics.may_repel and responds.allows_springs(scene)
+        eps = scene.eps * (1.0 - SOFT) if self._repels else scene.eps
+        self.response = responds(scene, reads_obstacle_vertices=every_substep, eps=eps)
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
@@ -141,6 +145,8 @@ class Simulation:
             self.self_contact.begin(state, dt_substep, substeps)
         self.dynamics.begin(state, dt_substep)
         self.final_projection.begin(state)
+        with clock("detect"):
+            found = self.detect(state) if self._repels else _contacts.empty()
         for target in self.kinematics.targets(state.time, dt_substep, substeps):
             with clock("predict"):
                 self.dynamics.predict(state, dt_substep)
@@ -149,6 +155,7 @@ class Simulation:
             with clock("respond"):
                 self.response.constrain_prediction(state, dt_substep)
             with clock("relax"):
+                self._repel(found, dt_substep, ahead=True)
                 self._relax(dt_substep)
             with clock("guard"):
                 self.self_contact.redetect_if_needed(state)
@@ -193,11 +200,17 @@ class Simulation:
         for drag in self.drags:
             drag.pull(self.state, dt_substep)
 
+    def _repel(self, found: Contacts, dt_substep: float, *, ahead: bool = False) -> None:
+        """Let contacts repel cloth in the next solve; `ahead`: those at the end of the last substep."""
+        if self._repels:
+            self.dynamics.touch(self.state, found, dt_substep, ahead=ahead)
+
     def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
         """Solve cloth again if anything has moved its vertices since `_relax`, and enforce the contacts again.
 
         Otherwise cloth would end every substep with the strain that the contacts have caused.
         """
+        self._repel(found, dt_substep)
         pushed = self.response.enforced()
         if pushed is None or not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
             return

@@ -1,0 +1,80 @@
+"""Contacts of cloth with obstacles as springs of the implicit step, with Coulomb friction."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contacts import Contacts
+from ..kernels.dynamics import contact_springs as _kernels
+from ..kernels.dynamics.contact_springs import Repulsion
+from ..kernels.respond.projection import Substep
+
+Floats = NDArray[np.float64]
+SOFT = 0.1  # of the offset: how far the springs can be compressed, until contacts are projected
+
+
+class ContactSprings:
+    """The springs of one solve: those of the contacts last given to `collect`, for the vertices of n rows."""
+
+    def __init__(self, n: int) -> None:
+        self.count = self.touched = 0  # springs, and vertices that have any
+        self._n, self._arrays = n, _arrays(0, n)
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The vertices that have springs."""
+        return self._arrays.rows[: self.touched]
+
+    def collect(
+        self, contacts: Contacts, substep: Substep, v: Floats, first: int, repulsion: Repulsion, *, ahead: bool
+    ) -> None:
+        """Make the springs of the contacts (c,) of vertices from row `first` of the scene on with obstacles; see the
+        kernel `collect_springs`."""
+        if len(contacts) > len(self._arrays.levels):
+            self._arrays = _arrays(2 * len(contacts), self._n)
+        self.count, self.touched = _kernels.collect_springs(contacts, substep, v, first, repulsion, ahead, self._arrays)
+
+    def begin(self, x: Floats, r: Floats, blocks: Floats) -> None:
+        """Begin a solve: add the forces at x to the residual r, and the stiffness to the inverse `blocks` (n,6)."""
+        if self.count:
+            _kernels.add_spring_forces(self._arrays, self.count, x, r)
+            _kernels.stiffen(self._arrays, self.touched, blocks)
+
+    def end(self, blocks: Floats) -> None:
+        """End a solve: restore the blocks."""
+        if self.count:
+            _kernels.restore_blocks(self._arrays, self.touched, blocks)
+
+    def multiply(self, p: Floats, out: Floats) -> float:
+        """Add the product of the stiffness with p to `out`; return its dot product with p."""
+        return float(_kernels.multiply_springs(self._arrays, self.count, p, out)) if self.count else 0.0
+
+    def shrink(self, r: Floats) -> None:
+        """Scale the rows of r down before the factor that does not know the springs is solved; see `restore`."""
+        if self.count:
+            _kernels.save_rows(self._arrays, self.touched, r)
+            _kernels.scale_rows(self._arrays, self.touched, r)
+
+    def restore(self, r: Floats, z: Floats) -> None:
+        """Restore the rows of r, and scale those of z, the solution, so that the preconditioner stays symmetric."""
+        if self.count:
+            _kernels.restore_rows(self._arrays, self.touched, r)
+            _kernels.scale_rows(self._arrays, self.touched, z)
+
+
+def _arrays(c: int, n: int) -> _kernels.SpringArrays:
+    """Make the arrays for c contacts of n vertices."""
+    return _kernels.SpringArrays(
+        vertices=np.zeros((c, 4), np.int32),
+        weights=np.zeros((c, 4)),
+        normals=np.zeros((c, 3)),
+        origins=np.zeros((c, 3)),
+        levels=np.zeros(c),
+        stiffness=np.zeros((c, 2)),
+        rows=np.zeros(n, np.int32),
+        place=np.full(n, -1, np.int32),
+        axes=np.zeros((n, 3)),
+        totals=np.zeros((n, 2)),
+        factors=np.zeros((n, 6)),
+        blocks=np.zeros((n, 6)),
+        saved=np.zeros((n, 3)),
+    )

@@ -1,0 +1,253 @@
+"""Contacts of cloth with obstacles as springs of an implicit step, which define the normal force, with friction.
+
+A contact whose gap is below the offset repels like a spring that is far softer than the cloth. Its force varies
+smoothly with the positions, so that the few iterations of a substep determine it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..accessors import anchor_of, anchor_velocity_of, normal_of
+from ..jit import kernel
+from .implicit import inverse
+
+STIFFNESS = 4.0  # times mass / dt^2: the weight of a vertex compresses its spring by g dt^2 / 4
+
+
+class Repulsion(NamedTuple):
+    """How contacts repel cloth."""
+
+    offset: float  # gap at which their springs are at rest, metres
+    friction: float  # coefficient of Coulomb friction
+    still: float  # smallest sliding displacement of a substep, metres
+    fall: tuple[float, float, float]  # velocity that gravity has added in this substep, m/s
+
+
+class SpringArrays(NamedTuple):
+    """Springs of up to c contacts, and of up to n vertices the sum of theirs; rows are those of the cloth."""
+
+    vertices: np.ndarray  # (c,4) or -1
+    weights: np.ndarray  # (c,4)
+    normals: np.ndarray  # (c,3)
+    origins: np.ndarray  # (c,3) of the weighted point, if it stuck to its surface
+    levels: np.ndarray  # (c,) normal . point at which the spring is at rest, metres
+    stiffness: np.ndarray  # (c,2) along the normal, and of friction along the surface, N/m
+    rows: np.ndarray  # (n,) of the vertices that have springs
+    place: np.ndarray  # (n,) of each vertex in `rows`, or -1
+    axes: np.ndarray  # (n,3) sum of the normals of each
+    totals: np.ndarray  # (n,2) stiffness of all springs of each
+    factors: np.ndarray  # (n,6) symmetric: by which the preconditioner is scaled: xx, yy, zz, xy, xz, yz
+    blocks: np.ndarray  # (n,6) their inverse diagonal blocks without springs
+    saved: np.ndarray  # (n,3) their rows of a vector
+
+
+@kernel
+def point_of(weights, rows, x, first):
+    """The weighted sum of rows of x, counted from row `first` on."""
+    total = (0.0, 0.0, 0.0)
+    for a in range(4):
+        if rows[a] >= 0:
+            total = vec.madd(total, vec.load(x, rows[a] + first), weights[a])
+    return total
+
+
+@kernel
+def tangential(a, n):
+    """The part of `a` perpendicular to the unit vector n."""
+    return vec.madd(a, n, -vec.dot(a, n))
+
+
+@kernel
+def mobility_of(contact, w, first, n_rows):
+    """Inverse mass of the weighted point of a contact; 0 if it moves others than n_rows vertices from `first` on."""
+    total = 0.0
+    for a in range(4):
+        i = contact["vertices"][a]
+        if i >= 0 and w[i] > 0.0:
+            if i < first or i >= first + n_rows:
+                return 0.0
+            total += w[i] * contact["weights"][a] ** 2
+    return total
+
+
+@kernel
+def split(contact, first, n_rows, x, rows, weights):
+    """Store the vertices of a contact that belong to cloth, rows from `first` on; return the weighted sum of the other
+    rows of x."""
+    total = (0.0, 0.0, 0.0)
+    for a in range(4):
+        i, share = contact["vertices"][a], contact["weights"][a]
+        own = first <= i < first + n_rows
+        rows[a], weights[a] = i - first if own else -1, share if own else 0.0
+        if i >= 0 and not own:
+            total = vec.madd(total, vec.load(x, i), share)
+    return total
+
+
+@kernel
+def collect_springs(contacts, substep, v, first, repulsion, ahead, s):
+    """Store the springs of contacts of cloth with obstacles in `s`; return their number, and that of their vertices.
+
+    Cloth has the rows from `first` on, as many as s.place; x and x_start have those of obstacles as well. ahead: the
+    contacts are those of the end of the last substep, x the prediction; otherwise those at x, the result of the first
+    solve. Friction resists like a spring to where the point would stick to its surface. Its stiffness gives the force
+    of friction, its coefficient times the normal force at the start of the substep, at the sliding displacement known
+    so far: that of the last substep, by the velocities v, or of the first solve. So a point within the cone of friction
+    comes to rest, one beyond it accelerates, and friction never reverses a motion.
+    """
+    x, x_start, w, dt = substep
+    s.place[:] = -1
+    count, touched = 0, 0
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        mobility = mobility_of(contact, w, first, len(s.place))
+        if mobility == 0.0:
+            continue
+        rows, weights = s.vertices[count], s.weights[count]
+        other_start = split(contact, first, len(s.place), x_start, rows, weights)
+        other = split(contact, first, len(s.place), x, rows, weights)
+        n, wall = normal_of(contact), vec.scale(anchor_velocity_of(contact), dt)
+        at, start = point_of(weights, rows, x, first), point_of(weights, rows, x_start, first)
+        level = vec.dot(anchor_of(contact), n) + repulsion.offset
+        stiffness = STIFFNESS / (mobility * dt * dt)
+        if ahead:
+            level += vec.dot(wall, n)
+        level -= vec.dot(other, n)
+        wall = vec.sub(wall, vec.sub(other, other_start))
+        pressed = level - vec.dot(vec.add(start, wall), n)
+        if level - vec.dot(at, n) <= 0.0:
+            continue
+        hold = repulsion.friction * stiffness * max(pressed, 0.0)
+        last = vec.madd(vec.scale(vec.sub(point_of(weights, rows, v, first), repulsion.fall), dt), wall, -1.0)
+        slide = tangential(last if ahead else vec.sub(vec.sub(at, start), wall), n)
+        s.stiffness[count, 0], s.stiffness[count, 1] = stiffness, hold / max(vec.norm(slide), repulsion.still)
+        s.levels[count] = level
+        vec.store(s.normals, count, n)
+        vec.store(s.origins, count, vec.add(start, wall))
+        touched = add_to_vertices(s, count, w, first, touched)
+        count += 1
+    return count, touched
+
+
+@kernel
+def add_to_vertices(s, c, w, first, touched):
+    """Add spring `c` to the sums of its vertices, of which `touched` have springs already; return how many have."""
+    for a in range(4):
+        i, share = s.vertices[c, a], s.weights[c, a] ** 2
+        if i < 0 or w[i + first] == 0.0:
+            continue
+        k = s.place[i]
+        if k < 0:
+            k = touched
+            touched += 1
+            s.place[i], s.rows[k] = k, i
+            vec.store(s.axes, k, (0.0, 0.0, 0.0))
+            s.totals[k, 0], s.totals[k, 1] = 0.0, 0.0
+        vec.store(s.axes, k, vec.madd(vec.load(s.axes, k), vec.load(s.normals, c), share))
+        s.totals[k, 0] += share * s.stiffness[c, 0]
+        s.totals[k, 1] += share * s.stiffness[c, 1]
+    return touched
+
+
+@kernel
+def add_spring_forces(s, count, x, r):
+    """Add the forces of the first `count` springs at positions x to the residual r."""
+    for c in range(count):
+        rows, weights, n = s.vertices[c], s.weights[c], vec.load(s.normals, c)
+        at = point_of(weights, rows, x, 0)
+        slide = tangential(vec.sub(at, vec.load(s.origins, c)), n)
+        force = vec.scale(n, s.stiffness[c, 0] * (s.levels[c] - vec.dot(at, n)))
+        spread(s, c, vec.madd(force, slide, -s.stiffness[c, 1]), r)
+
+
+@kernel
+def multiply_springs(s, count, p, out):
+    """Add the product of the stiffness of the first `count` springs with p to `out`; return its dot product with p."""
+    total = 0.0
+    for c in range(count):
+        n = vec.load(s.normals, c)
+        move = point_of(s.weights[c], s.vertices[c], p, 0)
+        across = (s.stiffness[c, 0] - s.stiffness[c, 1]) * vec.dot(move, n)
+        force = vec.madd(vec.scale(move, s.stiffness[c, 1]), n, across)
+        total += vec.dot(move, force)
+        spread(s, c, force, out)
+    return total
+
+
+@kernel
+def spread(s, c, force, out):
+    """Add a force on the weighted point of spring `c` to the rows of its vertices."""
+    for a in range(4):
+        i = s.vertices[c, a]
+        if i >= 0:
+            vec.store(out, i, vec.madd(vec.load(out, i), force, s.weights[c, a]))
+
+
+@kernel
+def stiffen(s, touched, blocks):
+    """Add the stiffness of the springs to the inverse diagonal blocks (n,6) of their vertices, and compute the factors
+    by which the other part of the preconditioner, which does not know them, is scaled."""
+    for k in range(touched):
+        i = s.rows[k]
+        n = vec.load(s.axes, k)
+        length = vec.norm(n)
+        n = vec.scale(n, 1.0 / length) if length > 0.0 else (0.0, 1.0, 0.0)
+        b = (blocks[i, 0], blocks[i, 1], blocks[i, 2], blocks[i, 3], blocks[i, 4], blocks[i, 5])
+        across = n[0] * n[0] * b[0] + n[1] * n[1] * b[1] + n[2] * n[2] * b[2]
+        across += 2.0 * (n[0] * n[1] * b[3] + n[0] * n[2] * b[4] + n[1] * n[2] * b[5])
+        along = 0.5 * (b[0] + b[1] + b[2] - across)
+        f_n, f_t = 1.0 / (1.0 + s.totals[k, 0] * across), 1.0 / (1.0 + s.totals[k, 1] * along)
+        factor = with_axis(n, math.sqrt(f_n), math.sqrt(f_t))
+        old, own = inverse(b), with_axis(n, s.totals[k, 0], s.totals[k, 1])
+        sums = (old[0] + own[0], old[1] + own[1], old[2] + own[2], old[3] + own[3], old[4] + own[4], old[5] + own[5])
+        new = inverse(sums)
+        for j in range(6):
+            s.factors[k, j], s.blocks[k, j], blocks[i, j] = factor[j], b[j], new[j]
+
+
+@kernel
+def with_axis(n, across, along):
+    """The symmetric matrix with the eigenvalue `across` along the unit vector n and `along` perpendicular to it."""
+    d = across - along
+    return (
+        along + d * n[0] * n[0],
+        along + d * n[1] * n[1],
+        along + d * n[2] * n[2],
+        d * n[0] * n[1],
+        d * n[0] * n[2],
+        d * n[1] * n[2],
+    )
+
+
+@kernel
+def restore_blocks(s, touched, blocks):
+    """Undo `stiffen`."""
+    for k in range(touched):
+        for j in range(6):
+            blocks[s.rows[k], j] = s.blocks[k, j]
+
+
+@kernel
+def scale_rows(s, touched, a):
+    """Multiply the rows of `a` (n,3) of vertices that have springs by their factors."""
+    for k in range(touched):
+        i = s.rows[k]
+        x, y, z = vec.load(a, i)
+        f0, f1, f2 = s.factors[k, 0], s.factors[k, 1], s.factors[k, 2]
+        f3, f4, f5 = s.factors[k, 3], s.factors[k, 4], s.factors[k, 5]
+        vec.store(a, i, (f0 * x + f3 * y + f4 * z, f3 * x + f1 * y + f5 * z, f4 * x + f5 * y + f2 * z))
+
+
+@kernel
+def save_rows(s, touched, a):
+    for k in range(touched):
+        vec.store(s.saved, k, vec.load(a, s.rows[k]))
+
+
+@kernel
+def restore_rows(s, touched, a):
+    for k in range(touched):
+        vec.store(a, s.rows[k], vec.load(s.saved, k))
