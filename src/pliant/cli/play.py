@@ -164,7 +164,7 @@ def make_session(
     if body is None and (scene is None or scene in SCENES) and held != UNHELD:
         # a built-in scene with something held is made here, because the session makes scenes by their names
         own, _ = build_scene(None, None, scene, place, files, wear, options, held)
-        return Session(StartOptions(method=method, own=own), folder)
+        return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
     if body is None and (scene is None or scene in SCENES):
         if wear != _DEFAULT_WEAR:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
