@@ -350,7 +350,8 @@ class Scene:
         return np.stack([motion.at(time) if isinstance(motion, Motion) else IDENTITY_POSE for motion in motions])
 
     def bones(self, time: float) -> dict[int, Floats]:
-        """Return, per deforming obstacle (by index), its bone matrices (k,3,4) at `time`, seconds."""
+        """Return, per deforming obstacle (by index), its motion sample (k,3,4) at `time`, seconds, see `Deforming`:
+        bone matrices and morph weights, or the time."""
         return {b: shape.sample(np.array([time]))[0] for b, shape in self.deforming_motions.items()}
 
     def place(self, x: Floats, pose: Floats, bones: Mapping[int, Floats]) -> None:

@@ -15,13 +15,14 @@ from .tets import TetDynamics
 
 Floats = NDArray[np.float64]
 
-SUBSTEP = {"implicit": 0.0025, "xpbd": 0.000625}  # s: longest by default; one sweep of XPBD converges by its substeps
+# XPBD makes one sweep per substep, so its accuracy comes from short ones
+SUBSTEP = {"implicit": 0.0025, "xpbd": 0.000625}  # s: default upper bound of a substep
 MOST_SUBSTEPS = 1000
 
 
 def default_substeps(scene: Scene, dt: float, solver: str) -> int:
-    """Return the number of substeps of a frame of `dt` seconds: 4 of 0.01 s by the implicit solver, 16 by XPBD, which
-    also integrates soft bodies."""
+    """Return the number of substeps of a frame of `dt` seconds: for dt = 0.01 s, 4 with the implicit solver and 16 with
+    XPBD, which also integrates soft bodies."""
     if not scene.deformable:
         return 1
     longest = SUBSTEP["xpbd" if scene.solids else solver]

@@ -33,7 +33,8 @@ class Frame:
     """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
     substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
     exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
-    vertex moves undone because the new position was not finite. substeps: their number; fast bodies increase it."""
+    vertex moves undone because the new position was not finite or out of range. substeps: their number; fast bodies
+    increase it."""
 
     index: int
     time: float  # s
@@ -59,7 +60,8 @@ LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
 @check_arguments
 class Simulation:
     """Runs a scene in frames of `dt` seconds, each divided into `substeps` or, where a body would move farther than the
-    contact offset in a substep, a multiple of these. By default the substeps are as long as the solver allows.
+    contact offset in a substep, a multiple of these. By default one substep per 2.5 ms (implicit) or 0.625 ms (XPBD,
+    soft bodies).
 
     `solver` integrates cloth: "implicit" solves all constraints together with the contacts, which keeps the strain
     small and much the same at every resolution (docs/dynamics/implicit.md); "xpbd" sweeps once over all constraints per
@@ -251,7 +253,8 @@ class Simulation:
 
     @check_arguments
     def grab(self, origin: Any, along: Any) -> DragConstraint | None:
-        """Attach a drag constraint where a ray from `origin` (3,) along `along` (3,) hits; None if not deformable.
+        """Attach a drag constraint where a ray from `origin` (3,) along `along` (3,) hits; None if it hits
+        nothing deformable.
 
         Set `to` of the result to its target, and remove it from `drags` to release. Not stored in checkpoints.
         """

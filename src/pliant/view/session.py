@@ -104,7 +104,7 @@ class Session:
 
     def _loop(self) -> None:
         try:
-            self._send_message("note", "creating the scene; the very first start compiles for about a minute ...")
+            self._send_message("note", "creating the scene; the very first start compiles for a minute or two ...")
             self._run = InteractiveRun(self._start_options)
             self._open_scene()
             while not self._stopping.is_set():
