@@ -150,6 +150,8 @@ def test_a_class_that_moved_to_a_module_of_its_own_works_and_warns(module: str) 
     [
         ("pliant.audit.comparison", "Row", "asked", "query_counts"),
         ("pliant.detect.detectors.bone_boxes", "BoneBoxesDetector", "looked", "visited"),
+        ("pliant.detect.detectors.stochastic", "StochasticBvhDetector", "opened", "enqueued"),
+        ("pliant.detect.detectors.stochastic", "ActivePairsDetector", "looked", "n_tested"),
         ("pliant.detect.detectors.distance_field", "DistanceFieldDetector", "rigid", "obstacle"),
         ("pliant.detect.detectors.height_grid", "HeightGridDetector", "rigid", "obstacle"),
         ("pliant.detect.queries.closest_point", "ClosestPoints", "before", "query_by_nearest_face"),
