@@ -17,7 +17,7 @@ from ...mesh import Mesh
 from ..base import Inside, Side
 from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import EnclosedSolid, Outer, SignedDistances, Signs
+from .solid import EnclosedSolid, SignedDistances, Signs, SolidBoundary
 from .welding import Seams
 
 Floats = NDArray[np.float64]
@@ -39,16 +39,16 @@ class SurfaceQueries:
         self.x, self.surface, self.rings = writable_surface(welded)
         self.solid = EnclosedSolid(welded.topology)
         self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
-        self._outer: Outer | None = None
+        self._solid_boundary: SolidBoundary | None = None
 
     def moved(self) -> None:
-        self._outer = None
+        self._solid_boundary = None
 
     def signed_distances_of(
         self, points: Floats, found: Rows, barycentric: Floats, *, behind: bool = False
     ) -> SignedDistances:
         """Return signed distances of points with known nearest features, as `EnclosedSolid.signed_distances` does."""
-        worth(_normals.freshen, len(points), FEW)(self.rings, self.surface, found)
+        worth(_normals.update_pseudonormals, len(points), FEW)(self.rings, self.surface, found)
         return self.solid.signed_distances(
             self.surface, points, found, barycentric, self._boundary, self.blocks, behind=behind
         )
@@ -61,10 +61,10 @@ class SurfaceQueries:
         """Return an AABB tree fitted to the current vertices."""
         return tree_of(self.surface.x, self.surface.faces, **SHAPE)
 
-    def _boundary(self) -> Outer:
-        if self._outer is None:
-            self._outer = self.solid.outer(self.surface.x, self.fitted(), self.blocks)
-        return self._outer
+    def _boundary(self) -> SolidBoundary:
+        if self._solid_boundary is None:
+            self._solid_boundary = self.solid.boundary(self.surface.x, self.fitted(), self.blocks)
+        return self._solid_boundary
 
 
 class DeformingClosestPoints(SurfaceQueries):
@@ -89,7 +89,7 @@ class DeformingClosestPoints(SurfaceQueries):
         self._refitted = False
 
     def update(self, x: Any) -> Self:
-        """Set the vertices (n,3) of the original, unwelded mesh and refit, unless they are where they were."""
+        """Set the vertices (n,3) of the original, unwelded mesh and refit, unless unchanged since the last update."""
         x = validate.floats("x", x, self._shape)
         if self._seams.update(x):
             self._reweld(self._seams.sides[0].mesh)
@@ -133,7 +133,7 @@ class DeformingClosestPoints(SurfaceQueries):
 def writable_surface(welded: Mesh) -> tuple[Floats, Surface, Rings]:
     """Return the writable vertices of a surface, the surface, and the adjacency that its pseudonormals need.
 
-    Pseudonormals are zero until `kernels.queries.pseudonormal_update.freshen` computes those requested.
+    Pseudonormals are zero until `kernels.queries.pseudonormal_update.update_pseudonormals` computes those requested.
     """
     top, kept = welded.topology, welded.vertices.copy()
     x = kept.view()

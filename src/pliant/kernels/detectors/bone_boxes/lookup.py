@@ -9,7 +9,7 @@ from ... import vec
 from ...geometry.triangle import nearest2
 from ...jit import kernel, prange
 from ...kinds import MIDPOINT_FIELD
-from ...queries.contact_records import link, write
+from ...queries.contact_records import write, write_vertices
 from .boxes import CHUNK, Boxes, Placed, Skin, over_plane
 
 
@@ -266,7 +266,7 @@ def fill_middles(touching, ends, faces, v, owners, out):
         e, f = rows[c], pairs[c, 0]
         record = out[c]
         write(record, MIDPOINT_FIELD, e, f, bodies, vec.load(normal, c), distance[c])
-        link(record, ends[e, 0] + first[0], ends[e, 1] + first[0], -1, -1, (0.5, 0.5, 0.0, 0.0))
+        write_vertices(record, ends[e, 0] + first[0], ends[e, 1] + first[0], -1, -1, (0.5, 0.5, 0.0, 0.0))
         for a in range(3):
             record["anchor"][a] = nearest[c, a]
             for k in range(3):
