@@ -78,7 +78,7 @@ def play(
     open
         Open the page in the browser. Default: if the output is a terminal and there is a display.
     fps
-        Most frames per second that are sent to the page.
+        Maximum number of frames per second that are sent to the page.
     folder
         Folder for recordings.
     config

@@ -30,7 +30,7 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
         mesh = scene.bodies[b].mesh
         deformable = Side(mesh.welded if detector_class.volume else mesh.surface, int(scene.first[b]), b)
         obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c))
-        detector = detector_class(deformable, obstacle, within=reach, **_shared(options, k, len(pairs)))
+        detector = detector_class(deformable, obstacle, within=reach, **_options_of(options, k, len(pairs)))
         field = detector.field
         if field is not None:
             warn_if_too_coarse(field, scene.eps, body.label)
@@ -42,7 +42,7 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
     return [OffsetDetector(detector, scene.lift(b)) if scene.lift(b) else detector for b, detector in found]
 
 
-def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
+def _options_of(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
     """Return the options of the k-th of `count` detectors, with `progress` scaled to all of them."""
     whole = options.get("progress")
     if whole is None or count < 2:
@@ -52,8 +52,8 @@ def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
 
 def reads_obstacles(scene: Scene, detectors: Sequence[Detector]) -> bool:
     """Whether anything reads the vertices of moving obstacles in every substep."""
-    moving = scene.self_contact == "safe" or bool(scene.deforming_motions)
-    reads = moving or any(with_defaults(d).obstacle_may_deform for d in detectors)
+    always = scene.self_contact == "safe" or bool(scene.deforming_motions)
+    reads = always or any(with_defaults(d).obstacle_may_deform for d in detectors)
     return bool(scene.moving) and reads
 
 

@@ -31,6 +31,7 @@ class SelfContact(Protocol):
     response_name: str
     failed_substeps: int  # substeps in which pairs were given up
     given_up_pairs: int  # total number of pairs of features given up
+    thickness: float  # contact offset among deformable bodies, metres
 
     @property
     def hindered(self) -> bool:
@@ -99,7 +100,7 @@ class NoGuard(FormerNames):
     detects: ClassVar[bool] = False
     method = response_name = ""
     detectors: Sequence[Any] = ()
-    iterates = False
+    iterates, thickness = False, 0.0
     failed_substeps = given_up_pairs = unresolved = passes = 0
     hindered = False
 

@@ -112,7 +112,7 @@ class Simulation:
         for one in map(with_defaults, given):
             if one.remembers or state is None:  # its state may be of another run
                 one.reset()
-        # only detectors that read the vertices of obstacles need them in every substep
+        # vertices of moving obstacles are updated in every substep only if a detector or the guard reads them
         every_substep = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
@@ -196,7 +196,8 @@ class Simulation:
             drag.pull(self.state, dt_substep)
 
     def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
-        """Solve cloth again if anything has moved its vertices since `_relax`, and enforce the contacts again.
+        """Solve cloth again if drags, contacts or the guard have moved its vertices since `dynamics.relax`, and enforce
+        the contacts again; only for responses that enforce gaps.
 
         Otherwise cloth would end every substep with the strain that the contacts have caused.
         """
