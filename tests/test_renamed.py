@@ -165,6 +165,7 @@ def test_a_class_that_moved_to_a_module_of_its_own_works_and_warns(module: str) 
         ("pliant.motion.animation", "Skeleton", "place", "world_matrices"),
         ("pliant.respond.base", "Response", "pushed", "normal_correction"),
         ("pliant.respond.base", "Response", "rubbed", "friction_correction"),
+        ("pliant.respond.surface_tag", "SurfaceTag", "stiffness", "stiffness_per_mass"),
         ("pliant.simulation", "Simulation", "responds", "response_name"),
         ("pliant.simulation.guard", "Guard", "responds", "response_name"),
         ("pliant.simulation.guard", "Guard", "follow", "redetect_if_needed"),

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .diagnostics import Sources, run_warnings
 from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .scene_building import COTTON, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
+from .run_warnings import Sources, run_warnings
+from .scene_building import NOT_GIVEN, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
 
 HTML, PNG = (".html", ".htm"), (".png",)
 
@@ -62,7 +62,7 @@ def drape(
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
-    material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
+    material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,

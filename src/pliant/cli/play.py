@@ -12,7 +12,7 @@ from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
 from .scene_building import (
-    COTTON,
+    NOT_GIVEN,
     UNHELD,
     ClothOptions,
     HoldOptions,
@@ -52,7 +52,7 @@ def play(
     wear: Annotated[WearOptions, Parameter(name="*")] = _DEFAULT_WEAR,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
-    material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
+    material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY

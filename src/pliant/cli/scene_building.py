@@ -109,7 +109,7 @@ class ClothOptions:
     "In a file of --config: the material by name, with the parameters beside it that differ. Default: none."
 
 
-COTTON = ClothOptions()
+NOT_GIVEN = ClothOptions()
 
 
 def given_material(name: str | None, options: ClothOptions) -> dict[str, Any]:
