@@ -163,6 +163,8 @@ def test_a_class_that_moved_to_a_module_of_its_own_works_and_warns(module: str) 
         ("pliant.mesh.topology", "Topology", "flow", "orientation_sum"),
         ("pliant.mesh.topology", "Topology", "use", "n_faces_at_edge"),
         ("pliant.motion.animation", "Skeleton", "place", "world_matrices"),
+        ("pliant.motion.character", "Character", "carry", "skin_matrices"),
+        ("pliant.scene", "Scene", "lift", "layer_offset"),
         ("pliant.respond.base", "Response", "pushed", "normal_correction"),
         ("pliant.respond.base", "Response", "rubbed", "friction_correction"),
         ("pliant.respond.surface_tag", "SurfaceTag", "stiffness", "stiffness_per_mass"),

@@ -247,9 +247,11 @@ class Scene:
     def rows(self, body: int) -> slice:
         return slice(int(self.first[body]), int(self.first[body + 1]))
 
-    def lift(self, body: int) -> float:
+    def layer_offset(self, body: int) -> float:
         """Return the additional contact offset (m) of a cloth from obstacles, due to its layer."""
         return self.bodies[body].layer * cast(float, self.thickness)
+
+    lift = renamed.attribute("lift", "layer_offset")
 
     @property
     def deformable(self) -> list[int]:

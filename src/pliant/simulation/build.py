@@ -22,7 +22,7 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (b, c) in enumerate(pairs):
-        body, reach = scene.bodies[c], scene.eps + scene.lift(b)
+        body, reach = scene.bodies[c], scene.eps + scene.layer_offset(b)
         detector_class = METHODS[method].against(scene.deforming_motions.get(c))
         if c in scene.deforming_motions and not detector_class.obstacle_may_deform:
             able = ", ".join(name for name, other in METHODS.items() if other.obstacle_may_deform)
@@ -39,7 +39,8 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
         else:
             found.append((b, detector))
     found += [(b, PartsDetector(parts)) for (b, _), parts in groups.items()]
-    return [OffsetDetector(detector, scene.lift(b)) if scene.lift(b) else detector for b, detector in found]
+    offset = scene.layer_offset
+    return [OffsetDetector(detector, offset(b)) if offset(b) else detector for b, detector in found]
 
 
 def _options_of(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
