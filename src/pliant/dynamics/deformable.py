@@ -51,7 +51,7 @@ class DeformableDynamics:
     def predict(self, state: State, dt: float) -> None:
         """Apply damping, air drag and gravity to v, store x in x_start, and advance x by v."""
         for part in self._parts:
-            part.push(state, dt)
+            part.apply_damping(state, dt)
         weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)
         gravity = (weight * self.gravity[0], weight * self.gravity[1], weight * self.gravity[2])
         _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, gravity, dt)

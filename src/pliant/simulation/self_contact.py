@@ -23,7 +23,8 @@ class SelfContact(Protocol):
     """Contacts of deformable bodies with themselves and each other, within the loop of `Simulation.step`.
 
     `begin` is called once per frame; `redetect_if_needed`, `apply`, `keep` and `finish` are called in this order in
-    every substep; `end_frame` is called once at the end of a frame if `iterates` is set.
+    every substep; `keep` may be called several times per substep, and again at the end of a frame; `end_frame` is
+    called once at the end of a frame if `iterates` is set.
     """
 
     detects: ClassVar[bool]  # whether it detects contacts at all
