@@ -17,7 +17,7 @@ from ...mesh import Mesh
 from ..base import Inside, Side
 from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import EnclosedSolid, SignedDistances, Signs, SolidBoundary
+from .solid import EnclosedSolid, Outer, SignedDistances, Signs
 from .welding import Seams
 
 Floats = NDArray[np.float64]
@@ -39,10 +39,10 @@ class SurfaceQueries:
         self.x, self.surface, self.rings = writable_surface(welded)
         self.solid = EnclosedSolid(welded.topology)
         self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
-        self._solid_boundary: SolidBoundary | None = None
+        self._outer: Outer | None = None
 
     def moved(self) -> None:
-        self._solid_boundary = None
+        self._outer = None
 
     def signed_distances_of(
         self, points: Floats, found: Rows, barycentric: Floats, *, behind: bool = False
@@ -61,10 +61,10 @@ class SurfaceQueries:
         """Return an AABB tree fitted to the current vertices."""
         return tree_of(self.surface.x, self.surface.faces, **SHAPE)
 
-    def _boundary(self) -> SolidBoundary:
-        if self._solid_boundary is None:
-            self._solid_boundary = self.solid.boundary(self.surface.x, self.fitted(), self.blocks)
-        return self._solid_boundary
+    def _boundary(self) -> Outer:
+        if self._outer is None:
+            self._outer = self.solid.outer(self.surface.x, self.fitted(), self.blocks)
+        return self._outer
 
 
 class DeformingClosestPoints(SurfaceQueries):

@@ -23,13 +23,13 @@ from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
 
 Signs = NDArray[np.int8]
 Rows = NDArray[np.int64]
-SIDE_OFFSET = 2.0**-46  # of the largest coordinate: offset from a face at which sides are tested; ignores thinner gaps
-FLAT = 4.0  # times SIDE_OFFSET: faces closer than this to each other's plane count as coplanar
+HAIR = 2.0**-46  # times the largest coordinate: offset from a face at which sides are tested; ignores thinner gaps
+FLAT = 4.0  # times HAIR: faces closer than this to each other's plane count as coplanar
 _FEW = 1000  # points up to which the loop runs on one thread
 _PIECES = 30_000_000  # largest number of pieces that intersecting faces are split into
 
 
-class SolidBoundary(NamedTuple):
+class Outer(NamedTuple):
     """The boundary of a solid as triangles: whole faces, and pieces of faces that others intersect."""
 
     surface: Surface
@@ -86,14 +86,14 @@ class EnclosedSolid:
         points: Floats,
         found: Rows,
         barycentric: Floats,
-        boundary: Callable[[], SolidBoundary],
+        outer: Callable[[], Outer],
         blocks: Blocks | None = None,
         *,
         behind: bool = False,
         plain: bool = False,
     ) -> SignedDistances:
         """Return signed distances of points with known nearest face and feature `found` (n,2) and `barycentric`
-        coordinates (n,3). For points whose nearest face is buried both are overwritten from the `boundary` surface. An
+        coordinates (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface. An
         open surface has no provably buried faces; all are used.
 
         `behind`: where the side is unknown, the distance is negative behind the nearest face, as for obstacles that
@@ -107,17 +107,17 @@ class EnclosedSolid:
         unsure = np.ones(n, np.bool_)
         if plain:
             # within rounding of the surface a normal gives no side
-            unsure = (sign == UNKNOWN) | (np.abs(distance) <= SIDE_OFFSET * np.abs(x).max(initial=0.0))
+            unsure = (sign == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
             if unsure.any():
                 sign[unsure] = self.signs(x, points[unsure], blocks)
                 _nearest.signed_distances(surface, points, found, barycentric, sign, result)
         rows = np.flatnonzero((sign == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
         if len(rows):
             # a point just beyond the true boundary is outside; where it is inside, the nearest face is buried
-            beyond = nearest[rows] + SIDE_OFFSET * np.abs(x).max() * normal[rows]
+            beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
             rows = rows[self.signs(x, beyond, blocks) == INSIDE]
         if len(rows):
-            self._query_boundary(surface, points, rows, boundary(), found, barycentric, result)
+            self._query_boundary(surface, points, rows, outer(), found, barycentric, result)
         sign[(sign == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
         rows = np.flatnonzero(sign == UNKNOWN) if behind else rows[:0]
         if len(rows):
@@ -130,27 +130,27 @@ class EnclosedSolid:
         surface: Surface,
         points: Floats,
         rows: Rows,
-        boundary: SolidBoundary,
+        outer: Outer,
         found: Rows,
         barycentric: Floats,
         result: _nearest.Signed,
     ) -> None:
         """Overwrite the results of the inside points `rows` with those for the boundary of the solid."""
-        if not len(boundary.face):
+        if not len(outer.face):
             return
         p, n = points[rows], len(rows)
         at, where = np.full((n, 2), -1, np.int64), np.empty((n, 3))
-        _nearest.find_nearest(boundary.blocks, boundary.surface, p, at, where)
+        _nearest.find_nearest(outer.blocks, outer.surface, p, at, where)
         out = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
         at[:, 1] = 0
         within = np.full(n, INSIDE, np.int8)
-        _nearest.signed_distances(boundary.surface, p, at, where, within, out)
-        face = boundary.face[at[:, 0]]
+        _nearest.signed_distances(outer.surface, p, at, where, within, out)
+        face = outer.face[at[:, 0]]
         result.distance[rows], result.nearest[rows], result.normal[rows] = out
         found[rows, 0], found[rows, 1] = face, 0
         barycentric[rows] = barycentrics(surface.x[surface.faces[face]], out.nearest)
 
-    def boundary(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> SolidBoundary:
+    def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
         """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
         parts = self.parts(x, tree, blocks)
         kept = parts.above != parts.below
@@ -163,26 +163,26 @@ class EnclosedSolid:
         x = triangles.reshape(-1, 3)
         x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
         surface = Surface(x, corners, corners.copy(), normal, none, none)  # writable, as the edges of a topology are
-        return SolidBoundary(surface, blocks_of_surface(surface), face)
+        return Outer(surface, blocks_of_surface(surface), face)
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
         """Split the faces at x where they intersect or overlap, and classify both sides of every piece."""
         from ...kernels.queries import pieces
         from .intersections import crossings_of
 
-        side_offset = SIDE_OFFSET * float(np.abs(x).max(initial=0.0))
-        pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * side_offset).pairs
+        hair = HAIR * float(np.abs(x).max(initial=0.0))
+        pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * hair).pairs
         flat = np.empty(len(beside), np.bool_)
-        pieces.lie_together(x, self.faces, beside, FLAT * side_offset, flat)
-        triangles, face = self._pieces(x, np.concatenate([pairs, beside[flat]]), FLAT * side_offset)
+        pieces.lie_together(x, self.faces, beside, FLAT * hair, flat)
+        triangles, face = self._pieces(x, np.concatenate([pairs, beside[flat]]), FLAT * hair)
         normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
         centre = triangles.mean(1)
-        above, below = (self.signs(x, centre + offset * normal, blocks) for offset in (side_offset, -side_offset))
+        above, below = (self.signs(x, centre + offset * normal, blocks) for offset in (hair, -hair))
         return Parts(triangles, normal, face, above, below)
 
-    def _pieces(self, x: Floats, pairs: NDArray[np.int32], side_offset: float) -> tuple[Floats, Rows]:
+    def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
         """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
         from ...kernels.queries import pieces
 
@@ -194,7 +194,7 @@ class EnclosedSolid:
         which, first = np.unique(both[:, 0], return_index=True)
         start = np.append(first, len(both)).astype(np.int64)
         others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-        parts, of, count = pieces.split_faces(x, self.faces, which, start, others, side_offset, most)
+        parts, of, count = pieces.split_faces(x, self.faces, which, start, others, hair, most)
         if count > most:
             what = f"{count} pieces of intersecting faces"
             validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
