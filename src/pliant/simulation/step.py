@@ -33,8 +33,7 @@ class Frame:
     """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
     substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
     exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
-    vertex moves undone because the new position was not finite or out of range. substeps: their number; fast bodies
-    increase it."""
+    vertex moves undone because the new position was not finite. substeps: their number; fast bodies increase it."""
 
     index: int
     time: float  # s

@@ -237,8 +237,7 @@ class Guard(FormerNames):
         return share, self._detection.guarded, self._detection.radius
 
     def give_up(self, pairs: GuardedPairs, which: NDArray[np.bool_]) -> None:
-        """Stop guarding the vertices of the pairs selected by `which` (k,) against the whole body on the other side,
-        until the next frame and as long as they intersect."""
+        """Stop guarding the pairs selected by `which` (k,), until the next frame and as long as they intersect."""
         self.given_up_pairs += int(which.sum())
         v, split = pairs.vertices[which], np.where(pairs.kinds[which] == _contacts.VERTEX_FACE, 1, 2)
         for k in range(4):
