@@ -195,7 +195,7 @@ class Simulation:
             drag.pull(self.state, dt_substep)
 
     def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
-        """Solve cloth again if drags, contacts or the guard have moved its vertices since `dynamics.relax`, and enforce
+        """Solve cloth again if drags, contacts or the guard have moved its vertices since the first solve, and enforce
         the contacts again; only for responses that enforce gaps.
 
         Otherwise cloth would end every substep with the strain that the contacts have caused.
