@@ -205,9 +205,9 @@ def _brute_seconds(sim: Simulation) -> float:
     x, faces = sim.state.x, sim.scene.bodies[1].mesh.welded.faces
     skin, points = (np.ascontiguousarray(x[sim.scene.rows(b)]) for b in (1, 0))
     found, distance = np.empty(len(points), np.int64), np.empty(len(points))
-    _kernels.look_everywhere(skin, faces, points[:1], found, distance)
+    _kernels.nearest_brute_force(skin, faces, points[:1], found, distance)
     start = time.process_time()
-    _kernels.look_everywhere(skin, faces, points, found, distance)
+    _kernels.nearest_brute_force(skin, faces, points, found, distance)
     return time.process_time() - start
 
 

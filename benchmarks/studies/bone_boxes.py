@@ -40,7 +40,7 @@ def posed(detector: BoneBoxesDetector, motion: Skinned, when: float, points: np.
 
 def corners(detector: BoneBoxesDetector, box: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """(8,3) corners of a box between two points in its own coordinates."""
-    turn = detector.boxes.placed.turn[box]
+    turn = detector.boxes.placed.to_box[box]
     q = np.array([[(high if k >> a & 1 else low)[a] for a in range(3)] for k in range(8)])
     return (q - turn[:, 3]) @ turn[:, :3]
 

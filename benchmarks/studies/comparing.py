@@ -17,7 +17,7 @@ import pliant
 from pliant import shapes
 from pliant.audit.compare import compare
 from pliant.audit.comparison import Comparison
-from pliant.audit.comparison_page import shown
+from pliant.audit.comparison_page_data import shown
 from pliant.detect.base import Side
 from pliant.detect.methods import METHODS
 from pliant.scenes import SCENES

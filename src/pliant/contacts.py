@@ -8,8 +8,9 @@ therefore works with every detector:
 |-----------------|------------|---------------------|---------------------------------|
 | VERTEX_FACE     | v, a, b, c | 1, -u, -v, -w       | 0                               |
 | EDGE_EDGE       | a, b, c, d | 1-s, s, -(1-t), -t  | 0                               |
-| VERTEX_FIELD    | v          | 1                   | the field's nearest point       |
-| MIDPOINT_FIELD  | a, b       | 1/2, 1/2            | the field's nearest point       |
+| VERTEX_FIELD    | v          | 1                   | nearest point of the field      |
+| MIDPOINT_FIELD  | a, b       | 1/2, 1/2            | nearest point of the field, or  |
+|                 |            |                     | of the surface (bone-boxes)     |
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +32,7 @@ CONTACT = np.dtype(
     [
         ("kind", "u1"),  # one of the constants of kernels/kinds.py, imported above
         ("spare", "u1", 7),  # zero; explicit padding, so that equal records have equal bytes
-        ("elements", "i4", 2),  # vertex and face, or edge and edge; -1 where the other side is a field
+        ("elements", "i4", 2),  # vertex and face, edge and edge, or (midpoints) edge and face; -1 for a field
         ("vertices", "i4", 4),  # unused ones are last and -1
         ("bodies", "i4", 2),
         ("weights", "f8", 4),  # sum to 0 (two sides) or 1 (one side and an anchor)

@@ -247,9 +247,11 @@ class Scene:
     def rows(self, body: int) -> slice:
         return slice(int(self.first[body]), int(self.first[body + 1]))
 
-    def lift(self, body: int) -> float:
+    def layer_offset(self, body: int) -> float:
         """Return the additional contact offset (m) of a cloth from obstacles, due to its layer."""
         return self.bodies[body].layer * cast(float, self.thickness)
+
+    lift = renamed.attribute("lift", "layer_offset")
 
     @property
     def deformable(self) -> list[int]:
@@ -350,7 +352,8 @@ class Scene:
         return np.stack([motion.at(time) if isinstance(motion, Motion) else IDENTITY_POSE for motion in motions])
 
     def bones(self, time: float) -> dict[int, Floats]:
-        """Return, per deforming obstacle (by index), its bone matrices (k,3,4) at `time`, seconds."""
+        """Return, per deforming obstacle (by index), its motion sample (k,3,4) at `time`, seconds, see `Deforming`:
+        bone matrices and morph weights, or the time."""
         return {b: shape.sample(np.array([time]))[0] for b, shape in self.deforming_motions.items()}
 
     def place(self, x: Floats, pose: Floats, bones: Mapping[int, Floats]) -> None:

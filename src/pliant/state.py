@@ -20,7 +20,8 @@ class State:
     pose, pose_start (bodies,3,4): pose of each body's mesh now, and `lapse` seconds ago; bodies beyond the end of the
     array are at their rest pose. The rows of x of a moving body follow its pose at the end of
     every frame, and in every substep if a detector or the guard reads them.
-    bones: per deforming obstacle (by index), its bone matrices (k,3,4) (see `Deforming`).
+    bones: per deforming obstacle (by index), its motion sample (k,3,4), see `Deforming`: bone matrices and morph
+    weights, or the time.
     """
 
     x: Floats

@@ -11,7 +11,7 @@ from pliant.audit import reference_contacts
 from pliant.audit.compare import compare
 from pliant.audit.compared_states import of_clips
 from pliant.audit.comparison import Comparison, Role, row_of
-from pliant.audit.comparison_page import shown
+from pliant.audit.comparison_page_data import shown
 from pliant.audit.footprint import nbytes
 from pliant.audit.verdicts import Verdict, added
 from pliant.contacts import EDGE_EDGE, VERTEX_FIELD

@@ -9,7 +9,7 @@ import pytest
 
 import pliant
 from pliant import cli, shapes
-from pliant.cli.diagnostics import run_warnings
+from pliant.cli.run_warnings import run_warnings
 from pliant.io import save_animation
 from pliant.io.named import parts_of
 from pliant.scenes import drape_scene

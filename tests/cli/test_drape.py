@@ -252,6 +252,8 @@ BAD = [
     (["--scene", "tablecloth-on-ball"], "has its own cloth"),
     (["--units", "furlong"], "unknown units 'furlong'"),
     (["-o", "a.xyz"], "unknown extension '.xyz'; one of: .obj, .glb"),
+    (["-o", "a.html"], "; use --replay a.html"),
+    (["-o", "a.png"], "; use --sheet a.png"),
     (["--replay", "a.txt"], "--replay a.txt"),
     (["-o", "."], "is a folder"),
     (["-o", os.devnull], "unknown extension"),
@@ -286,6 +288,14 @@ def test_an_output_that_is_also_an_input_is_refused(here, capsys):
     assert cli.run(["drape", "cloth.glb", FILES[1], *SHORT, "-o", "cloth.glb"]) == 2
     assert "would overwrite" in capsys.readouterr().err
     assert (here / "cloth.glb").read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--layer", "--stitches", "--config"])
+def test_an_output_that_an_option_reads_is_refused(here, capsys, option):
+    (here / "read.obj").write_text("frames = 1\n")
+    assert cli.run(["drape", *FILES, *SHORT, option, "read.obj", "-o", "read.obj"]) == 2
+    assert "would overwrite an input file" in capsys.readouterr().err
+    assert (here / "read.obj").read_text() == "frames = 1\n"
 
 
 def test_an_existing_result_is_replaced(here):

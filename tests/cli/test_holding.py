@@ -100,5 +100,6 @@ def test_play_holds_files_and_built_in_scenes(here):
     held = HoldOptions(pin=("ids:3",))
     for scene, body in (("sheet.obj", here / "ball.obj"), ("tablecloth-on-ball", None)):
         options = {} if body else {"resolution": 4}
-        session = make_session(scene, body, None, here, "auto", PLAIN, WearOptions(), options, held)
+        session = make_session(scene, body, None, here, "auto", PLAIN, WearOptions(), options, held, 1)
         assert 3 in session._start_options.own.bodies[0].pins
+        assert session._start_options.subdivide == 1

@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant import Mesh, cli, shapes
-from pliant.cli.diagnostics import Sources, run_warnings
+from pliant.cli.run_warnings import Sources, run_warnings
 from pliant.simulation import Simulation
 from pliant.simulation.measure.causes import deepest_of
 from pliant.simulation.record import record

@@ -186,7 +186,7 @@ def test_more_faces_around_two_tips_than_the_table_holds_make_it_grow():
 def test_a_mesh_of_too_many_pieces_is_refused_before_memory_is_taken():
     corners = np.repeat(np.arange(300.0), 3)[:, None] + np.tile(np.eye(3), (300, 1)) / 4.0
     soup = Mesh(corners, np.arange(900).reshape(-1, 3))
-    with pytest.raises(TooBigError, match=r"300 coarse vertices .* limit .*; use the tree"):
+    with pytest.raises(TooBigError, match=r"300 coarse vertices .* limit .*; use the method bvh"):
         ActivePairsDetector(Side(soup), within=0.1, max_bytes=1e6)
     ActivePairsDetector(Side(soup), within=0.1, max_bytes=1e7)
 

@@ -17,7 +17,7 @@ from pliant.mesh import Mesh
 
 def listed(detector: BoneBoxesDetector, p: np.ndarray) -> set[int]:
     """Faces in the lists that a point is looked up in, by the definition."""
-    boxes, turn, reach = detector.boxes.boxes, detector.boxes.placed.turn, detector.boxes.reach
+    boxes, turn, reach = detector.boxes.boxes, detector.boxes.placed.to_box, detector.boxes.reach
     q = turn[:, :, :3] @ p + turn[:, :, 3]
     found: set[int] = set()
     for b in np.flatnonzero(((q >= boxes.low - reach) & (q <= boxes.high + reach)).all(1)):

@@ -113,9 +113,14 @@ def test_a_tag_goes_when_its_vertex_leaves():
     assert sim.state.v[sim.scene.rows(0), 1] == pytest.approx(0.5 - G * 0.01, abs=1e-3)
 
 
+def test_the_former_name_of_the_stiffness_works_and_warns():
+    with pytest.warns(DeprecationWarning, match="stiffness_per_mass"):
+        assert tagging(patch_on(table(), 0.3), stiffness=5.0).response.stiffness_per_mass == 5.0
+
+
 @pytest.mark.compiled
 def test_what_starts_deep_is_driven_out_by_a_force_in_proportion_and_stays_out():
-    sim = tagging(patch_on(table(), 0.3), stiffness=1e4)
+    sim = tagging(patch_on(table(), 0.3), stiffness_per_mass=1e4)
     rows, depth = sim.scene.rows(0), 4 * EPS
     sim.state.x[rows, 1] -= depth
     before = sim.state.x[rows, 1].copy()

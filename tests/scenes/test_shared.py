@@ -34,7 +34,7 @@ def test_the_shared_volume_of_each_frame_is_that_of_the_boxes():
     assert told["most_frame"] in (12, 13)
     assert told["frames_shared"] == 20
     assert told["most_m3"] == pytest.approx(0.95, rel=1e-6)
-    assert result.facts["shared volume, at most"].startswith("950.000 ± ")
+    assert result.facts["intersection volume, at most"].startswith("950.000 ± ")
     assert "particles" not in result.facts
 
 

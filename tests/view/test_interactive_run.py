@@ -103,6 +103,22 @@ def test_a_slice_through_what_moves_follows_it_although_frames_are_counted_anew(
     assert drawn[0] != drawn[1]
 
 
+def test_contacts_are_coloured_by_the_offset_of_their_kind():
+    layers = [Body(shapes.cloth(0.3, 0.3, 6, centre=(0.0, height, 0.0))) for height in (0.052, 0.0535)]
+    scene = Scene([*layers, Body(shapes.box((0.3, 0.1, 0.3), 2), obstacle=True)], eps=0.004, thickness=0.002)
+    run = InteractiveRun(StartOptions(own=scene, method="bvh"))
+    overlays = Overlays(scene)
+    overlays.on["contacts"] = True
+    frame = run.step()
+    drawn = overlays.draw(run.sim, frame)
+    among = (frame.contacts["bodies"] < 2).all(1)
+    assert 0 < among.sum() < len(among)
+    offset = np.where(among, 0.002, 0.004)
+    assert np.array_equal(drawn["depths"], offset - frame.contacts["distance"])
+    assert drawn["points"].shape == (len(among), 3)
+    assert "normals" not in drawn
+
+
 def test_sliders_hold_the_stiffness_of_a_large_tablecloth_with_room_above():
     body = shapes.ball(1.5, 2)
     run = InteractiveRun(StartOptions(own=tablecloth_scene(body, resolution=8), method="bvh"))

@@ -281,6 +281,6 @@ class Comparison:
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: tables, and pictures of where methods differ."""
         from ..report.compare_page import write_compare_page
-        from .comparison_page import shown
+        from .comparison_page_data import shown
 
         write_compare_page(path, shown(self))

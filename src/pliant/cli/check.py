@@ -2,45 +2,19 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from . import output
 from .output_paths import check_outputs
-from .reading import PLAIN, FileOptions, check_distinct, check_length, check_sources, extended, read_clip, warn_of_pair
+from .reading import FRAMES, PLAIN, FileOptions, FrameOptions, body_of, check_sources, read_pair
 
 if TYPE_CHECKING:
     from ..audit.findings import Limits, Report
-    from ..motion.clip import Clip
 
 HTML, PNG = (".html", ".htm"), (".png",)
 _SHOWN = 12  # most rows in the table of frames; the worst frames are chosen
-
-
-@dataclasses.dataclass(frozen=True)
-class FrameOptions:
-    """Where the frames come from."""
-
-    part: str | None = None
-    "Name of the part of a .glb, .gltf or .obj FILE that is the garment. Default: the whole file."
-    body_part: str | None = None
-    "Name of the part that is the body, in --body or in FILE itself."
-    points: pathlib.Path | None = None
-    "A PC2 point cache that animates FILE."
-    body_points: pathlib.Path | None = None
-    "A PC2 point cache that animates the body."
-    clip: str | None = None
-    "Clip of an animated FILE, and of the body if it has one of this name. Default: the first."
-    body_clip: str | None = None
-    "Clip of an animated body, if its name differs."
-    rest: bool = False
-    "Read animated files in their rest pose, as a single frame."
-    fps: float | None = None
-    "Frames per second. Default: as stored in the file, or the rate of its keyframes."
-    every: int = 1
-    "Check only every n-th frame."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +44,7 @@ class ShowOptions:
     "A PNG with the worst locations."
 
 
-FRAMES, LIMITS, SHOW = FrameOptions(), LimitOptions(), ShowOptions()
+LIMITS, SHOW = LimitOptions(), ShowOptions()
 
 
 def check(
@@ -137,58 +111,6 @@ def check(
     for text in broken:
         output.warn(text)
     return int(bool(broken))
-
-
-def read_pair(
-    file: pathlib.Path,
-    body: pathlib.Path | None,
-    frames: FrameOptions,
-    files: FileOptions,
-    lengths: Sequence[tuple[str, str | None, float | None]],
-) -> "tuple[Clip, Clip | None, float]":
-    """Read garment and body; return both with their frames per second. Implausible combinations raise or warn.
-
-    lengths: (option, text as typed, value in metres) of options that are compared with the size of the body.
-    """
-    from ..io.animation import pair_clips
-
-    clip, body_clip, notice = frames.clip, frames.body_clip, ""
-    if frames.rest and (clip is not None or body_clip is not None):
-        raise ValueError("--rest reads the rest pose without a clip; leave out --clip and --body-clip")
-    if body is not None and not frames.rest and frames.points is None and frames.body_points is None:
-        clip, body_clip, notice = pair_clips(file, body, clip, body_clip)
-    if notice:
-        output.warn(notice)
-    worn, fps = read_clip(file, frames.points, clip, frames.fps, files, frames.part, rest=frames.rest)
-    under = None
-    if body is not None:
-        wanted = frames.fps or (None if worn.still else fps)
-        under, rate = read_clip(
-            body, frames.body_points, body_clip, wanted, files, frames.body_part, "--body-part", rest=frames.rest
-        )
-        fps = rate if worn.still else fps
-        if body.resolve() == file.resolve() and clip == body_clip:
-            worn, under = extended(worn, under), extended(under, worn)
-        for option, given, value in lengths:
-            if given is not None and value is not None:
-                check_length(option, given, value, under)
-        check_distinct(file, worn, body, under)
-    warn_of_pair(worn, under)
-    return worn, under, fps
-
-
-def body_of(file: pathlib.Path, body: pathlib.Path | None, frames: FrameOptions) -> pathlib.Path | None:
-    """The file of the body: the garment's own file where only --body-part is given."""
-    if body is None and frames.body_part is not None:
-        if frames.part is None:
-            raise ValueError("--body-part names a part of FILE; name the garment's too, with --part")
-        body = file
-    if body is None and (frames.body_points is not None or frames.body_clip is not None):
-        raise ValueError("--body-points and --body-clip need a body; name one with --body")
-    same = body is not None and body.resolve() == file.resolve() and frames.part == frames.body_part
-    if same and frames.part is not None:
-        raise ValueError(f"garment and body are the same part, {frames.part!r} of {file}")
-    return body
 
 
 def _write(report: "Report", show: ShowOptions) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .diagnostics import Sources, run_warnings
 from .output_paths import check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .scene_building import COTTON, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
+from .run_warnings import Sources, run_warnings
+from .scene_building import NOT_GIVEN, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
 
 HTML, PNG = (".html", ".htm"), (".png",)
 
@@ -62,7 +62,7 @@ def drape(
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
-    material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
+    material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
@@ -73,8 +73,9 @@ def drape(
 
     Every frame is measured by the exact referee, independent of the detection method. The exit code is 1 when a cloth
     vertex or edge midpoint was inside the body, when triangles of cloth and body crossed, when any triangles
-    intersected in safe mode, or when cloth intersects cloth at the end in push mode. All options can be given in a TOML
-    file with --config.
+    intersected in safe mode, or when cloth intersects cloth at the end in push mode. Places where a deforming body
+    intersects itself are counted separately (pinched) and do not fail. All options can be given in a TOML file with
+    --config.
 
     Parameters
     ----------
@@ -173,7 +174,8 @@ def drape(
     if out is None and replay is None and sheet is None:
         out = pathlib.Path("drape.glb")
     check_outputs(
-        [("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], [cloth, body]
+        [("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)],
+        [cloth, body, *wear.layer, config, *held.files],
     )
     if out is not None:
         check_libraries(out)
@@ -205,7 +207,7 @@ def drape(
             built, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
         )
     with output.progress(f"draping {built.name}", frames) as advance:
-        # intersections of cloth are counted whenever --self-contact is given, even off
+        # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure
         counted = True if self_contact is not None else None
         result = record(sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance())
     written = []

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .check import FRAMES, HTML, FrameOptions, body_of, read_pair
+from .check import HTML
 from .output_paths import check_outputs
-from .reading import PLAIN, FileOptions, check_sources, read_clip
+from .reading import FRAMES, PLAIN, FileOptions, FrameOptions, body_of, check_sources, read_clip, read_pair
 
 
 def fix(

@@ -48,7 +48,7 @@ def say_if_compiling(kernel: str) -> None:
     from ..kernels import jit
 
     if jit.COMPILED and not jit.is_cached(kernel):
-        say("compiling (first run only; takes about a minute)")
+        say("compiling (first run only; takes a minute or two)")
 
 
 class LogLines(logging.Handler):

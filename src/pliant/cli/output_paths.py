@@ -15,8 +15,10 @@ def check_outputs(
     for option, path, endings in outputs:
         if path is None:
             continue
-        if path.suffix.lower() not in endings and not path.is_dir():
-            raise ValueError(f"{option} {path}: unknown extension {path.suffix!r}; one of: {', '.join(endings)}")
+        ending = path.suffix.lower()
+        if ending not in endings and not path.is_dir():
+            other = next((f"; use {name} {path}" for name, _, allowed in outputs if ending in allowed), "")
+            raise ValueError(f"{option} {path}: unknown extension {path.suffix!r}; one of: {', '.join(endings)}{other}")
         resolved = path.resolve()
         if resolved in sources:
             raise ValueError(f"{option} {path} would overwrite an input file; choose another name")

@@ -12,7 +12,7 @@ from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
 from .scene_building import (
-    COTTON,
+    NOT_GIVEN,
     UNHELD,
     ClothOptions,
     HoldOptions,
@@ -52,7 +52,7 @@ def play(
     wear: Annotated[WearOptions, Parameter(name="*")] = _DEFAULT_WEAR,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
-    material: Annotated[ClothOptions, Parameter(name="--material")] = COTTON,
+    material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
@@ -78,7 +78,7 @@ def play(
     open
         Open the page in the browser. Default: if the output is a terminal and there is a display.
     fps
-        Most frames per second that are sent to the page.
+        Maximum number of frames per second that are sent to the page.
     folder
         Folder for recordings.
     config
@@ -164,7 +164,7 @@ def make_session(
     if body is None and (scene is None or scene in SCENES) and held != UNHELD:
         # a built-in scene with something held is made here, because the session makes scenes by their names
         own, _ = build_scene(None, None, scene, place, files, wear, options, held)
-        return Session(StartOptions(method=method, own=own), folder)
+        return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
     if body is None and (scene is None or scene in SCENES):
         if wear != _DEFAULT_WEAR:
             raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")

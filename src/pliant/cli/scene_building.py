@@ -48,15 +48,22 @@ class HoldOptions:
     rest_scale: str = "1"
     "Factor of the rest lengths of the cloth, or of those along warp and weft: 0.95 or 0.9,1."
 
+    @property
+    def files(self) -> list[pathlib.Path]:
+        """The files that `holding` reads."""
+        from ..scenes.holding import LINES
+
+        return [] if self.stitches in (None, LINES) else [pathlib.Path(str(self.stitches))]
+
     def holding(self) -> "Holding":
         """The pins, attachments, stitches and scale of a scene."""
         from .. import validate
         from ..io.pairs import read_pairs
         from ..scenes.holding import LINES, Holding
 
-        pairs: Any = () if self.stitches is None else self.stitches
-        if self.stitches is not None and self.stitches != LINES:
-            pairs = read_pairs(pathlib.Path(self.stitches))
+        pairs: Any = LINES if self.stitches == LINES else ()
+        for path in self.files:
+            pairs = read_pairs(path)
         try:
             scales = [float(part) for part in self.rest_scale.split(",")]
         except ValueError:
@@ -102,7 +109,7 @@ class ClothOptions:
     "In a file of --config: the material by name, with the parameters beside it that differ. Default: none."
 
 
-COTTON = ClothOptions()
+NOT_GIVEN = ClothOptions()
 
 
 def given_material(name: str | None, options: ClothOptions) -> dict[str, Any]:
@@ -144,7 +151,8 @@ def build_scene(
 
     holding = held.holding()
     if holding.holds and wear.hold == "auto" and cloth is not None:
-        wear = dataclasses.replace(wear, hold="none")  # what is held is given
+        # explicit pins, attachments or stitches replace the automatic ones
+        wear = dataclasses.replace(wear, hold="none")
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")
     if cloth is not None and body is None:

@@ -112,6 +112,6 @@ def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", withi
 
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
     faces or `topology.edges`. Method "auto" is exact for meshes, whereas for a scene it may choose distance-field, of
-    class B; `choose_method` returns its choice and the reason.
+    class B; `choose_method` returns its choice and the reason. Options of a method: use `detector`.
     """
     return detector(method, a, b, within=within).find()

@@ -12,7 +12,8 @@ from .base import BaseDetector, Finds, class_with_defaults
 
 GROUP = "pliant.detectors"  # entry points, name = "module:Class"
 EARLIER = {"tree": "bvh", "stochastic-tree": "stochastic-bvh"}  # earlier names, still accepted
-_OWN = {"within", "more"}  # set by the caller that constructs the detector, not by users
+# keywords of the constructor that are passed separately from a method's options
+_NOT_OPTIONS = {"within", "more"}
 _RESERVED = {"auto", *EARLIER}
 # name -> module and class, imported at first use, so that a query loads only the method that it runs
 _BUILT_IN = {
@@ -138,7 +139,7 @@ def option_names(method: str) -> set[str]:
     """Return the names of a method's options."""
     detector_class = METHODS[method]
     keywords = {p.name for p in inspect.signature(detector_class).parameters.values() if p.kind is p.KEYWORD_ONLY}
-    return (keywords | detector_class.more_options) - _OWN
+    return (keywords | detector_class.more_options) - _NOT_OPTIONS
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:

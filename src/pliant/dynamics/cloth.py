@@ -80,7 +80,7 @@ class ClothDynamics:
             self._warned_of = dt
             _warn_of_stiffness(self._parts, dt)
 
-    def push(self, state: State, dt: float) -> None:
+    def apply_damping(self, state: State, dt: float) -> None:
         """Apply viscous damping and air drag to the velocities."""
         x, v = state.x[self.rows], state.v[self.rows]
         start, beside, rate = self._pairs

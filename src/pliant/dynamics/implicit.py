@@ -84,7 +84,7 @@ class ImplicitSolver:
         )
 
     def relax(self, x: Floats, x_start: Floats, gravity: Floats, dt: float) -> None:
-        """Move x from the prediction, the motion without inner forces, to the end of a step of `dt`.
+        """Move x from the prediction, the motion without internal forces, to the end of a step of `dt`.
 
         The first guess of cloth that is held or touches something leaves out gravity: at rest it is the solution, and
         the step keeps it. The momentum and angular momentum of other cloth are those of the prediction.
@@ -133,7 +133,7 @@ class ImplicitSolver:
         self._relaxed[:] = x
 
     def solve(self, x: Floats, predicted: Floats, dt: float, *, first: bool = False) -> None:
-        """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`.
+        """Improve x, the first guess, as the end of the step whose motion without internal forces is `predicted`.
 
         The `first` solve of a step inverts the diagonal blocks of its matrix.
         """
@@ -195,8 +195,8 @@ def _factor(matrix: Any, rows: NDArray[np.int64]) -> Cholesky:
 
 
 def _matrices(membrane: Membrane, hinges: Hinges, springs: Springs, n: int) -> tuple[Any, Any]:
-    """Return the constant stiffness that bounds that of the membrane, springs and the diagonal of bending; and the
-    linear terms: bending and springs without rest length."""
+    """Return a constant stiffness that bounds those of membrane and bending from above, plus that of the springs; and
+    the terms linear in x: bending, and springs as if of zero rest length."""
     from scipy.sparse import csr_array, diags_array
 
     f, r, soft = membrane.faces, membrane.rest, membrane.compliance

@@ -49,7 +49,7 @@ class TetDynamics:
         self._answers: dict[float, _kernels.Answers] = {}
         self._before = np.empty((len(self.w), 3))
 
-    def push(self, state: State, dt: float) -> None:
+    def apply_damping(self, state: State, dt: float) -> None:
         """Apply viscous damping to the velocities."""
         if self.tets.viscous[:, 0].any():
             _kernels.damp_tets(self.tets, 0, len(self.tets.tets), state.x[self.rows], state.v[self.rows], self.w, dt)

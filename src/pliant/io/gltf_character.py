@@ -52,7 +52,7 @@ class _CharacterReader(Reader):
         self.nodes = document.items("nodes")
         self.frame = np.eye(4)
         self.frame[:3, :3] = frame
-        self.held: list[_SkinnedBlock] = []  # in the order of the blocks
+        self.skinned_blocks: list[_SkinnedBlock] = []  # in the order of the blocks
         self.skins: dict[int, tuple[list[int], Floats]] = {}  # joints and inverse bind matrices
         self.bones: list[tuple[int, int, Floats]] = []  # node, skin (-1: none), inverse bind matrix
         self.known: dict[tuple[int, bytes], int] = {}  # node and inverse bind matrix -> bone
@@ -64,12 +64,12 @@ class _CharacterReader(Reader):
         parts = self.read()
         source = parts.source
         assert isinstance(source, GltfSource)
-        stands, bones_of = self._stand()
-        x = [h.x @ a[:3, :3].T + a[:3, 3] for h, a in zip(self.held, stands)]
+        bind_to_world, bones_of = self._bind_to_world()
+        x = [h.x @ a[:3, :3].T + a[:3, 3] for h, a in zip(self.skinned_blocks, bind_to_world)]
         check_positions(self.file, np.concatenate(x), lambda i: "bind shape")
         morphs = [
             Morph(block.start, h.targets @ a[:3, :3].T, self.shapes[h.node][0])
-            for block, h, a in zip(self.blocks, self.held, stands)
+            for block, h, a in zip(self.blocks, self.skinned_blocks, bind_to_world)
             if h.targets is not None
         ]
         try:
@@ -86,7 +86,7 @@ class _CharacterReader(Reader):
             # writers compare positions with the pose of the nodes in the file
             source.placed[:, :3] = self.frame[:3, :3]
             source.vertices = parts.vertices @ self.frame[:3, :3].T
-            joints = np.concatenate([bones[h.joints] for bones, h in zip(bones_of, self.held)])
+            joints = np.concatenate([bones[h.joints] for bones, h in zip(bones_of, self.skinned_blocks)])
             return self._assembled(mesh, joints, tuple(morphs))
         except ValueError as error:
             raise self.file.fail("", str(error)) from None
@@ -105,7 +105,9 @@ class _CharacterReader(Reader):
         if block.offset is not None:
             x += block.offset
         targets = self._targets(k, node, mesh, primitive, block.count, where)
-        self.held.append(_SkinnedBlock(x=x, node=k, skin=skin, joints=joints, weights=weights, targets=targets))
+        self.skinned_blocks.append(
+            _SkinnedBlock(x=x, node=k, skin=skin, joints=joints, weights=weights, targets=targets)
+        )
         return block
 
     def _skin_at(self, index: Any, where: str) -> int:
@@ -116,26 +118,26 @@ class _CharacterReader(Reader):
             self.skins[int(index)] = joints, inverse
         return int(index)
 
-    def _stand(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
+    def _bind_to_world(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
         """Return for every block the matrix (4,4) from its bind shape to the world, and the bones of its joints.
 
         The bind shape of a skin is placed by the nearest common ancestor of the joints in use, which gives it the size
         and orientation of the character, whatever units and axes the file's bind shape has.
         """
-        stands: dict[tuple[int, int], Floats] = {}
+        bind_to_world: dict[tuple[int, int], Floats] = {}
         found: dict[tuple[int, int], NDArray[np.int64]] = {}
-        keys = [(h.skin, -1 if h.skin >= 0 else h.node) for h in self.held]
+        keys = [(h.skin, -1 if h.skin >= 0 else h.node) for h in self.skinned_blocks]
         spare = []
         for key in dict.fromkeys(keys):
             skin, node = key
             if skin < 0:
-                stands[key], back = _standing(self.frame @ (self.world[node] if node >= 0 else np.eye(4)))
+                bind_to_world[key], back = _with_inverse(self.frame @ (self.world[node] if node >= 0 else np.eye(4)))
                 found[key] = np.array([self._bone(node, -1, back)])
                 continue
             joints, inverse = self.skins[skin]
-            used = np.unique(np.concatenate([h.joints[h.weights > 0.0] for h in self.held if h.skin == skin]))
+            used = np.unique(np.concatenate([h.joints[h.weights > 0.0] for h in self.skinned_blocks if h.skin == skin]))
             top = self._common(joints, used)
-            stands[key], back = _standing(self.frame @ self.world[joints[top]] @ inverse[top])
+            bind_to_world[key], back = _with_inverse(self.frame @ self.world[joints[top]] @ inverse[top])
             found[key] = np.zeros(len(joints), np.int64)
             for row in used:
                 found[key][row] = self._bone(joints[row], skin, inverse[row] @ back)
@@ -145,7 +147,7 @@ class _CharacterReader(Reader):
             if node not in holding:
                 self._bone(node, skin, back)
                 holding.add(node)
-        return [stands[key] for key in keys], [found[key] for key in keys]
+        return [bind_to_world[key] for key in keys], [found[key] for key in keys]
 
     def _common(self, joints: list[int], used: NDArray[Any]) -> int:
         """Return the row of the nearest common ancestor joint (possibly one of `used`), else of the topmost joint."""
@@ -251,7 +253,7 @@ class _CharacterReader(Reader):
             names=tuple(unique([name if isinstance(name, str) and name else "bone" for name in names])),
             parents=self._bone_parents(order, sequence),
             joints=rank[joints].astype(np.int32),
-            weights=np.concatenate([h.weights for h in self.held]),
+            weights=np.concatenate([h.weights for h in self.skinned_blocks]),
             clips=read_clips(self.document, columns, len(row)),
             skeleton=skeleton,
             nodes=np.array([row[self.bones[b][0]] for b in sequence], np.int32),
@@ -302,7 +304,7 @@ class _CharacterReader(Reader):
         )
 
 
-def _standing(matrix: Floats) -> tuple[Floats, Floats]:
+def _with_inverse(matrix: Floats) -> tuple[Floats, Floats]:
     """Return the matrix (4,4) and its inverse, or two identity matrices if it is singular."""
     with np.errstate(all="ignore"):
         try:

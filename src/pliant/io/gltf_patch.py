@@ -38,22 +38,22 @@ class Patch:
         self.builder, self.track, self.clip, self.source = track.builder, track, clip, source
         self.inverses, self.normals = inverses, normals
         self.moved = not clip.still or source.moved(clip.frames[0])
-        self.grown: dict[str, int] = {}
+        self.offsets: dict[str, int] = {}
 
     def put(self, *, animations: bool, paint: bool) -> None:
-        self.grown = self.builder.merge(self.source.document, animations=animations)
-        roots = [k + self.grown["nodes"] for k in self.source.roots]
-        nodes = {block: block.node + self.grown["nodes"] for block in self.source.blocks if block.node >= 0}
+        self.offsets = self.builder.merge(self.source.document, animations=animations)
+        roots = [k + self.offsets["nodes"] for k in self.source.roots]
+        nodes = {block: block.node + self.offsets["nodes"] for block in self.source.blocks if block.node >= 0}
         if not nodes:  # a file of meshes without nodes
             for block in self.source.blocks:
                 same = next((nodes[other] for other in nodes if other.mesh == block.mesh), None)
-                mesh = block.mesh + self.grown["meshes"]
+                mesh = block.mesh + self.offsets["meshes"]
                 nodes[block] = self.builder.add("nodes", {"mesh": mesh}) if same is None else same
             roots = list(dict.fromkeys(nodes.values()))
             if self.source.partly and animations:  # also the meshes outside the part
                 replaced = {block.mesh for block in self.source.blocks}
                 others = [k for k in range(len(self.source.document.items("meshes"))) if k not in replaced]
-                roots += [self.builder.add("nodes", {"mesh": k + self.grown["meshes"]}) for k in others]
+                roots += [self.builder.add("nodes", {"mesh": k + self.offsets["meshes"]}) for k in others]
         if self.source.partly and not animations:
             self._leave_out(set(nodes.values()))
         self._separate(list(dict.fromkeys(nodes.values())))
@@ -77,7 +77,7 @@ class Patch:
 
     def _leave_out(self, members: set[int]) -> None:
         """Remove the meshes outside the part, which would be static copies in a scene of clips."""
-        for k in range(self.grown["nodes"], self.builder.count("nodes")):
+        for k in range(self.offsets["nodes"], self.builder.count("nodes")):
             if k not in members:
                 for key in ("mesh", "skin", "weights"):
                     self.builder.entry("nodes", k).pop(key, None)
@@ -86,7 +86,7 @@ class Patch:
         """Give nodes that share a mesh separate copies, because they deform differently."""
         taken: set[int] = set()
         if self.source.partly:  # nodes outside the part keep the shared mesh
-            others = range(self.grown["nodes"], self.builder.count("nodes"))
+            others = range(self.offsets["nodes"], self.builder.count("nodes"))
             taken = {self.builder.entry("nodes", k).get("mesh", -1) for k in others if k not in nodes}
         for node in nodes if self.moved else []:
             entry = self.builder.entry("nodes", node)
@@ -123,7 +123,7 @@ class Patch:
         hard edges."""
         if key is None:
             return None, morph_targets(self.builder, x, None)
-        old = key - self.grown["accessors"]
+        old = key - self.offsets["accessors"]
         given = self.source.document.accessor(old, ("VEC3",), "NORMAL").astype(np.float64)
         if len(given) != block.count:
             return None, morph_targets(self.builder, x, None)
@@ -164,10 +164,10 @@ class Patch:
 
     def _old_mesh(self, node: int) -> int:
         nodes = self.source.document.items("nodes")
-        old = node - self.grown["nodes"]
+        old = node - self.offsets["nodes"]
         if nodes:
             return int(nodes[old]["mesh"])
-        return int(self.builder.entry("nodes", node)["mesh"]) - self.grown["meshes"]
+        return int(self.builder.entry("nodes", node)["mesh"]) - self.offsets["meshes"]
 
     def _lift_skins(self, members: list[int]) -> None:
         """Move skinned nodes to the root: glTF ignores their own transform, but not all viewers do.
@@ -218,7 +218,7 @@ class Patch:
         for p in block.primitives:
             attributes = mesh["primitives"][p]["attributes"]
             names = [name for name in ("WEIGHTS_0", "WEIGHTS_1") if name in attributes]
-            accessors = [attributes[name] - self.grown["accessors"] for name in names]
+            accessors = [attributes[name] - self.offsets["accessors"] for name in names]
             if any(k >= len(document.items("accessors")) for k in accessors):
                 continue  # already done for another node with this mesh
             old = [document.accessor(k, ("VEC4",), name) for k, name in zip(accessors, names)]

@@ -175,3 +175,26 @@ def parted(copies: NDArray[np.int64], x: NDArray[Any], slack: float = 0.0) -> In
     _, first, inverse = np.unique(keyed.view(f"V{8 * keyed.shape[1]}").ravel(), return_index=True, return_inverse=True)
     groups[rows] = rows[first[inverse.ravel()]]
     return groups
+
+
+def triangles_across_edges(welded: Ints) -> Ints:
+    """(m,3) the triangle across side k, from corner k to k + 1, of each triangle with corners `welded` (m,3).
+
+    -1 for none; -2 for several, for one of inconsistent orientation, and for degenerate triangles with a repeated
+    corner (such as isolated vertices).
+    """
+    ends = np.stack([welded, np.roll(welded, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
+    key = ends.min(1) * (int(welded.max(initial=0)) + 1) + ends.max(1)
+    by = np.argsort(key, kind="stable")
+    new = np.concatenate([[True], key[by][1:] != key[by][:-1]])[: len(by)]
+    group = np.cumsum(new) - 1
+    count = np.bincount(group)
+    across = np.full(len(key), -2, np.int32)
+    across[by[count[group] == 1]] = -1
+    pair = by[np.flatnonzero(new)[count == 2][:, None] + [0, 1]]
+    opposite = ends[pair[:, 0], 0] == ends[pair[:, 1], 1]
+    one, two = pair[opposite].T
+    across[one], across[two] = two // 3, one // 3
+    twice = (ends[:, 0] == ends[:, 1]).reshape(-1, 3).any(1)
+    across[np.repeat(twice, 3)] = -2
+    return across.reshape(-1, 3)

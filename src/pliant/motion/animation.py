@@ -90,7 +90,7 @@ class Animation:
         def joined(arrays: Sequence[Floats]) -> Floats:
             return np.concatenate([np.zeros(0), *(a.ravel() for a in arrays)])
 
-        turns = {"step": kernels.STEP, "linear": kernels.TURN, "cubic": kernels.CUBIC_TURN}
+        turns = {"step": kernels.STEP, "linear": kernels.SLERP, "cubic": kernels.CUBIC_ROTATION}
         plain = {"step": kernels.STEP, "linear": kernels.LINEAR, "cubic": kernels.CUBIC}
         kinds = [(turns if t.rotation else plain)[t.interpolation] for t in self.tracks]
         return kernels.Tracks(

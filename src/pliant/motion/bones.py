@@ -46,7 +46,7 @@ class OnBone:
         c = self.carrier.character
         poses = np.concatenate([c.skeleton.rest[None], self.carrier.poses(np.asarray(times, np.float64))])
         matrices = np.zeros((len(poses), 4, 4))
-        matrices[:, :3] = c.carry(poses)[:, self.bone]
+        matrices[:, :3] = c.skin_matrices(poses)[:, self.bone]
         matrices[:, 3, 3] = 1.0
         return (matrices[1:] @ np.linalg.inv(matrices[0]))[:, None, :3]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate
+from .. import renamed, validate
 from ..kernels.motion import animation as kernels
 from ..kernels.motion import skinning
 from ..mesh import Mesh
@@ -90,16 +90,18 @@ class Character:
 
         `clip` None: the default pose of the nodes. Before its first and after its last keyframe a clip is constant.
         """
-        return self.carry(self._poses(clip, times))
+        return self.skin_matrices(self._poses(clip, times))
 
-    def carry(self, poses: Floats) -> Floats:
+    def skin_matrices(self, poses: Floats) -> Floats:
         """Return skin matrices (t,b,3,4) for poses (t,p) of the skeleton."""
         world = self.skeleton.world_matrices(poses)
         out = np.empty((len(world), len(self.names), 3, 4))
-        kernels.bring_back(world, self.nodes, self.inverse, out)
+        kernels.skin_matrices(world, self.nodes, self.inverse, out)
         if not np.abs(out).max(initial=0.0) <= validate.LARGEST:
             raise ValueError(f"a clip moves bones beyond {validate.LARGEST:g} m, or to positions that are not finite")
         return out
+
+    carry = renamed.attribute("carry", "skin_matrices")
 
     def morph(self, clip: str | None, time: float, out: Floats | None = None) -> Floats:
         """Return the bind shape (n,3) with its morph targets at `time` seconds of a clip."""

@@ -74,7 +74,7 @@ class Skinned:
         Additional rows after those of the bones hold the morph weights.
         """
         poses = self.poses(np.asarray(times, np.float64))
-        out = self.character.carry(poses)
+        out = self.character.skin_matrices(poses)
         extra = self.character.skeleton.weights(poses)
         if not self.character.morphs:
             return out

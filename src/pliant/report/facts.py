@@ -85,14 +85,12 @@ def _pair_facts(result: "Result") -> dict[str, str]:
     if mode != "off":
         facts[f"{mode} mode"] = f"{pairs.sum():,} intersecting pairs in {len(pairs) - 1:,} frames"
     if result.failed_substeps:
-        facts["could not be held"] = (
-            f"{result.given_up_pairs:,} pairs of features in {result.failed_substeps:,} substeps"
-        )
+        facts["pairs given up"] = f"{result.given_up_pairs:,} pairs of features in {result.failed_substeps:,} substeps"
     return facts
 
 
 def volume_label(result: "Result", shared: IntersectionVolume) -> str:
     """Return the heading of an intersection volume; with the bodies if there are several."""
     if len(result.shared) == 1:
-        return "shared volume"
-    return "shared volume, " + " and ".join(result.scene.bodies[b].label for b in shared.bodies)
+        return "intersection volume"
+    return "intersection volume, " + " and ".join(result.scene.bodies[b].label for b in shared.bodies)

@@ -25,8 +25,8 @@ class Response:
     others ignore it.
 
     unresolved: number of pairs that were still too near when an iterative response stopped. between: whether it works
-    between two deformable bodies. iterates: whether `end_frame` separates contacts iteratively. strict: whether the
-    final projection moves vertices that it leaves inside a body out before a frame is returned.
+    between two deformable bodies. iterates: whether `end_frame` separates contacts iteratively. strict: whether
+    vertices that this response leaves inside a body are projected out at the end of the frame (`FinalProjection`).
     """
 
     between: ClassVar[bool] = True

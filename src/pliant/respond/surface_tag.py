@@ -5,7 +5,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import validate
+from .. import renamed, validate
 from ..contacts import CONTACT, VERTEX_FACE, VERTEX_FIELD, Contacts
 from ..kernels.respond import surface_tag as _kernels
 from ..kernels.respond.projection import Friction, Substep
@@ -14,7 +14,7 @@ from ..state import State
 from .base import Detect, Response
 
 Floats = NDArray[np.float64]
-STIFFNESS = 1e4  # 1/s2: a third of the depth is left after 0.01 s
+STIFFNESS_PER_MASS = 1e4  # 1/s2: a third of the depth is left after 0.01 s
 _HAIR = 1e-6  # of eps: vertices are projected to this much less than eps, so that the detector finds them again
 
 
@@ -23,8 +23,8 @@ class SurfaceTag(Response):
 
     Call `constrain_prediction` directly after the prediction of x: it removes the motion of a tagged vertex towards its
     surface, relative to that surface, and applies friction in proportion. Vertices more than `deep` metres (default:
-    eps) beyond eps are not projected but driven out by a force proportional to the depth (`stiffness`, 1/s2). No
-    restitution. `normal_correction` (n,) are the corrections of the last substep, metres.
+    eps) beyond eps are not projected but driven out by a force proportional to the depth (`stiffness_per_mass`,
+    1/s2). No restitution. `normal_correction` (n,) are the corrections of the last substep, metres.
     """
 
     between = False  # tagged vertices lie on the surface of an obstacle
@@ -36,16 +36,22 @@ class SurfaceTag(Response):
         reads_obstacle_vertices: bool = False,
         eps: float | None = None,
         deep: float | None = None,
-        stiffness: float = STIFFNESS,
+        stiffness_per_mass: float = STIFFNESS_PER_MASS,
+        stiffness: float | None = None,
     ) -> None:
         self.eps = scene.eps if eps is None else eps
         self.deep = self.eps if deep is None else validate.number("deep", deep, low=0.0)
-        self.stiffness = validate.number("stiffness", stiffness, low=0.0)
+        if stiffness is not None:
+            renamed.warn("stiffness of SurfaceTag", "stiffness_per_mass")
+            stiffness_per_mass = stiffness
+        self.stiffness_per_mass = validate.number("stiffness_per_mass", stiffness_per_mass, low=0.0)
         self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.w = scene.inverse_masses
         self.normal_correction, self._outward, self._stopped = np.zeros(0), np.zeros(0), np.zeros(0)
         self.tags = cast("Contacts", np.zeros(0, CONTACT))
+
+    stiffness = renamed.attribute("stiffness", "stiffness_per_mass")
 
     @property
     def tagged(self) -> NDArray[np.int32]:
@@ -74,7 +80,7 @@ class SurfaceTag(Response):
         """Project vertices that are too near to the surface, with friction."""
         if len(contacts):
             substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
-            out = (1.0 - _HAIR) * self.eps, self.deep, self.stiffness
+            out = (1.0 - _HAIR) * self.eps, self.deep, self.stiffness_per_mass
             _kernels.set_out(contacts, substep, *out, friction, self.normal_correction, self._outward)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:

@@ -10,10 +10,10 @@ HOLDS = ("auto", "none")
 SNUG = 0.02  # of the body's size: a boundary loop entirely nearer to the skin is a waistband, a cuff or a collar
 
 
-def snug(garment: Mesh, surface: ClosestPoints, size: float, *, standing: bool = False) -> NDArray[np.int64]:
+def snug(garment: Mesh, surface: ClosestPoints, size: float, *, static: bool = False) -> NDArray[np.int64]:
     """The vertices of the garment's boundary loops that lie close to the skin of a body of this size all around.
 
-    For a static body (`standing`), a loop must also enclose a part of the body, with the loop's centre inside it, and
+    For a static body (`static`), a loop must also enclose a part of the body, with the loop's centre inside it, and
     must not start inside the body, because then it is pushed out; and its piece of cloth must have more than one
     boundary loop, since one with a single loop (a cape, a towel) lies loosely on the body.
     """
@@ -22,14 +22,15 @@ def snug(garment: Mesh, surface: ClosestPoints, size: float, *, standing: bool =
     if not len(edges):
         return np.zeros(0, np.int64)
     rim = np.unique(edges)
-    _, first, of = np.unique(_joined(mesh.n_vertices, edges)[rim], return_index=True, return_inverse=True)
+    _, first, of = np.unique(_connected_components(mesh.n_vertices, edges)[rim], return_index=True, return_inverse=True)
     away = surface.query(mesh.vertices[rim])[0]
-    if not standing:
+    if not static:
         good = np.bincount(of, np.abs(away) > SNUG * size) == 0
     else:
         bad = (np.abs(away) > SNUG * min(size, garment.size)) | (away < -1e-6 * size)
         middle = np.stack([np.bincount(of, mesh.vertices[rim, k]) / np.bincount(of) for k in range(3)], 1)
-        pieces, of_piece = np.unique(_joined(mesh.n_vertices, mesh.topology.edges)[rim[first]], return_inverse=True)
+        component = _connected_components(mesh.n_vertices, mesh.topology.edges)
+        pieces, of_piece = np.unique(component[rim[first]], return_inverse=True)
         several = np.bincount(of_piece, minlength=len(pieces))[of_piece] > 1
         good = (np.bincount(of, bad) == 0) & (surface.query(middle)[0] < 0.0) & several
     held = np.zeros(mesh.n_vertices, np.bool_)
@@ -37,7 +38,7 @@ def snug(garment: Mesh, surface: ClosestPoints, size: float, *, standing: bool =
     return np.flatnonzero(held[garment.weld_index])
 
 
-def _joined(count: int, edges: NDArray[np.int32]) -> NDArray[np.int32]:
+def _connected_components(count: int, edges: NDArray[np.int32]) -> NDArray[np.int32]:
     """(count,) connected component of each vertex under the edges (m,2)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

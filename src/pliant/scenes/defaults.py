@@ -15,7 +15,7 @@ __getattr__ = renamed.module(
 
 @dataclasses.dataclass(frozen=True)
 class RunLength:
-    """Number of frames, and of substeps per frame; None: as many as the solver needs."""
+    """Number of frames, and of substeps per frame; None: the solver's default."""
 
     frames: int = 250
     substeps: int | None = None

@@ -66,7 +66,7 @@ def drape_scene(
     holding = Holding.of(options)
     found: Any = ()
     if hold == "auto" and not holding.holds and cloth is given and not _is_sheet(cloth):
-        found = snug(cloth, ClosestPoints(body), body.size, standing=True)
+        found = snug(cloth, ClosestPoints(body), body.size, static=True)
     soft = Body(cloth, material=take_cloth({"material": material}), pins=found)
     return hold_cloths(Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options), holding)
 

@@ -40,7 +40,8 @@ def dress_scene(
     character moves from the rest pose to the first pose of the clip. hold: "auto" attaches boundary loops that lie
     close to the skin all around (waistbands, cuffs, collars) to the skin; "none" attaches nothing, so only friction
     holds the garments. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the
-    automatic attachments. eps: the contact offset in metres; default: a quarter of a percent of the body's size.
+    automatic attachments. eps: the contact offset in metres; default: a quarter of a percent of the body's
+    size, at most half of the median edge.
     material: a Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity,
     self_contact ...).
     """

@@ -22,7 +22,7 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (b, c) in enumerate(pairs):
-        body, reach = scene.bodies[c], scene.eps + scene.lift(b)
+        body, reach = scene.bodies[c], scene.eps + scene.layer_offset(b)
         detector_class = METHODS[method].against(scene.deforming_motions.get(c))
         if c in scene.deforming_motions and not detector_class.obstacle_may_deform:
             able = ", ".join(name for name, other in METHODS.items() if other.obstacle_may_deform)
@@ -30,7 +30,7 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
         mesh = scene.bodies[b].mesh
         deformable = Side(mesh.welded if detector_class.volume else mesh.surface, int(scene.first[b]), b)
         obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c))
-        detector = detector_class(deformable, obstacle, within=reach, **_shared(options, k, len(pairs)))
+        detector = detector_class(deformable, obstacle, within=reach, **_options_of(options, k, len(pairs)))
         field = detector.field
         if field is not None:
             warn_if_too_coarse(field, scene.eps, body.label)
@@ -39,10 +39,11 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> lis
         else:
             found.append((b, detector))
     found += [(b, PartsDetector(parts)) for (b, _), parts in groups.items()]
-    return [OffsetDetector(detector, scene.lift(b)) if scene.lift(b) else detector for b, detector in found]
+    offset = scene.layer_offset
+    return [OffsetDetector(detector, offset(b)) if offset(b) else detector for b, detector in found]
 
 
-def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
+def _options_of(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
     """Return the options of the k-th of `count` detectors, with `progress` scaled to all of them."""
     whole = options.get("progress")
     if whole is None or count < 2:
@@ -52,8 +53,8 @@ def _shared(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:
 
 def reads_obstacles(scene: Scene, detectors: Sequence[Detector]) -> bool:
     """Whether anything reads the vertices of moving obstacles in every substep."""
-    moving = scene.self_contact == "safe" or bool(scene.deforming_motions)
-    reads = moving or any(with_defaults(d).obstacle_may_deform for d in detectors)
+    always = scene.self_contact == "safe" or bool(scene.deforming_motions)
+    reads = always or any(with_defaults(d).obstacle_may_deform for d in detectors)
     return bool(scene.moving) and reads
 
 

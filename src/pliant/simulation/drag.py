@@ -33,7 +33,7 @@ class DragConstraint:
         self.step = 0.5 * scene.eps  # largest displacement per substep, metres
         self._w = scene.inverse_masses[self.rows]
         self._pull = self.weights * self._w
-        self._give = float(self.weights @ self._pull)
+        self._mobility = float(self.weights @ self._pull)
         body = int(np.searchsorted(scene.first, self.rows[0], side="right")) - 1
         self._force = GRAVITIES * 9.81 * float(scene.masses[scene.rows(body)].sum())
 
@@ -83,10 +83,10 @@ class DragConstraint:
         far, most = float(np.linalg.norm(offset)), min(max(self.step, SLOWEST * dt), FASTEST * dt)
         self.at = self.to.copy() if far <= most else self.at + offset * (most / far)
         gap = self.at - self.point(state)
-        far, most = float(np.linalg.norm(gap)), self._force * self._give * dt * dt
+        far, most = float(np.linalg.norm(gap)), self._force * self._mobility * dt * dt
         if far > most:
             gap *= most / far
-        state.x[self.rows] += (self._pull / self._give)[:, None] * gap
+        state.x[self.rows] += (self._pull / self._mobility)[:, None] * gap
 
 
 def grab(scene: Scene, state: State, origin: Any, along: Any) -> DragConstraint | None:

@@ -20,7 +20,8 @@ MOST_PARTS = 32  # of a substep: the bound on the work of a frame
 
 class Target(NamedTuple):
     """Prescribed positions at the end of a substep: poses (k,3,4) of the rigid kinematic bodies; per deforming obstacle
-    (by index), its bone matrices (k,3,4); positions (k,3) of the gripped vertices."""
+    (by index), its motion sample (k,3,4), see `Deforming`: bone matrices and morph weights, or the time; positions
+    (k,3) of the gripped vertices."""
 
     pose: Floats
     bones: dict[int, Floats]

@@ -28,7 +28,8 @@ def record(
 ) -> Result:
     """Run `sim` for `frames` frames and keep them; `measure` measures each one with the exact referee.
 
-    `count_intersections` counts the intersecting triangle pairs of every frame. Default: only with self-contact.
+    With `measure`, `count_intersections` counts the intersecting triangle pairs of every frame. Default: only with
+    self-contact.
     """
     n_frames = validate.whole("frames", frames, low=1)
     kept = _Record(sim, n_frames, measure, count_intersections)

@@ -23,7 +23,8 @@ class SelfContact(Protocol):
     """Contacts of deformable bodies with themselves and each other, within the loop of `Simulation.step`.
 
     `begin` is called once per frame; `redetect_if_needed`, `apply`, `keep` and `finish` are called in this order in
-    every substep; `end_frame` is called once at the end of a frame if `iterates` is set.
+    every substep; `keep` may be called several times per substep, and again at the end of a frame; `end_frame` is
+    called once at the end of a frame if `iterates` is set.
     """
 
     detects: ClassVar[bool]  # whether it detects contacts at all
@@ -31,6 +32,7 @@ class SelfContact(Protocol):
     response_name: str
     failed_substeps: int  # substeps in which pairs were given up
     given_up_pairs: int  # total number of pairs of features given up
+    thickness: float  # contact offset among deformable bodies, metres
 
     @property
     def hindered(self) -> bool:
@@ -99,7 +101,7 @@ class NoGuard(FormerNames):
     detects: ClassVar[bool] = False
     method = response_name = ""
     detectors: Sequence[Any] = ()
-    iterates = False
+    iterates, thickness = False, 0.0
     failed_substeps = given_up_pairs = unresolved = passes = 0
     hindered = False
 

@@ -60,7 +60,8 @@ LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
 @check_arguments
 class Simulation:
     """Runs a scene in frames of `dt` seconds, each divided into `substeps` or, where a body would move farther than the
-    contact offset in a substep, a multiple of these. By default the substeps are as long as the solver allows.
+    contact offset in a substep, a multiple of these. By default one substep per 2.5 ms (implicit) or 0.625 ms (XPBD,
+    soft bodies).
 
     `solver` integrates cloth: "implicit" solves all constraints together with the contacts, which keeps the strain
     small and much the same at every resolution (docs/dynamics/implicit.md); "xpbd" sweeps once over all constraints per
@@ -111,7 +112,7 @@ class Simulation:
         for one in map(with_defaults, given):
             if one.remembers or state is None:  # its state may be of another run
                 one.reset()
-        # only detectors that read the vertices of obstacles need them in every substep
+        # vertices of moving obstacles are updated in every substep only if a detector or the guard reads them
         every_substep = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
@@ -206,7 +207,8 @@ class Simulation:
             self.dynamics.touch(self.state, found, dt_substep, ahead=ahead)
 
     def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
-        """Solve cloth again if anything has moved its vertices since `_relax`, and enforce the contacts again.
+        """Solve cloth again if drags, contacts or the guard have moved its vertices since the first solve, and enforce
+        the contacts again; only for responses that enforce gaps.
 
         Otherwise cloth would end every substep with the strain that the contacts have caused.
         """
@@ -264,7 +266,8 @@ class Simulation:
 
     @check_arguments
     def grab(self, origin: Any, along: Any) -> DragConstraint | None:
-        """Attach a drag constraint where a ray from `origin` (3,) along `along` (3,) hits; None if not deformable.
+        """Attach a drag constraint where a ray from `origin` (3,) along `along` (3,) hits; None if it hits
+        nothing deformable.
 
         Set `to` of the result to its target, and remove it from `drags` to release. Not stored in checkpoints.
         """

@@ -277,7 +277,7 @@ def _reset(detectors: Iterable[Detector]) -> None:
 
 def _reaches(scene: Scene) -> list[float]:
     """Return the detection distance (m) of each deformable body."""
-    return [scene.eps + scene.lift(b) for b in scene.deformable]
+    return [scene.eps + scene.layer_offset(b) for b in scene.deformable]
 
 
 def value_of(scene: Scene, name: str) -> float:

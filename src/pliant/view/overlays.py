@@ -18,7 +18,7 @@ from ..simulation import Frame, Simulation
 Floats = NDArray[np.float64]
 # name -> label, highest level
 OVERLAYS: dict[str, tuple[str, int]] = {
-    "contacts": ("contacts, coloured by depth", 0),
+    "contacts": ("contacts, coloured by gap violation", 0),
     "normals": ("contact normals", 0),
     "boxes": ("bounding boxes, by level", 10),
     "slice": ("slice, coloured by the exact distance to the nearest obstacle", 20),
@@ -45,9 +45,14 @@ class Overlays:
         """Return arrays for `frame_encoding.encode`, as `static/overlays.js` expects them."""
         out: dict[str, NDArray[Any]] = {}
         if self.on["contacts"] or self.on["normals"]:
-            out |= _contacts(frame.contacts, frame.x, sim.scene.eps, self.on["normals"])
-            if not self.on["contacts"]:
-                del out["depths"]
+            found = frame.contacts
+            if len(found) > MOST:
+                found = found[np.linspace(0, len(found) - 1, MOST).astype(int)]
+            out["points"] = _points(found, frame.x)
+            if self.on["contacts"]:
+                out["depths"] = self._violations(found, sim)
+            if self.on["normals"]:
+                out["normals"] = found["normal"]
         lines = []
         if self.on["boxes"]:
             lines.append(self._boxes(sim, frame.x))
@@ -58,6 +63,12 @@ class Overlays:
         if self.on["slice"]:
             out |= self._slice(sim, frame)
         return out
+
+    def _violations(self, found: Contacts, sim: Simulation) -> Floats:
+        """Return how far each contact is within its offset, metres: eps with obstacles, the thickness among deformable
+        bodies."""
+        among = np.isin(found["bodies"], self.scene.deformable).all(1)
+        return np.asarray(np.where(among, sim.self_contact.thickness, sim.scene.eps) - found["distance"])
 
     def _boxes(self, sim: Simulation, x: Floats) -> Floats:
         """Return box edges (k,2,3): the detectors' own boxes if they have any, else a level of a BVH over each body."""
@@ -149,13 +160,10 @@ def _grid(size: Floats, side: int) -> tuple[int, int]:
     return columns, rows
 
 
-def _contacts(contacts: Contacts, x: Floats, eps: float, normals: bool) -> dict[str, NDArray[Any]]:
-    """Return contact points, their depth below eps (m) and normals; at most MOST, evenly sampled."""
-    some = contacts if len(contacts) <= MOST else contacts[np.linspace(0, len(contacts) - 1, MOST).astype(int)]
-    weights = np.where((some["weights"] > 0.0) & (some["vertices"] >= 0), some["weights"], 0.0)
-    points = np.einsum("ij,ijk->ik", weights, x[some["vertices"]])
-    out = {"points": points, "depths": eps - some["distance"]}
-    return out | ({"normals": some["normal"]} if normals else {})
+def _points(found: Contacts, x: Floats) -> Floats:
+    """Return the points (k,3) of contacts on their first side."""
+    weights = np.where((found["weights"] > 0.0) & (found["vertices"] >= 0), found["weights"], 0.0)
+    return np.einsum("ij,ijk->ik", weights, x[found["vertices"]])
 
 
 def depths_of(skip: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -279,7 +279,8 @@ class Server:
 
     async def _send_loop(self, client: Client) -> None:
         with contextlib.suppress(ConnectionClosed):
-            # skips earlier messages; without a greeting all but the newest: what is prepared, or why the session ended
+            # A new client gets no old messages, except, if there is no greeting yet, the newest: the progress note or
+            # the reason why the session ended.
             client.last_message = self._newest_message() - (not self.session.hello())
             while True:
                 client.wake.clear()

@@ -31,7 +31,7 @@ from .session_interface import PublishedFrame
 
 log = logging.getLogger("pliant.view")
 QUEUE = 1000  # largest number of queued commands
-PUBLISH_INTERVAL = 1 / 60 - 0.003  # shortest interval between published frames, seconds; parts are not due exactly
+PUBLISH_INTERVAL = 1 / 60 - 0.003  # s, shortest between published frames: below 1/60, as parts end unevenly
 PART_BUDGET = 0.028  # computing time above which a part of a frame is divided, seconds
 MEASURE_INTERVAL = 0.25  # interval between measurements of the exact referee, seconds
 MESSAGES_KEPT = 20  # messages kept for clients that are behind
@@ -104,7 +104,7 @@ class Session:
 
     def _loop(self) -> None:
         try:
-            self._send_message("note", "creating the scene; the very first start compiles for about a minute ...")
+            self._send_message("note", "creating the scene; the very first start compiles for a minute or two ...")
             self._run = InteractiveRun(self._start_options)
             self._open_scene()
             while not self._stopping.is_set():
@@ -192,7 +192,7 @@ class Session:
         return Frame(index=index, time=state.time, x=state.x, pose=state.pose, contacts=self._found, seconds=0.0)
 
     def _advance(self) -> None:
-        """Compute one part of a frame, publish it if the last one is old enough, and wait until it is due."""
+        """Simulate one part of a frame, publish it if the last one is old enough, and wait for real time."""
         run, began = self._run, time.perf_counter()
         run.clock.seconds.clear()
         try:
@@ -239,7 +239,7 @@ class Session:
             statistics.reset_part_time()
 
     def _wait(self, span: float) -> None:
-        """Wait until the part is due, and execute the commands that arrive; a scene that is late does not catch up."""
+        """Wait for real time, executing commands that arrive; a scene slower than real time does not catch up."""
         self._due = max(self._due + span, time.perf_counter() - span)
         while (left := self._due - time.perf_counter()) > 0.0 and not self._stopping.is_set():
             self._sleep(min(left, 0.05))

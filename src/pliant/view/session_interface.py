@@ -47,7 +47,7 @@ class SessionInterface(Protocol):
         """Start the simulation thread."""
 
     def stop(self) -> None:
-        """Stop the simulation thread within two seconds."""
+        """Ask the simulation thread to stop, and wait at most 1.5 s."""
 
     def subscribe(self, call: Callable[[], None]) -> None:
         """Register `call`, run on the simulation thread whenever `newest`, `hello` or `messages` has changed."""

@@ -7,12 +7,13 @@ from conftest import cases
 from detect import made
 from pliant import Mesh
 from pliant.detect.base import Side
-from pliant.detect.bvh.cones import Cones, mates_of
+from pliant.detect.bvh.cones import Cones
 from pliant.detect.bvh.leaf_mesh import LeafMesh
 from pliant.detect.detectors.bvh import BvhDetector
 from pliant.kernels import jit
 from pliant.kernels.bvh import cones as kernels
 from pliant.kernels.jit import COMPILED
+from pliant.mesh.topology import triangles_across_edges
 from pliant.state import State
 
 FOLDS = cases(20 if COMPILED else 2)
@@ -101,7 +102,7 @@ def test_ends_of_an_annular_strip_that_cross_are_found(within):
 def test_the_annular_strip_lies_in_a_narrow_cone_and_only_its_contour_shows_that_it_crosses():
     _, detector = found(strip(), strip().vertices, 0.01, True)
     patches, n = detector.near.cones.patches, strip().n_faces
-    axis = kernels.axis_of(patches.slope, 0, n, 0.01, False)
+    axis = kernels.axis_of(patches.scaled_normals, 0, n, 0.01, False)
     assert axis[2] > 0.999
     still = kernels.PatchMotion(strip().vertices, np.zeros((0, 3)), np.zeros(0))
     kernels.project(still, patches.rows, patches.start[0], patches.start[1], axis, patches.seen)
@@ -286,7 +287,7 @@ def least_gap(p):
 def test_mates_of_a_face_are_beyond_its_sides():
     faces = np.array([[0, 1, 2], [1, 3, 2], [3, 1, 4], [1, 3, 5], [6, 7, 8], [8, 7, 6], [9, 9, 10]], np.int32)
     expected = [[-1, 1, -1], [-2, -1, 0], [-2, -1, -1], [-2, -1, -1], [5, 5, 5], [4, 4, 4], [-2, -2, -2]]
-    assert mates_of(faces).tolist() == expected
+    assert triangles_across_edges(faces).tolist() == expected
 
 
 @pytest.mark.compiled

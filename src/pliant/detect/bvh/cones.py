@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ...kernels.bvh import cones as _kernels
 from ...kernels.bvh.cones import MARGIN, Patches, PatchMotion
+from ...mesh.topology import triangles_across_edges
 from .leaf_mesh import LeafMesh
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Cones:
         number: Ints = inverse.reshape(-1, 3).astype(np.int32)
         twin = leaves.corners.ravel()[first][number].reshape(-1, 3)
         start = np.zeros(len(nodes) + 1, np.int64)
-        known = number, twin, mates_of(number), fewest, start
+        known = number, twin, triangles_across_edges(number), fewest, start
         _kernels.contours(nodes, *known, np.empty(0, np.int32))
         np.cumsum(start, out=start)
         rows = np.empty(start[-1], np.int32)
@@ -59,30 +60,9 @@ class Cones:
             least = reach * (1.0 + 1e-9) + MARGIN * size
             none = np.zeros((0, 3)), np.zeros(0)
             motion = PatchMotion(leaf_mesh.x, *(none if drift is None else (drift.x, drift.spread)))
-            _kernels.weigh(leaf_mesh.leaves.corners, leaf_mesh.at.faces, motion, patches.twin, patches.slope)
+            _kernels.scale_normals(
+                leaf_mesh.leaves.corners, leaf_mesh.at.faces, motion, patches.twin, patches.scaled_normals
+            )
             nodes, fewest = leaf_mesh.tree.nodes, self.fewest
             self.count = int(_kernels.skip_proved_patches(nodes, patches, motion, least, fewest, self._begin))
         return self._begin
-
-
-def mates_of(numbers: Ints) -> Ints:
-    """(m,3) the triangle across side k, from corner k to k + 1, of each triangle with corners `numbers` (m,3).
-
-    -1 for none; -2 for several, for one of inconsistent orientation, and for degenerate triangles with a repeated
-    corner (such as isolated vertices).
-    """
-    ends = np.stack([numbers, np.roll(numbers, -1, 1)], 2).reshape(-1, 2).astype(np.int64)
-    key = ends.min(1) * (int(numbers.max(initial=0)) + 1) + ends.max(1)
-    by = np.argsort(key, kind="stable")
-    new = np.concatenate([[True], key[by][1:] != key[by][:-1]])[: len(by)]
-    group = np.cumsum(new) - 1
-    count = np.bincount(group)
-    mates = np.full(len(key), -2, np.int32)
-    mates[by[count[group] == 1]] = -1
-    pair = by[np.flatnonzero(new)[count == 2][:, None] + [0, 1]]
-    opposite = ends[pair[:, 0], 0] == ends[pair[:, 1], 1]
-    one, two = pair[opposite].T
-    mates[one], mates[two] = two // 3, one // 3
-    twice = (ends[:, 0] == ends[:, 1]).reshape(-1, 3).any(1)
-    mates[np.repeat(twice, 3)] = -2
-    return mates.reshape(-1, 3)

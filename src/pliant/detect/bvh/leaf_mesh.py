@@ -22,14 +22,13 @@ class LeafMesh:
     """Faces and isolated vertices of a mesh in an AABB tree with one element per leaf.
 
     Vertices with the same index in `weld` (n,) are welded; elements that share one are adjacent. Two leaf meshes need
-    disjoint indices; `weld` replaces them. `lone`: include vertices that belong to no face.
+    disjoint indices; `weld` replaces them. `isolated`: include vertices that belong to no face.
     """
 
-    def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, lone: bool = True, **options: Any) -> None:
+    def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, isolated: bool = True, **options: Any) -> None:
         self.top = top
         weld, faces = weld.astype(np.int32), top.faces
-        single = np.setdiff1d(np.arange(len(x) if lone else 0, dtype=np.int32), faces)
-        elements = np.concatenate([faces, np.repeat(single[:, None], 3, 1)]).astype(np.int32)
+        elements = with_isolated_vertices(faces, len(x) if isolated else 0)
         self.tree = tree_of(x, elements, leaf=1, **options)
         order = self.tree.order
         corners = np.ascontiguousarray(elements[order])
@@ -111,6 +110,13 @@ class LeafMesh:
         start = np.empty(len(leaf), np.int32)
         start[first[leaf]] = leaf + 1
         return start
+
+
+def with_isolated_vertices(faces: Ints, n_vertices: int) -> Ints:
+    """Return the faces (m,3), then a row for each of the first `n_vertices` vertices that belongs to no face: its index
+    three times."""
+    isolated = np.setdiff1d(np.arange(n_vertices, dtype=np.int32), faces)
+    return np.concatenate([faces, np.repeat(isolated[:, None], 3, 1)]).astype(np.int32)
 
 
 def _counted(at: NDArray[Any], count: int) -> tuple[NDArray[np.int64], Ints]:

@@ -108,7 +108,7 @@ def traverse_pairs(a: TraversedBvh, b: TraversedBvh, *, same: bool, within: floa
     start = np.arange(len(tasks) + 1, dtype=np.int64) * capacity
     for _ in range(2):
         out = np.empty((start[-1], 2), np.int32)
-        _traversal.traverse_tasks(_traversal.Overlap(a, b, same, reach), tasks, start, out, count, tests)
+        _traversal.traverse_tasks(_traversal.BroadPhaseQuery(a, b, same, reach), tasks, start, out, count, tests)
         if (count <= np.diff(start)).all():
             break
         start = np.concatenate([[0], np.cumsum(count)])

@@ -26,7 +26,7 @@ _BYTES = 400  # peak memory per contact during detection
 
 @check_arguments
 class BruteForceDetector(BaseDetector):
-    """Find all pairs of features closer than `within`; `other=None` finds self-contact.
+    """Find all pairs of features at a distance of at most `within`; `other=None` finds self-contact.
 
     Self-contact excludes adjacent features: those that share a vertex, or copies of one that coincide both in the rest
     pose and now. Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face

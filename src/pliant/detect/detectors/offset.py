@@ -5,6 +5,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import renamed
 from ...contacts import Contacts
 from ...state import State
 from ..base import BaseDetector, Finds, InsideQuery, with_defaults
@@ -13,10 +14,10 @@ Floats = NDArray[np.float64]
 
 
 class OffsetDetector(BaseDetector):
-    """Wrap a detector and offset the surface of its contacts by `lift` metres along each normal.
+    """Wrap a detector and offset the surface of its contacts by `layer_offset` metres along each normal.
 
-    The detection distance of the wrapped detector must be larger by `lift`. Everything else that a detector states
-    about itself is that of the wrapped one.
+    The detection distance of the wrapped detector must be larger by `layer_offset`. Everything else that a detector
+    states about itself is that of the wrapped one.
     """
 
     name = "offset"
@@ -24,8 +25,8 @@ class OffsetDetector(BaseDetector):
     needs = "a detector"
     gives = "what it gives"
 
-    def __init__(self, detector: Any, lift: float) -> None:
-        self.detector, self.lift = detector, lift
+    def __init__(self, detector: Any, layer_offset: float) -> None:
+        self.detector, self.layer_offset = detector, layer_offset
         inner = self._inner = with_defaults(detector)
         self.guarantee, self.obstacle_may_deform = detector.guarantee, inner.obstacle_may_deform
         self.reports, self.remembers = inner.reports, inner.remembers
@@ -33,12 +34,14 @@ class OffsetDetector(BaseDetector):
         self.views, self.field = inner.views, inner.field
         self.volume, self.many, self.needs_closed = inner.volume, inner.many, inner.needs_closed
 
+    lift = renamed.attribute("lift", "layer_offset")
+
     def update(self, state: State) -> Self:
         self.detector.update(state)
         return self
 
     def find(self, state: State) -> Contacts:
-        return offset(self.detector.find(state), self.lift)
+        return offset(self.detector.find(state), self.layer_offset)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...errors import MeshFileError, TooBigError
-from ...kernels.fields.bake import BRICK
-from ...kernels.fields.bricks import Bricks
+from ...kernels.fields.bricks import BRICK, Bricks
 from ...kernels.fields.dense import Dense
 from ...kernels.fields.regions import TILE
 from ...mesh import Mesh

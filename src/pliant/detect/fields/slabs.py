@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...files import atomic_write
-from ...kernels.fields.bake import BRICK
+from ...kernels.fields.bricks import BRICK
 from ...kernels.fields.regions import TILE
 from ...mesh import Mesh
 from .archive import read_npz

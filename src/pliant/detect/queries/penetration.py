@@ -48,7 +48,7 @@ class SurfaceQueries:
         self, points: Floats, found: Rows, barycentric: Floats, *, behind: bool = False
     ) -> SignedDistances:
         """Return signed distances of points with known nearest features, as `EnclosedSolid.signed_distances` does."""
-        worth(_normals.freshen, len(points), FEW)(self.rings, self.surface, found)
+        worth(_normals.update_pseudonormals, len(points), FEW)(self.rings, self.surface, found)
         return self.solid.signed_distances(
             self.surface, points, found, barycentric, self._boundary, self.blocks, behind=behind
         )
@@ -89,7 +89,7 @@ class DeformingClosestPoints(SurfaceQueries):
         self._refitted = False
 
     def update(self, x: Any) -> Self:
-        """Set the vertices (n,3) of the original, unwelded mesh and refit, unless they are where they were."""
+        """Set the vertices (n,3) of the original, unwelded mesh and refit, unless unchanged since the last update."""
         x = validate.floats("x", x, self._shape)
         if self._seams.update(x):
             self._reweld(self._seams.sides[0].mesh)
@@ -133,7 +133,7 @@ class DeformingClosestPoints(SurfaceQueries):
 def writable_surface(welded: Mesh) -> tuple[Floats, Surface, Rings]:
     """Return the writable vertices of a surface, the surface, and the adjacency that its pseudonormals need.
 
-    Pseudonormals are zero until `kernels.queries.pseudonormal_update.freshen` computes those requested.
+    Pseudonormals are zero until `kernels.queries.pseudonormal_update.update_pseudonormals` computes those requested.
     """
     top, kept = welded.topology, welded.vertices.copy()
     x = kept.view()

@@ -56,9 +56,8 @@ class Patches(NamedTuple):
     start: np.ndarray  # (nodes+1,) i8 the contour of node i is rows[start[i]:start[i+1]]; empty if condition 1 fails
     rows: np.ndarray  # (k,) i4 vertices along the contours
     twin: np.ndarray  # (m,3) i4 rows that must coincide with the corners of each triangle; (0,3) without copies
-    slope: (
-        np.ndarray
-    )  # (9,m) (b - a) x (c - a) over the longest edge of each triangle, zero if degenerate: 3 coefficients
+    # (9,m) (b - a) x (c - a) over the longest edge of each triangle, zero if degenerate: 3 coefficients
+    scaled_normals: np.ndarray
     seen: np.ndarray  # (k,4) contours and their displacements projected onto the plane
 
 
@@ -71,11 +70,11 @@ class PatchMotion(NamedTuple):
 
 
 @kernel
-def contours(nodes, welded, rows, mates, least, start, out):
+def contours(nodes, welded, rows, across, least, start, out):
     """Find the contours of nodes with at least `least` triangles or, if `out` is empty, their lengths in start[1:].
 
-    welded, rows (m,3): welded indices and rows of the corners; mates (m,3): the triangle across each edge, -1 for none,
-    -2 for several or for one with the same direction.
+    welded, rows (m,3): welded indices and rows of the corners; across (m,3): the triangle across each edge, -1 for
+    none, -2 for several or for one with the same direction.
     """
     n = welded.max() + 1 if len(welded) else 0
     after, seen = np.empty(n, np.int32), np.full(n, -1, np.int32)
@@ -85,9 +84,9 @@ def contours(nodes, welded, rows, mates, least, start, out):
         good, begin, q = nodes[i].count >= least, 0, first
         while good and q < last:
             for k in range(3):
-                mate = mates[q, k]
-                good = good and mate != -2
-                if mate < first or mate >= last:
+                beyond = across[q, k]
+                good = good and beyond != -2
+                if beyond < first or beyond >= last:
                     a = welded[q, k]
                     good = good and seen[a] != i
                     seen[a], after[a], at[a] = i, welded[q, (k + 1) % 3], rows[q, k]
@@ -110,8 +109,8 @@ def contours(nodes, welded, rows, mates, least, start, out):
 
 
 @kernel(parallel=True)
-def weigh(corners, faces, motion, twin, slope):
-    """Compute the slopes of the triangles with corners `faces` (m,9); zero where copies of a vertex separate."""
+def scale_normals(corners, faces, motion, twin, scaled_normals):
+    """Scaled normals of the triangles with corners `faces` (m,9); zero where copies of a vertex separate."""
     m, x, drift = len(faces), motion.x, motion.drift
     for c in prange(PARTS):
         for q in range(c * m // PARTS, (c + 1) * m // PARTS):
@@ -141,21 +140,21 @@ def weigh(corners, faces, motion, twin, slope):
                 good = good and l_2 < 1e200
             s = 1.0 / math.sqrt(l_2) if good else 0.0
             for k in range(3):
-                slope[k, q] = n[k] * s if good else 0.0
+                scaled_normals[k, q] = n[k] * s if good else 0.0
                 if len(drift) > 0:
-                    slope[3 + k, q] = middle[k] * s if good else 0.0
-                    slope[6 + k, q] = end[k] * s if good else 0.0
+                    scaled_normals[3 + k, q] = middle[k] * s if good else 0.0
+                    scaled_normals[6 + k, q] = end[k] * s if good else 0.0
 
 
 @kernel
-def faces_along(slope, first, last, n, least):
+def faces_along(scaled_normals, first, last, n, least):
     """Whether the components along n of all slopes (3,) first..last-1 exceed `least`."""
     x, y, z = n
     q = first
     while q < last:
         stop, low = min(q + SAMPLES, last), 0
         for p in range(q, stop):
-            low += not (slope[0, p] * x + slope[1, p] * y + slope[2, p] * z > least)
+            low += not (scaled_normals[0, p] * x + scaled_normals[1, p] * y + scaled_normals[2, p] * z > least)
         if low > 0:
             return False
         q = stop
@@ -163,17 +162,17 @@ def faces_along(slope, first, last, n, least):
 
 
 @kernel
-def axis_of(slope, first, last, least, moves):
+def axis_of(scaled_normals, first, last, least, moves):
     """Return a unit vector along which all slopes first..last-1 exceed `least`, or zero if none was found."""
     x, y, z = 0.0, 0.0, 0.0
     h = 3 if moves else 0
     for q in range(first, last, max(1, (last - first) // SAMPLES)):
-        x, y, z = x + slope[h, q], y + slope[h + 1, q], z + slope[h + 2, q]
+        x, y, z = x + scaled_normals[h, q], y + scaled_normals[h + 1, q], z + scaled_normals[h + 2, q]
     n = vec.unit((x, y, z))
-    good = faces_along(slope[:3], first, last, n, least)
+    good = faces_along(scaled_normals[:3], first, last, n, least)
     if moves:
-        good = good and faces_along(slope[3:6], first, last, n, least)
-        good = good and faces_along(slope[6:], first, last, n, least)
+        good = good and faces_along(scaled_normals[3:6], first, last, n, least)
+        good = good and faces_along(scaled_normals[6:], first, last, n, least)
     return n if good else (0.0, 0.0, 0.0)
 
 
@@ -278,7 +277,7 @@ def proved(node, i, motion, patches, least):
     if begin == end:
         return False
     moves = len(motion.drift) > 0
-    n = axis_of(patches.slope, node.first, node.first + node.count, least, moves)
+    n = axis_of(patches.scaled_normals, node.first, node.first + node.count, least, moves)
     if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
         return False
     project(motion, patches.rows, begin, end, n, patches.seen)

@@ -11,7 +11,7 @@ import numpy as np
 from .. import vec
 from ..geometry.eigen import principal_axes
 from ..jit import kernel, prange
-from .volumes import EPS, SLABS, SPHERE, TINY, lower, spread, store_oriented, towards, upper
+from .volumes import EPS, SLABS, SPHERE, TINY, add_products, lower, store_oriented, towards, upper
 
 
 @kernel
@@ -69,9 +69,9 @@ def axes_of_boxes(rows, links, first, stop, chained):
     unit = 1.0 / size if size > TINY else 0.0
     while j < stop:
         # corners c +- h u +- ...: the sum of their products is that of c and of each h u
-        m = spread(m, vec.scale(vec.sub(vec.sub(vec.load(rows, j), origin), middle), unit))
+        m = add_products(m, vec.scale(vec.sub(vec.sub(vec.load(rows, j), origin), middle), unit))
         for a in range(3):
-            m = spread(m, vec.scale(axis_of(rows, j, a), rows[j, 3 + a] * unit))
+            m = add_products(m, vec.scale(axis_of(rows, j, a), rows[j, 3 + a] * unit))
         j = links[j, at] if chained else j + 1
     return vec.add(origin, middle), principal_axes(m[0], m[1], m[2], m[3], m[4], m[5])
 

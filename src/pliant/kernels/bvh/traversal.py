@@ -30,7 +30,7 @@ class TraversedBvh(NamedTuple):
     item_parts: np.ndarray  # (t,m,k)
 
 
-class Overlap(NamedTuple):
+class BroadPhaseQuery(NamedTuple):
     """A broad-phase query: two BVHs, or one with itself, and the gaps up to which volumes count as overlapping."""
 
     a: TraversedBvh
@@ -62,7 +62,7 @@ def blend(parts, weights, kind, slack, i, out):
 
 
 @kernel
-def freshen(tree, i):
+def refit_on_demand(tree, i):
     """Refit the volume of node i, and of its elements if it is a leaf and they are outdated."""
     tree.stamp[i] = tree.now
     if tree.fresh == FROM_ITEMS:
@@ -112,7 +112,7 @@ def oriented_meet(a, i, b, j, more, slack):
 
 @kernel
 def others_meet(a, i, b, j, kind, reach, slack):
-    """The same for volumes without slabs."""
+    """Whether two spheres or OBBs are within `reach`; k-DOPs are tested inline by the callers."""
     if kind == SPHERE:
         return spheres_meet(a, i, b, j, reach[0], slack)
     return oriented_meet(a, i, b, j, reach[1] if slack > 1.0 else reach[0], slack)
@@ -169,11 +169,11 @@ def traverse(query, task, out, at, capacity):
         i, j = stack[top, 0], stack[top, 1]
         end_a, end_b = links_a[i, w], links_b[j, w]
         if a.fresh != CURRENT and a.stamp[i] != a.now:
-            freshen(a, i)
+            refit_on_demand(a, i)
         if b.fresh != CURRENT and b.stamp[j] != b.now:
-            freshen(b, j)
-        one = same and i == j
-        if not one:
+            refit_on_demand(b, j)
+        itself = same and i == j
+        if not itself:
             tests += 1
             hit = True
             if kind == SLABS:
@@ -194,16 +194,16 @@ def traverse(query, task, out, at, capacity):
             continue
         if top + 40 > len(stack):
             stack = longer(stack)
-        first = (
-            one or end_b == j + 1 or (end_a > i + 1 and extent(bounds_a, i, kind, h) >= extent(bounds_b, j, kind, h))
+        descend_a = (
+            itself or end_b == j + 1 or (end_a > i + 1 and extent(bounds_a, i, kind, h) >= extent(bounds_b, j, kind, h))
         )
-        c = i + 1 if first else i
-        while c < (end_a if first else i + 1):
-            d = c if one else (j if first else j + 1)
-            while d < (end_a if one else (j + 1 if first else end_b)):
+        c = i + 1 if descend_a else i
+        while c < (end_a if descend_a else i + 1):
+            d = c if itself else (j if descend_a else j + 1)
+            while d < (end_a if itself else (j + 1 if descend_a else end_b)):
                 stack[top, 0], stack[top, 1] = c, d
-                d, top = d + 1 if first and not one else links_b[d, w], top + 1
-            c = links_a[c, w] if first else c + 1
+                d, top = d + 1 if descend_a and not itself else links_b[d, w], top + 1
+            c = links_a[c, w] if descend_a else c + 1
     return count + item_pairs(query, leaves, n, out, at + count, capacity - count), tests
 
 
@@ -226,7 +226,7 @@ def front(a, b, same, tasks):
     n, at = 1, 0
     while at < n and n + 36 < len(tasks):
         i, j = tasks[at, 0], tasks[at, 1]
-        one = same and i == j
+        itself = same and i == j
         end_a, end_b = links_a[i, w], links_b[j, w]
         if end_a == i + 1 and end_b == j + 1:
             at += 1
@@ -234,14 +234,14 @@ def front(a, b, same, tasks):
         n -= 1
         for k in range(at, n):
             tasks[k, 0], tasks[k, 1] = tasks[k + 1, 0], tasks[k + 1, 1]
-        first = one or end_b == j + 1 or (end_a > i + 1 and links_a[i, w + 2] >= links_b[j, w + 2])
-        c = i + 1 if first else i
-        while c < (end_a if first else i + 1):
-            d = c if one else (j if first else j + 1)
-            while d < (end_a if one else (j + 1 if first else end_b)):
+        descend_a = itself or end_b == j + 1 or (end_a > i + 1 and links_a[i, w + 2] >= links_b[j, w + 2])
+        c = i + 1 if descend_a else i
+        while c < (end_a if descend_a else i + 1):
+            d = c if itself else (j if descend_a else j + 1)
+            while d < (end_a if itself else (j + 1 if descend_a else end_b)):
                 tasks[n, 0], tasks[n, 1] = c, d
-                d, n = d + 1 if first and not one else links_b[d, w], n + 1
-            c = links_a[c, w] if first else c + 1
+                d, n = d + 1 if descend_a and not itself else links_b[d, w], n + 1
+            c = links_a[c, w] if descend_a else c + 1
     return n
 
 
@@ -253,4 +253,4 @@ def traverse_tasks(query, tasks, start, out, count, tests):
     same, reach = query.same, query.reach
     for t in prange(len(tasks)):
         task, capacity = (tasks[t, 0], tasks[t, 1]), start[t + 1] - start[t]
-        count[t], tests[t] = traverse(Overlap(a, b, same, reach), task, out, start[t], capacity)
+        count[t], tests[t] = traverse(BroadPhaseQuery(a, b, same, reach), task, out, start[t], capacity)

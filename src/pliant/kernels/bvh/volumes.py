@@ -85,7 +85,7 @@ def sphere_of_points(x, y, elements, e, out, q):
 
 
 @kernel
-def spread(m, d):
+def add_products(m, d):
     """The six sums of products of a covariance, with those of d added."""
     return (
         m[0] + d[0] * d[0],
@@ -145,7 +145,7 @@ def oriented_of_points(x, y, elements, e, out, q):
     unit = 1.0 / size if size > TINY else 0.0
     for c in range(corners):
         a, b = vec.sub(vec.load(x, elements[e, c]), origin), vec.sub(vec.load(y, elements[e, c]), origin)
-        m = spread(spread(m, vec.scale(vec.sub(a, middle), unit)), vec.scale(vec.sub(b, middle), unit))
+        m = add_products(add_products(m, vec.scale(vec.sub(a, middle), unit)), vec.scale(vec.sub(b, middle), unit))
     axes = principal_axes(m[0], m[1], m[2], m[3], m[4], m[5])
     low, high = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
     for c in range(corners):

@@ -12,9 +12,9 @@ from .. import vec
 from ..bvh.leaf_mesh import PARTS
 from ..jit import kernel, prange
 from ..kinds import EDGE_EDGE, EDGE_TO_EDGE, VERTEX_FACE
-from ..queries.contact_records import gap_normal_and_distance, link, write
+from ..queries.contact_records import gap_normal_and_distance, write, write_vertices
 from ..queries.proximity import STRIDE
-from .sphere_surface import BATCH, halve_lot, middle, spheres_of, take_faces
+from .sphere_surface import BATCH, halve_batch, middle, spheres_of, take_faces
 
 
 class Spheres(NamedTuple):
@@ -94,12 +94,12 @@ def near_balls(balls, shift, within, rows, count):
 
 
 @kernel
-def near_faces(spheres, lot, n, deepest, within, rows, kept):
+def near_faces(spheres, batch, n, deepest, within, rows, kept):
     """Append those of n vertex-face pairs (kind, vertex, face) that are near to rows."""
     balls, faces, level, start = spheres.balls, spheres.faces, spheres.face_level, spheres.starts[1]
     p, at, d_2, levels = np.empty((12, BATCH)), np.empty((5, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
     for m in range(n):
-        i, j, q = np.uint64(lot[m, 1]), np.uint64(lot[m, 2]), np.uint64(lot[m, 2] - start)
+        i, j, q = np.uint64(batch[m, 1]), np.uint64(batch[m, 2]), np.uint64(batch[m, 2] - start)
         for k in range(3):
             p[k, m] = balls[i, k] - balls[j, k]
         for k in range(9):
@@ -107,24 +107,24 @@ def near_faces(spheres, lot, n, deepest, within, rows, kept):
         levels[m] = level[q]
     take_faces(p, n, levels, deepest, at, d_2)
     for m in range(n):
-        rows[kept, 0], rows[kept, 1], rows[kept, 2] = lot[m, 0], lot[m, 1], lot[m, 2]
+        rows[kept, 0], rows[kept, 1], rows[kept, 2] = batch[m, 0], batch[m, 1], batch[m, 2]
         kept += d_2[m] <= within * within
     return kept
 
 
 @kernel
-def near_edges(spheres, lot, n, deepest, within, rows, kept):
+def near_edges(spheres, batch, n, deepest, within, rows, kept):
     """Append those of n edge-edge pairs that are near to rows."""
     balls, edges, level, start = spheres.balls, spheres.edges, spheres.edge_level, spheres.starts[2]
     p, at, d_2, levels = np.empty((9, BATCH)), np.empty((4, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
     for m in range(n):
-        i, j = lot[m, 1], lot[m, 2]
+        i, j = batch[m, 1], batch[m, 2]
         for k in range(3):
             p[k, m], p[3 + k, m], p[6 + k, m] = balls[i, k] - balls[j, k], edges[i - start, k], edges[j - start, k]
         levels[m] = max(level[i - start], level[j - start])
-    halve_lot(p, n, levels, deepest, at, d_2)
+    halve_batch(p, n, levels, deepest, at, d_2)
     for m in range(n):
-        rows[kept, 0], rows[kept, 1], rows[kept, 2] = lot[m, 0], lot[m, 1], lot[m, 2]
+        rows[kept, 0], rows[kept, 1], rows[kept, 2] = batch[m, 0], batch[m, 1], batch[m, 2]
         kept += d_2[m] <= within * within
     return kept
 
@@ -201,7 +201,7 @@ def fill_faces(x_a, triangles, pairs, levels_b, sign, owners, out, degenerate):
                 vec.load(x_a, v), q, sign[v] if len(sign) > 0 else 1.0
             )
             write(out[begin + m], VERTEX_FACE, v, f, bodies, normal, distance)
-            link(out[begin + m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -r, -s, -t))
+            write_vertices(out[begin + m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -r, -s, -t))
 
 
 @kernel(parallel=True)
@@ -219,7 +219,7 @@ def fill_edges(one, two, pairs, edge_levels, owners, out, degenerate):
             levels[m] = max(level_a[e], level_b[f])
             for h in range(3):
                 p[h, m], p[3 + h, m], p[6 + h, m] = y[h], u[h], w[h]
-        halve_lot(p, n, levels, deepest, at, d_2)
+        halve_batch(p, n, levels, deepest, at, d_2)
         for m in range(n):
             e, f = pairs[begin + m, 0], pairs[begin + m, 1]
             i, j, k, h = edges_a[e, 0], edges_a[e, 1], edges_b[f, 0], edges_b[f, 1]
@@ -227,4 +227,6 @@ def fill_edges(one, two, pairs, edge_levels, owners, out, degenerate):
             a, b = vec.mix(vec.load(x_a, i), vec.load(x_a, j), s), vec.mix(vec.load(x_b, k), vec.load(x_b, h), t)
             normal, distance, degenerate[begin + m] = gap_normal_and_distance(a, b, 1.0)
             write(out[begin + m], EDGE_EDGE, e, f, bodies, normal, distance)
-            link(out[begin + m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))
+            write_vertices(
+                out[begin + m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t)
+            )

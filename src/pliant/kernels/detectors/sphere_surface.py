@@ -142,7 +142,7 @@ def face_lot(p, n, at, d_2):
 
 
 @kernel
-def halve_lot(p, n, levels, deepest, at, d_2):
+def halve_batch(p, n, levels, deepest, at, d_2):
     """Squared distances of the midpoints of what remains of two edges after halving them `levels` times.
 
     p (9,LOT): from midpoint to midpoint, and along each edge. at (4,LOT): x, y, the positions of the midpoints along

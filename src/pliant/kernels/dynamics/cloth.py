@@ -37,7 +37,7 @@ class Hinges(NamedTuple):
 
     vertices: np.ndarray  # (h,4) edge a-b, opposite corners c, d
     weights: np.ndarray  # (h,4) of the discrete Laplacian across the edge
-    rest: np.ndarray  # (h,) its rest length
+    rest: np.ndarray  # (h,) norm of the Laplacian at rest, m; 0: flat
     compliance: np.ndarray  # (h,) m2/J
     start: np.ndarray  # (colours+1,)
 
@@ -153,7 +153,7 @@ def weigh4(a, b, c, d, k):
 
 @kernel
 def relax_hinges(h, first, last, x, w, dt):
-    """Project hinges first..last-1 to their rest length; for flat cloth that is the isometric bending energy."""
+    """Project hinges first..last-1 towards their rest curvature; of flat cloth by the isometric bending energy."""
     per_dt2 = 1.0 / (dt * dt)
     for e in range(first, last):
         i, j, k, o = h.vertices[e, 0], h.vertices[e, 1], h.vertices[e, 2], h.vertices[e, 3]

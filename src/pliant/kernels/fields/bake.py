@@ -13,9 +13,9 @@ from ..geometry.triangle import nearest2
 from ..jit import kernel, prange
 from ..mesh.adjacency import CHUNK
 from ..vec import load, sub
+from .bricks import BRICK
 from .regions import DOUBTFUL, NEAR_BORDER, SLACK, TILE, boxes_range, cones_range, prisms_range, wedge, wedges_range
 
-BRICK = 4  # nodes along each side of a brick
 PER_TILE = (TILE // BRICK) ** 3
 FACES, EDGES, VERTICES = 0, 1, 2  # kinds of items
 FEW = 8  # tiles; a box of more is tested tile by tile

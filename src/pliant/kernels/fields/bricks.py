@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import kernel, prange
-from .bake import BRICK
 from .grid import trilinear
 from .regions import TILE
 
+BRICK = 4  # nodes along each side of a brick
 CHUNK = 64  # bricks per task of a thread
 POINTS = 16384  # points per task of a thread at most
 PARTS = 8  # tasks at least

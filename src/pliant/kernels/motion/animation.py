@@ -11,7 +11,7 @@ import numpy as np
 
 from ..jit import kernel
 
-STEP, LINEAR, TURN, CUBIC, CUBIC_TURN = range(5)
+STEP, LINEAR, SLERP, CUBIC, CUBIC_ROTATION = range(5)
 NODE = 10  # values per node in a pose
 
 
@@ -22,7 +22,7 @@ class Tracks(NamedTuple):
     times: np.ndarray  # (k,) f8 seconds, non-decreasing within a track
     first: np.ndarray  # (c,) i8 start of its values; a cubic keyframe stores in-tangent, value, out-tangent
     values: np.ndarray  # (v,) f8
-    kind: np.ndarray  # (c,) i8 STEP ... CUBIC_TURN
+    kind: np.ndarray  # (c,) i8 STEP ... CUBIC_ROTATION
     width: np.ndarray  # (c,) i8 number of values it animates
     column: np.ndarray  # (c,) i8 column of the first of them in a pose
 
@@ -75,7 +75,7 @@ def follow(tracks, c, time, out):
     if kind == STEP or not (span > 0.0 and time > times[k]):
         for i in range(width):
             out[column + i] = values[at + i]
-    elif kind == TURN:
+    elif kind == SLERP:
         a = (values[at], values[at + 1], values[at + 2], values[at + 3])
         b = (values[at + 4], values[at + 5], values[at + 6], values[at + 7])
         q = slerp(a, b, (time - times[k]) / span)
@@ -143,7 +143,7 @@ def world_matrices(poses, parents, matrices, given, out):
 
 
 @kernel
-def bring_back(world, nodes, inverse, out):
+def skin_matrices(world, nodes, inverse, out):
     """Compute the bone matrices (t,b,3,4): the world matrix of each bone's node times its inverse bind matrix."""
     for t in range(len(world)):
         for k in range(len(nodes)):

@@ -231,7 +231,7 @@ def find_nearest(blocks, surface, points, found, barycentric):
     """Apply `nearest_range` to all `points`."""
     order = along_curve(points)
     n = -(-len(points) // CHUNK)
-    stride = spread(n)
+    stride = coprime_stride(n)
     for c in prange(n):
         k = (c * stride) % n  # neighbouring chunks cost alike: distribute each region over all threads
         nearest_range(blocks, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], found, barycentric)
@@ -292,7 +292,7 @@ def any_normal(e):
 
 
 @kernel
-def spread(n):
+def coprime_stride(n):
     """Return a stride near the golden section of n that visits all of 0..n-1."""
     step = max(1, int(0.618 * n))
     while True:

@@ -15,7 +15,7 @@ from ..geometry.tetra import barycentrics
 from ..geometry.triangle import nearest2, unit_normal
 from ..jit import kernel
 from ..kinds import VERTEX_FACE
-from .contact_records import link, write
+from .contact_records import write, write_vertices
 
 NONE = -1
 NOWHERE = -(2**31)
@@ -327,4 +327,4 @@ def write_contacts(tet_bodies, nodes, directions, rows, x, parts, sides, out):
         one, two = parts[i, 0], parts[i, 1]
         bodies = sides[one, 1], sides[two, 1]
         write(out[m], VERTEX_FACE, v - sides[one, 0], f - sides[two, 2], bodies, vec.load(normal, i), -depth[i])
-        link(out[m], v, faces[f, 0], faces[f, 1], faces[f, 2], (1.0, -u, -s, -t))
+        write_vertices(out[m], v, faces[f, 0], faces[f, 1], faces[f, 2], (1.0, -u, -s, -t))

@@ -48,7 +48,7 @@ def fill_faces(x_a, x_b, faces_b, pairs, sign, owners, out, degenerate):
             q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, s), vec.scale(d, t)))
             n, distance, degenerate[m] = gap_normal_and_distance(p, q, sign[v] if len(sign) > 0 else 1.0)
             write(out[m], VERTEX_FACE, v, f, bodies, n, distance)
-            link(out[m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -u, -s, -t))
+            write_vertices(out[m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -u, -s, -t))
 
 
 @kernel(parallel=True)
@@ -64,7 +64,7 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, owners, out, degenerate):
             p, q = vec.mix(a, b, s), vec.mix(c, d, t)
             n, distance, degenerate[m] = gap_normal_and_distance(p, q, 1.0)
             write(out[m], EDGE_EDGE, e, f, bodies, n, distance)
-            link(out[m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))
+            write_vertices(out[m], i + first[0], j + first[0], k + first[1], h + first[1], (1.0 - s, s, t - 1.0, -t))
 
 
 @kernel
@@ -82,7 +82,8 @@ def write(record, kind, i, j, bodies, n, distance):
 
 
 @kernel
-def link(record, i, j, k, h, weights):
+def write_vertices(record, i, j, k, h, weights):
+    """Write the fields that `write` leaves out: four vertices and their weights."""
     vertices, shares = record["vertices"], record["weights"]
     vertices[0], vertices[1], vertices[2], vertices[3] = i, j, k, h
     shares[0], shares[1], shares[2], shares[3] = weights

@@ -87,29 +87,29 @@ def all_batches():
 def flush_meets(a, b, same, batches, n, within, out, count):
     """Expand n pairs of triangles into pairs of features; each full batch is tested, and near pairs are kept."""
     meets, filled = batches.meets, batches.filled
-    faces, edges, far_f, far_e = batches.faces.pairs, batches.edges.pairs, batches.faces.far, batches.edges.far
+    faces, edges, extra_f, extra_e = batches.faces.pairs, batches.edges.pairs, batches.faces.extra, batches.edges.extra
     n_f, n_e = filled[0], filled[1]
     # the same expansion as in `proximity.near_range`, written out because it is the innermost loop of both
     for m in range(n):
-        p, q, far = meets[m, 0], meets[m, 1], batches.closer[m]
+        p, q, extra = meets[m, 0], meets[m, 1], batches.closer[m]
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
         j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
         for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
             i = a.vertex[v, VERTEX_WELD]
             faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, VERTEX_TO_FACE
-            far_f[n_f] = far
+            extra_f[n_f] = extra
             n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0)
         for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
             j = b.vertex[v, VERTEX_WELD]
             faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, FACE_TO_VERTEX
-            far_f[n_f] = far
+            extra_f[n_f] = extra
             n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0)
         for e in range(a.edge_start[p], a.edge_start[p + 1]):
             i, j = a.edge[e, EDGE_WELD_0], a.edge[e, EDGE_WELD_1]
             for f in range(b.edge_start[q], b.edge_start[q + 1]):
                 k, h = b.edge[f, EDGE_WELD_0], b.edge[f, EDGE_WELD_1]
                 edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGE_TO_EDGE
-                far_e[n_e] = far
+                extra_e[n_e] = extra
                 n_e += (i != k) & (i != h) & (j != k) & (j != h)
         if n_f > BATCH - 6:
             count = flush_faces(a, b, batches.faces, n_f, within, out, count)

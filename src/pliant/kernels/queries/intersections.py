@@ -12,7 +12,7 @@ import numpy as np
 from ..geometry.triangle_pair import corners_intersect
 from ..jit import kernel, prange
 from ..vec import load
-from .closest_point import spread
+from .closest_point import coprime_stride
 
 WAITING = 2048  # pairs of overlapping boxes tested together
 
@@ -131,7 +131,7 @@ def find_intersections(a, b, same, capacity, start, out, found):
     parts, nodes = a.parts, b.nodes
     n = len(parts)
     # neighbours in the BVH are neighbours in space, and often only one region contains work
-    stride = spread(n)
+    stride = coprime_stride(n)
     for k in prange(n):
         t = (k * stride) % n
         stack = np.empty((capacity, 2), np.int32)

@@ -84,7 +84,7 @@ def _doubt(a, b, c, row, column, margin):
 
 @kernel
 def _clip(p, n, out, axis, at, sign):
-    """Clip the polygon p[:n] to way * (coordinate - at) >= 0 along an axis, into out; return its number of corners."""
+    """Clip the polygon p[:n] to sign * (coordinate - at) >= 0 along an axis, into out; return its number of corners."""
     m = 0
     for i in range(n):
         j = i + 1 if i + 1 < n else 0

@@ -63,7 +63,7 @@ class Batch(NamedTuple):
 
     pairs: np.ndarray  # (BATCH,3) i4 feature, feature, kind
     p: np.ndarray  # (12,BATCH) coordinates of their four points
-    far: np.ndarray  # (BATCH,) how much farther apart than the distance they are kept, metres
+    extra: np.ndarray  # (BATCH,) added to `within` for each pair, metres: 0, or how much closer it can come (drift.py)
     d_2: np.ndarray  # (BATCH,) squared distances
     sure: np.ndarray  # (BATCH,) bool: whether rounding cannot change the decision
 
@@ -74,12 +74,12 @@ def clamp(t):
 
 
 @kernel
-def edge_distances(p, n, within, far, d_2, sure):
+def edge_distances(p, n, within, extra, d_2, sure):
     """Squared distances of edges a-b and c-d, p (12,BATCH); not `sure` where rounding could change the decision whether
-    they are at most `within` plus their part of `far` (BATCH,).
+    they are at most `within` + extra[m].
     """
     for m in range(n):
-        w_2 = (within + far[m]) * (within + far[m])
+        w_2 = (within + extra[m]) * (within + extra[m])
         u_0, u_1, u_2 = p[3, m] - p[0, m], p[4, m] - p[1, m], p[5, m] - p[2, m]
         v_0, v_1, v_2 = p[9, m] - p[6, m], p[10, m] - p[7, m], p[11, m] - p[8, m]
         r_0, r_1, r_2 = p[0, m] - p[6, m], p[1, m] - p[7, m], p[2, m] - p[8, m]
@@ -102,10 +102,10 @@ def edge_distances(p, n, within, far, d_2, sure):
 
 
 @kernel
-def face_distances(p, n, within, far, d_2, sure):
+def face_distances(p, n, within, extra, d_2, sure):
     """Squared distances of points v from triangles a b c, p (12,BATCH): the least of three edges and the plane."""
     for m in range(n):
-        w_2 = (within + far[m]) * (within + far[m])
+        w_2 = (within + extra[m]) * (within + extra[m])
         r_0, r_1, r_2 = p[0, m] - p[3, m], p[1, m] - p[4, m], p[2, m] - p[5, m]
         e_0, e_1, e_2 = p[6, m] - p[3, m], p[7, m] - p[4, m], p[8, m] - p[5, m]
         f_0, f_1, f_2 = p[9, m] - p[3, m], p[10, m] - p[4, m], p[11, m] - p[5, m]
@@ -149,14 +149,14 @@ def new_batches():
 @kernel
 def keep_near(batch, n, within, kind, out, count):
     """Append the near ones of the first n pairs to out; its last row is spare; pairs beyond it are only counted."""
-    pairs, p, far, d_2, sure, room = batch.pairs, batch.p, batch.far, batch.d_2, batch.sure, len(out)
+    pairs, p, extra, d_2, sure, room = batch.pairs, batch.p, batch.extra, batch.d_2, batch.sure, len(out)
     for m in range(n):
-        near = d_2[m] <= (within + far[m]) * (within + far[m])
+        near = d_2[m] <= (within + extra[m]) * (within + extra[m])
         if not sure[m]:
             a, b, c, d = point(p, 0, m), point(p, 3, m), point(p, 6, m), point(p, 9, m)
             near = (
                 edge_edge_distance(a, b, c, d) if kind == EDGE_TO_EDGE else point_triangle_distance(a, b, c, d)
-            ) <= within + far[m]
+            ) <= within + extra[m]
         # always written, kept by incrementing: a branch would be mispredicted half of the time
         k = min(count, room - 1)
         out[k, 0], out[k, 1], out[k, 2] = pairs[m, 2], pairs[m, 0], pairs[m, 1]
@@ -200,7 +200,7 @@ def flush_faces(a, b, batch, n, within, out, count):
             for k in range(9):
                 p[3 + k, m] = a.faces[q, k]
             pairs[m, 0], pairs[m, 1] = b.vertex[v, VERTEX_ROW], a.face[q]
-    face_distances(p, n, within, batch.far, batch.d_2, batch.sure)
+    face_distances(p, n, within, batch.extra, batch.d_2, batch.sure)
     return keep_near(batch, n, within, VERTEX_TO_FACE, out, count)
 
 
@@ -217,7 +217,7 @@ def flush_edges(a, b, same, batch, n, within, out, count):
         e, f = a.edge[e, EDGE_INDEX], b.edge[f, EDGE_INDEX]
         # within one mesh the lower edge comes first, whichever was found first
         pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
-    edge_distances(p, n, within, batch.far, batch.d_2, batch.sure)
+    edge_distances(p, n, within, batch.extra, batch.d_2, batch.sure)
     return keep_near(batch, n, within, EDGE_TO_EDGE, out, count)
 
 
@@ -244,9 +244,9 @@ def normal_span(a, b, c):
 
 @kernel
 def near_range(a, b, search, within, first, last, out):
-    """Pairs of triangles first..last-1 of a with those of b, written to out (cap,3) while there is space: kind
-    and the two features. Return their number; fewer than cap means that all of them were written. One loop, because a
-    call that takes arrays costs more than the whole body.
+    """Find the near feature pairs between triangles first..last-1 of a and all of b; write kind and features to out
+    (cap,3) while there is space. Return their number; fewer than cap means that all of them were written. One loop,
+    because a call that takes arrays costs more than the whole body.
 
     `within` = UNTESTED skips the distance test: all recorded pairs are written, by their indices in the leaf meshes,
     for callers with a test of their own.

@@ -25,12 +25,12 @@ class Rings(NamedTuple):
 
 
 @kernel
-def freshen_range(rings, surface, found, first, last):
-    """Recompute the pseudonormals of `found` (n,2) face and feature, for points first..last-1; as
-    `detect.queries.closest_point.surface_of`.
+def update_range(rings, surface, found, first, last):
+    """Recompute the pseudonormals of `found` (n,2) face and feature, for points first..last-1.
 
-    In a mesh without boundary edges, zero means unknown (a degenerate face hides one side of its edges, and the mean of
-    four faces is inconclusive): the winding number decides there.
+    Conventions as in `detect.queries.closest_point.surface_of`: in a mesh without boundary edges, the pseudonormal of
+    an edge or vertex beside a degenerate face or at a non-manifold edge is set to zero, and the winding number decides
+    the sign.
     """
     x, faces, edges, closed = surface.x, surface.faces, surface.face_edges, rings.closed
     by_edge, edge_faces, by_vertex, vertex_faces = rings.by_edge, rings.edge_faces, rings.by_vertex, rings.vertex_faces
@@ -75,6 +75,7 @@ def angle(a, b, c, k):
 
 
 @kernel(parallel=True)
-def freshen(rings, surface, found):
+def update_pseudonormals(rings, surface, found):
+    """Apply `update_range` to all of `found`."""
     for c in prange(-(-len(found) // CHUNK)):
-        freshen_range(rings, surface, found, c * CHUNK, min(len(found), (c + 1) * CHUNK))
+        update_range(rings, surface, found, c * CHUNK, min(len(found), (c + 1) * CHUNK))

@@ -12,8 +12,8 @@ from .surface_tag import relative
 
 
 @kernel
-def lightness(contact, w):
-    """1 / mass of the movable vertices of each of the two objects; 0 if there are none."""
+def inverse_masses_of(contact, w):
+    """Inverse masses of the two objects, of their movable vertices; 0 if there are none."""
     split = first_side(contact["kind"])
     one, two = 0.0, 0.0
     for c in range(4):
@@ -37,12 +37,12 @@ def share_out(contact, x, w, r, one, two):
 
 
 @kernel
-def spring(missing, out, pace):
+def spring(missing, out, dt_over_tau):
     """Additional opening beyond `out` (m) of a gap in a step, by a critically damped spring with deficit `missing` (m).
 
-    pace = dt / tau. Implicit: with u = missing + out, the deficit before the step, the gap opens by
+    dt_over_tau = dt / tau. Implicit: with u = missing + out, the deficit before the step, the gap opens by
 
-        s = (out + pace^2 u) / (1 + pace)^2
+        s = (out + dt_over_tau^2 u) / (1 + dt_over_tau)^2
 
     A pair that entered during the step starts at u = 0. The opening is at most a third of u: the pair continues at that
     speed and must still be in range for braking in the next step. Negative if the gap opens faster than that: it is
@@ -50,11 +50,11 @@ def spring(missing, out, pace):
     """
     along = max(out, -missing)
     u = missing + along
-    return min((along + pace * pace * u) / (1.0 + pace) ** 2, u / 3.0) - along
+    return min((along + dt_over_tau * dt_over_tau * u) / (1.0 + dt_over_tau) ** 2, u / 3.0) - along
 
 
 @kernel
-def repel(contacts, substep, eps, pace, friction, normal_correction, friction_correction):
+def repel(contacts, substep, eps, dt_over_tau, friction, normal_correction, friction_correction):
     """Perform one pass over all contacts in order.
 
     `normal_correction` (n,) and `friction_correction` (n,3): relative displacements applied.
@@ -62,7 +62,7 @@ def repel(contacts, substep, eps, pace, friction, normal_correction, friction_co
     x, w = substep.x, substep.w
     for c in range(len(contacts)):
         contact = contacts[c]
-        one, two = lightness(contact, w)
+        one, two = inverse_masses_of(contact, w)
         total = one + two
         if total == 0.0:
             continue
@@ -72,7 +72,7 @@ def repel(contacts, substep, eps, pace, friction, normal_correction, friction_co
             continue
         move = relative(contact, substep)
         out = vec.dot(move, n)
-        push = spring(missing, out, pace)
+        push = spring(missing, out, dt_over_tau)
         r = (0.0, 0.0, 0.0)
         if push > 0.0:
             r = rub(vec.madd(move, n, -out), push, friction)

@@ -36,13 +36,13 @@ def hold(tags, substep, friction, stopped):
 
 
 @kernel
-def set_out(contacts, substep, eps, deep, stiffness, friction, normal_correction, outward):
+def set_out(contacts, substep, eps, deep, stiffness_per_mass, friction, normal_correction, outward):
     """Project points nearer than eps out to the distance eps, with friction.
 
     Points that were already deeper than that by more than `deep` are not projected: their inward motion is cancelled,
-    and a force in proportion to the depth (`stiffness`, 1/s2) moves them out. `normal_correction` (n,) accumulates
-    corrections; `outward` (n,) is the speed allowed away from the surface: zero, or in proportion to the depth of deep
-    points.
+    and a force in proportion to the depth (`stiffness_per_mass`, 1/s2) moves them out. `normal_correction` (n,)
+    accumulates corrections; `outward` (n,) is the speed allowed away from the surface: zero, or in proportion to the
+    depth of deep points.
     """
     x, w, dt = substep.x, substep.w, substep.dt
     for c in range(len(contacts)):
@@ -59,8 +59,8 @@ def set_out(contacts, substep, eps, deep, stiffness, friction, normal_correction
         push = missing
         if missing > deep + max(inward, 0.0):
             # F = m a, a in proportion to the depth
-            push = min(missing, max(inward, 0.0) + stiffness * missing * dt * dt)
-            outward[c] = math.sqrt(stiffness) * missing
+            push = min(missing, max(inward, 0.0) + stiffness_per_mass * missing * dt * dt)
+            outward[c] = math.sqrt(stiffness_per_mass) * missing
         r = (0.0, 0.0, 0.0)
         if not friction.simple or normal_correction[c] == 0.0:
             r = rub(vec.madd(move, n, inward), push, friction)

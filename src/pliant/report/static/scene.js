@@ -1,4 +1,4 @@
-// Draws clips with WebGL2: two depth passes for shadows, the meshes, the floor, lines.
+// Draws clips with WebGL2: shadow maps of the sun and of six sky directions, a height map, the meshes, the floor, lines.
 
 const SUN = unit([-0.56, 1.15, 0.82]);
 // around the sky, at an elevation of 30 degrees

@@ -37,7 +37,7 @@ class CarryGuard(Protocol):
         pairs that may collide during it, and how far (n,) each vertex may deviate from it."""
 
     def give_up(self, pairs: GuardedPairs, which: Flags) -> None:
-        """Stop guarding the pairs selected by `which` (k,)."""
+        """Stop guarding the vertices of the pairs selected by `which` (k,) against the body on the other side."""
 
 
 class Carry:
@@ -63,7 +63,8 @@ class Carry:
 
     def move_driven(self, guard: CarryGuard, target: Floats, x: Floats, rounds: int) -> bool:
         """Move the driven rows of x to `target`, and carry the cloth they push, in at most `rounds` rounds. Return
-        whether they arrived. Pairs that leave no room are given up in batches; all others stay separated."""
+        whether they arrived. Pairs that leave no room are given up in batches (see `give_up`); all others stay
+        separated."""
         free, driven = self._free, self._driven
         carried, e = np.zeros(len(x), np.bool_), np.zeros_like(x)
         self.carried_by[:], self.rounds = 0.0, 0
@@ -92,7 +93,7 @@ class Carry:
                 e[change], carried[change] = other[change] / share, True
                 if least * share <= LITTLE:
                     self._make_room(pairs, most < horizon, radius, guard.thickness, x)
-                    least = 0.0  # the displacement was computed for the positions before easing
+                    least = 0.0  # the displacement was computed for the positions before `_make_room`
             x[free] += least * u[free]
             self.carried_by[free] += least * u[free]
             if least * share >= 1.0:

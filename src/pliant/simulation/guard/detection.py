@@ -56,8 +56,8 @@ class Detection:
         self._predicts = False  # whether any is predicted
         self.radius = np.zeros(count)  # how far each vertex may deviate from its predicted position
         self.substeps_left = 0  # substeps of this frame after the present one
-        self.locked = _NONE  # pairs (k,4) that touch in this frame and cannot be opened
-        self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: that pair is not guarded
+        self.unguarded_pairs = _NONE  # pairs (k,4) that touch in this frame and cannot be opened
+        self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: no pair of these is guarded
         self.contacts = self.obstacle_contacts = _contacts.empty()  # of cloth with cloth, and with bodies
         self.passes = 0
         self._rest_keys = np.zeros(0, np.int64)
@@ -65,7 +65,7 @@ class Detection:
 
     def begin_frame(self, steps: int) -> None:
         """Begin a frame of `steps` substeps."""
-        self.substeps_left, self.locked = steps - 1, _NONE
+        self.substeps_left, self.unguarded_pairs = steps - 1, _NONE
         for body in self._obstacles:
             body.reach = REACH * self.eps
 
@@ -109,8 +109,8 @@ class Detection:
 
     def _guard(self, *found: Contacts) -> GuardedPairs:
         both = _contacts.concatenate_unsorted(list(found))
-        if len(self.locked):
-            both = both[~among(both["vertices"], self.locked)]
+        if len(self.unguarded_pairs):
+            both = both[~among(both["vertices"], self.unguarded_pairs)]
         return GuardedPairs.of(both, self.start, self.least, self.rounding)
 
     def _pushed(self, found: Contacts) -> Contacts:
@@ -133,7 +133,7 @@ class Detection:
         for rows, box in [(self.rows, _EVERYWHERE), *bodies]:
             most = max(most, _kernels.fastest(self.rows, rows, x, motion, box, reach))
         if not far and most > self.max_reach * (self.substeps_left + 1):
-            # less than the present substep: assume no motion instead
+            # one substep's motion exceeds the largest query distance: predict no motion
             self.predicted[:], self._predicts = 0.0, False
             return 0.0
         share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0

@@ -1,5 +1,7 @@
 """Guard: triangle-level contact of cloth with cloth and bodies; safe mode prevents all intersections.
 
+In this package *cloth* stands for all deformable bodies and *bodies* for obstacles.
+
 A detection pass finds the near pairs at some positions and bounds how far each vertex may move before a pair that was
 not found could meet (see the kernels); before a vertex exceeds its bound, the pass is repeated. An intersection-free
 state thus stays so for any forces, speeds and step sizes. Bodies and grips follow their prescribed motion and
@@ -34,7 +36,9 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # detection passes with a limited move per substep; then cloth that is still blocked waits for the next
 PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
-LIMITED = 1  # such rounds per substep of a frame, beyond the first `PATIENCE`: then neither waits any more
+# limited rounds per substep that a frame may use besides PATIENCE; when this budget is spent, bodies carry cloth at
+# once and blocked cloth waits for the next substep
+LIMITED = 1
 FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
 WORK = 40  # rounds of carrying per substep of a frame; after them bodies move on without the cloth
 AFTER = 2  # rounds in which carried cloth completes its own motion
@@ -57,7 +61,7 @@ class Guard(FormerNames):
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe = scene.self_contact == "safe"
         self.eps = scene.eps
-        self.thickness = _foldable(scene, cast(float, scene.thickness))
+        self.thickness = _capped_thickness(scene, cast(float, scene.thickness))
         lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.deformable_rows]).max(initial=0.0))
         if self.safe and self.thickness < lowest:
             raise ValueError(
@@ -75,8 +79,8 @@ class Guard(FormerNames):
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
         self._solids = solid_obstacles(scene)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
-        self._safe_x = state.x.copy()  # the last positions known to be free of intersections
-        self._moved_since_pass = False  # whether a substep has ended since the last detection pass
+        self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
+        self._moved_since_pass = False  # whether `keep` has accepted a motion since the last detection pass
         self._unhindered = True  # no vertex was held back in this frame
         self._fraction = np.ones(len(state.x))  # of its displacement that each vertex may move
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
@@ -99,13 +103,13 @@ class Guard(FormerNames):
         return self._detection.passes
 
     def detection_pass(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
-        """Find all near pairs at x, see `Detection.run`; x is known to be free of intersections."""
+        """Find all near pairs at x, see `Detection.run`; x must be free of intersections of guarded pairs."""
         share = self._detection.run(x, stride, motion, far=far)
         self._safe_x[:], self._moved_since_pass = x, False
         return share
 
     def apply(self, state: State, dt: float) -> None:
-        """Project pairs that are too near apart, with friction; the pairs are those of the last detection pass."""
+        """Push apart, with friction, those pairs of the last detection pass that are too near."""
         for k, (found, response) in enumerate(self._parts()):
             near = np.empty(len(found), np.bool_)
             if _kernels.refresh(found, state.x, response.eps, near) < len(found):
@@ -143,17 +147,17 @@ class Guard(FormerNames):
         if tight or self._detection.given_up.any():
             self.detection_pass(*now)
         if tight:
-            self._lock_touching(state)
+            self._exclude_touching(state)
 
-    def _lock_touching(self, state: State) -> None:
-        """Count the pairs that could not be opened; the sides of their features are undetermined."""
+    def _exclude_touching(self, state: State) -> None:
+        """Stop guarding, for this frame, the pairs that could not be opened, and count them; they have no sides."""
         detection, pairs = self._detection, self._detection.guarded
-        locked = pairs.gaps <= 2.0 * detection.rounding
-        if locked.any():
-            detection.locked, detection.guarded = pairs.vertices[locked], pairs[~locked]
-            self.given_up_pairs += len(detection.locked)
+        touching = pairs.gaps <= 2.0 * detection.rounding
+        if touching.any():
+            detection.unguarded_pairs, detection.guarded = pairs.vertices[touching], pairs[~touching]
+            self.given_up_pairs += len(detection.unguarded_pairs)
             text = "%d pairs of features touch within rounding at %.3f s and there is no room to separate them"
-            self._count_failure(text, len(detection.locked), state.time)
+            self._count_failure(text, len(detection.unguarded_pairs), state.time)
 
     def _count_failure(self, text: str, *values: float) -> None:
         """Count a failure to keep pairs separated, and warn at the first one."""
@@ -268,7 +272,8 @@ class Guard(FormerNames):
         return not count or float(self._fraction.min()) >= 1.0
 
     def _advance(self, target: Floats, x: Floats) -> tuple[int, float]:
-        """Move x towards `target` as far as is safe; return how many vertices fall short, and the bodies' fraction."""
+        """Move x towards `target` as far as is safe; return how many vertices fall short, and the fraction of
+        the driven vertices."""
         if self._is_reachable(target):
             x[self.rows], x[self.driven] = target[self.rows], target[self.driven]
             return 0, 1.0
@@ -306,7 +311,7 @@ class Guard(FormerNames):
         return _contacts.concatenate_unsorted([found[found["distance"] <= eps] for found, eps in parts])
 
 
-def _foldable(scene: Scene, thickness: float) -> float:
+def _capped_thickness(scene: Scene, thickness: float) -> float:
     """Return the thickness, or half of the median edge if that is less: the features of thicker cloth would all be in
     contact with their neighbours, in hundreds of pairs each."""
     edge = max((scene.bodies[b].mesh.welded.median_edge for b in scene.deformable), default=0.0)

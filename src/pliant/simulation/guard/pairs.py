@@ -160,7 +160,7 @@ def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> 
     """Return all faces of some bodies as one leaf mesh over the scene's array of positions."""
     faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
     top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
-    return LeafMesh(x, top, np.arange(count), lone=False)
+    return LeafMesh(x, top, np.arange(count), isolated=False)
 
 
 def spacing(top: Topology, x: Floats) -> float:

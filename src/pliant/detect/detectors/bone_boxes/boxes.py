@@ -80,7 +80,7 @@ class BoneBoxes:
     def check(self, x: Floats) -> int:
         """Widen ranges and lists for vertices x (n,3) outside their ranges; return the number of such entries."""
         left, counts = self._left, self._counts
-        _kernels.outside(self.placed.turn, self.entry_box, self.entry_vertex, self.span, x, left, counts)
+        _kernels.outside(self.placed.to_box, self.entry_box, self.entry_vertex, self.span, x, left, counts)
         total = int(counts.sum())
         if total:
             rows = np.flatnonzero(left)
@@ -99,7 +99,7 @@ class BoneBoxes:
     def _coordinates(self, x: Floats, rows: NDArray[Any] | slice = slice(None)) -> Floats:
         box, vertex = self.entry_box[rows], self.entry_vertex[rows]
         out = np.empty((len(box), 3))
-        _kernels.coordinates(self.placed.turn, box, vertex, x, out)
+        _kernels.coordinates(self.placed.to_box, box, vertex, x, out)
         return out
 
     def _measure(self, matrices: Floats, frames: Iterable[Floats]) -> None:

@@ -20,7 +20,7 @@ from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
 from ...queries.penetration import NOTHING, SurfaceQueries
 from ...queries.rounding import with_rounding_margin
 from .boxes import SLABS, BoneBoxes
-from .probes import SOME, Probes, Touching, sound
+from .probes import SOME, Probes, Touching, query_inside
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the sampled poses of a clip
@@ -80,7 +80,7 @@ class BoneBoxesDetector(BaseDetector):
         self._matrices = np.full((1, 3, 4), np.nan)
         x, edges = deformable.mesh.vertices, deformable.mesh.topology.edges
         self.edges = edges if midpoints else edges[:0]
-        self._vertices, self._middles = Probes(x), Probes(x[self.edges].mean(1))
+        self._vertices, self._midpoints = Probes(x), Probes(x[self.edges].mean(1))
         self._middle = np.empty((len(self.edges), 3))
         self._displacement, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
         self._pool = Pool()
@@ -110,12 +110,12 @@ class BoneBoxesDetector(BaseDetector):
         if moved:
             self._skin.moved()
         how = (self.within, self.exact, self._deep)
-        one, two = self._vertices, self._middles
+        one, two = self._vertices, self._midpoints
         one.follow(state.x[self.deformable.rows], self.boxes, self._moved)
         one.query(self.boxes, self._skin, *how)
-        _memory.middles(self.edges, one.points, self._middle)
+        _memory.midpoints(self.edges, one.points, self._middle)
         two.follow(self._middle, self.boxes, self._moved)
-        _memory.vouch(self.edges, one.points, one.clear, two.clear)
+        _memory.propagate_clearance(self.edges, one.points, one.clear, two.clear)
         two.query(self.boxes, self._skin, *how)
         self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
         self._queried = len(one.points) + two.queried
@@ -123,13 +123,13 @@ class BoneBoxesDetector(BaseDetector):
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
-        one, two = self._vertices.within(self.within), self._middles.within(self.within)
+        one, two = self._vertices.within(self.within), self._midpoints.within(self.within)
         n = len(one.rows)
         out = self._pool.take(n + len(two.rows))
         if n:
             self._faces(one, state, out[:n])
         if len(two.rows):
-            _lookup.fill_middles(two, self.edges, self.body.mesh.faces, state.v, self._owners, out[n:])
+            _lookup.fill_midpoints(two, self.edges, self.body.mesh.faces, state.v, self._owners, out[n:])
         return out
 
     @property
@@ -139,8 +139,8 @@ class BoneBoxesDetector(BaseDetector):
     def box_corners(self) -> Floats:
         low, high = self.boxes.boxes.low, self.boxes.boxes.high
         corners = np.where(_CORNERS, high[:, None], low[:, None])
-        turn = self.boxes.placed.turn  # from world to box coordinates: q = R p + t
-        back = np.einsum("kji,kcj->kci", turn[:, :, :3], corners - turn[:, None, :, 3])
+        to_box = self.boxes.placed.to_box  # q = R p + t
+        back = np.einsum("kji,kcj->kci", to_box[:, :, :3], corners - to_box[:, None, :, 3])
         return back.reshape(-1, 2, 2, 2, 3)
 
     def inside(self, points: Any, which: Any = None) -> Inside:
@@ -149,7 +149,7 @@ class BoneBoxesDetector(BaseDetector):
             return NOTHING
         points = validate.floats("points", points, (None, 3))
         begin = np.full(len(points), -1) if which is None else self._vertices.last(which)
-        return sound(points, begin, self.boxes, self._skin)
+        return query_inside(points, begin, self.boxes, self._skin)
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
         x, x_b = state.x[self.deformable.rows], state.x[self.body.rows]

@@ -38,7 +38,7 @@ class Probes:
         )
         self._arrays = ProbeArrays(self.points, found, barycentric, self.clear, pace, hint)
         self._wanted, self._which = np.zeros(n, np.bool_), np.empty(n, np.int64)
-        self._doubts, self._hopeful = np.empty(n, np.int64), np.empty(n, np.int64)
+        self._undecided, self._worth_measuring = np.empty(n, np.int64), np.empty(n, np.int64)
         self._rows, self._pairs = np.empty(n, np.int64), np.empty((n, 2), np.int64)
         self._at, self._where = np.empty((n, 3)), np.empty((n, 3))
         self._distance, self._nearest, self._normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
@@ -62,16 +62,16 @@ class Probes:
         counts = _counts(self.queried)
         _kernels.find_nearest(posed, arrays, which, reach, exact, counts)
         self._count(counts)
-        lists = (self._doubts, self._hopeful)
-        m, k = _memory.doubts(arrays, which, reach, near, slack if deep else -1.0, *lists)
+        lists = (self._undecided, self._worth_measuring)
+        m, k = _memory.undecided(arrays, which, reach, near, slack if deep else -1.0, *lists)
         if m:
             counts = _counts(m)
-            classify_far, rows = worth(_kernels.classify_far, m, FEW), self._doubts[:m]
+            classify_far, rows = worth(_kernels.classify_far, m, FEW), self._undecided[:m]
             classify_far(posed, arrays, rows, skin.signs(self.points[rows]), counts)
             self._count(counts)
         if k and exact:
             counts = _counts(k)
-            worth(_memory.measure, k, FEW)(posed, arrays, self._hopeful[:k], near, counts)
+            worth(_memory.measure, k, FEW)(posed, arrays, self._worth_measuring[:k], near, counts)
             self._count(counts)
         self._wanted[:] = False
         self._wanted[which] = True
@@ -107,7 +107,7 @@ def _counts(points: int) -> NDArray[np.int64]:
     return np.zeros((-(-points // CHUNK), 2), np.int64)
 
 
-def sound(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: SurfaceQueries) -> Inside:
+def query_inside(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: SurfaceQueries) -> Inside:
     """Find which of `points` (n,3) are inside a closed skin, with penetration depth and separation direction. `begin`
     (n,): rows of triangles to start from, or -1. Stores nothing."""
     rows = np.flatnonzero(skin.signs(points) == INSIDE)

@@ -7,14 +7,28 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .... import validate
+from .... import renamed, validate
 from ....arguments import check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import traversal as _kernels
 from ....kernels.detectors.stochastic.features import FacetQuery, add_features
-from ....kernels.detectors.stochastic.traversal import Queue, Traversal, TraversedTree
+from ....kernels.detectors.stochastic.traversal import (
+    DONE,
+    FOUND,
+    FULL,
+    IN_BATCH,
+    IN_QUEUE,
+    NUMBER,
+    SIZE,
+    STATUS,
+    VISITED,
+    Queue,
+    StochasticBvh,
+    Traversal,
+)
 from ....state import State
 from ...base import BaseDetector, Finds, Side
+from ...bvh.leaf_mesh import with_isolated_vertices
 from ...bvh.tree import refit, tree_of
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ...queries.penetration import DeformingClosestPoints
@@ -33,7 +47,7 @@ _BYTES = 260  # peak memory per contact during detection
 
 @check_arguments
 class StochasticBvhDetector(BaseDetector):
-    """Find contacts closer than `within`, the most probable ones first; `other=None` finds self-contact.
+    """Find contacts at a distance of at most `within`, the most probable ones first; `other=None` finds self-contact.
 
     `quality` 0 to 1: stop when about this share of the contacts is found; 1 finds all, as method "bvh". `budget_ms`:
     stop so that `update` and `find` together take this many milliseconds by `clock`. Without a budget the result is
@@ -71,27 +85,31 @@ class StochasticBvhDetector(BaseDetector):
         self._seams = Seams(one, other)
         self._exact = self.quality == 1.0 and self.budget_ms is None
         self._reweld()
-        self._walkers, self._trees = [], []
-        for k, side in enumerate(sides):
+        elements_of = (with_isolated_vertices(side.mesh.faces, side.mesh.n_vertices) for side in sides)
+        self._elements = [validate.read_only(elements) for elements in elements_of]
+        self._bvhs, self._trees = [], []
+        for k, (side, elements) in enumerate(zip(sides, self._elements)):
             mesh = side.mesh
-            made = tree_of(mesh.vertices, mesh.faces, leaf=LEAF, arity=arity, split=split)
+            made = tree_of(mesh.vertices, elements, leaf=LEAF, arity=arity, split=split)
             fill = np.empty(len(made.nodes))
-            _kernels.fill_cells(made.nodes, made.order, mesh.vertices, mesh.faces, fill)
+            _kernels.fill_cells(made.nodes, made.order, mesh.vertices, elements, fill)
             self._trees.append(made)
             rest = np.ascontiguousarray(made.nodes["bounds"])
-            self._walkers.append(TraversedTree(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
+            self._bvhs.append(StochasticBvh(made.nodes, made.items, made.order, fill, rest, k * self._whole.faces))
         self._queue = _queue(1 << 10)
         self._out = np.empty((1 << 14, 3), np.int32)
-        self._lot = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)
+        self._batch = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)
         self._found = self._out[:0]
         self._recording, self._began = 1e-6, 0.0  # seconds per contact record, and start time of this step
         self._recall = float("nan")
-        self.opened = 0
+        self.enqueued = 0  # pairs of nodes that entered the queue in the last update
+
+    opened = renamed.attribute("opened", "enqueued")
 
     def _reweld(self) -> None:
         """Rebuild all data that depend on the welding."""
         self._parts = [WeldedSide.of(side) for side in self._seams.sides]
-        self._whole = joined(self._parts)
+        self._whole = joined(self._parts, isolated=True)
         self._recorder = Recorder(self._parts)
         apart = self._exact and not self.same
         self._distance_queries = [
@@ -103,8 +121,8 @@ class StochasticBvhDetector(BaseDetector):
         self._began = self._clock()
         if self._seams.update(state.x):
             self._reweld()
-        for part, tree in zip(self._parts, self._trees, strict=True):
-            refit(tree, state.x[part.side.rows], part.side.mesh.faces)
+        for part, tree, elements in zip(self._parts, self._trees, self._elements, strict=True):
+            refit(tree, state.x[part.side.rows], elements)
         for part, query in zip(self._parts, self._distance_queries, strict=True):
             if query is not None:
                 query.update(state.x[part.side.rows])
@@ -140,31 +158,32 @@ class StochasticBvhDetector(BaseDetector):
         return self._recall
 
     def _traverse(self, x: Floats) -> None:
-        a, b = self._walkers[0], self._walkers[-1]
-        state, hopes = np.zeros(5, np.int64), np.zeros(2)
-        if all(len(walker.nodes) for walker in (a, b)):
-            hopes[0] = float(min(len(a.order), len(b.order)))
-            _kernels.push(self._queue, 0, 0, 0, 0, 1.0, hopes[0])
-            state[:2] = 1
+        a, b = self._bvhs[0], self._bvhs[-1]
+        progress, expected = np.zeros(5, np.int64), np.zeros(2)
+        if all(len(bvh.nodes) for bvh in (a, b)):
+            expected[IN_QUEUE] = float(min(len(a.order), len(b.order)))
+            _kernels.push(self._queue, 0, 0, 0, 0, 1.0, expected[IN_QUEUE])
+            progress[SIZE] = progress[NUMBER] = 1
         query = FacetQuery(self._whole.facets, x, self.same, with_rounding_margin(self.within, x), self.within)
         while True:
-            work = WORK if self._left(int(state[2])) > SHORT else LITTLE
-            traversal = Traversal(self._queue, state, hopes, self._lot, self._out)
+            work = WORK if self._left(int(progress[FOUND])) > SHORT else LITTLE
+            traversal = Traversal(self._queue, progress, expected, self._batch, self._out)
             _kernels.advance(a, b, query, self.quality, work, traversal)
-            if state[4] == 1 or self._left(int(state[2])) <= 0.0:
+            if progress[STATUS] == DONE or self._left(int(progress[FOUND])) <= 0.0:
                 break
-            if state[4] == 2:
-                self._grow(int(state[0]), int(state[2]))
-                state[4] = 0
-        if state[3]:
+            if progress[STATUS] == FULL:
+                self._grow(int(progress[SIZE]), int(progress[FOUND]))
+                progress[STATUS] = 0
+        if progress[IN_BATCH]:
             # the time is up: process the pairs that are still in the batch
-            self._grow(int(state[0]), int(state[2]))
-            state[2] = add_features(query, self._lot, 0, state[3], self._out, state[2])
-        self._found = self._out[: state[2]]
-        self.opened = int(state[1])
-        rate = (state[2] + 1.0) / (hopes[1] + 1.0)
-        self._recall = float((state[2] + 1.0) / (state[2] + 1.0 + rate * max(hopes[0], 0.0)))
-        if not state[0]:
+            self._grow(int(progress[SIZE]), int(progress[FOUND]))
+            progress[FOUND] = add_features(query, self._batch, 0, progress[IN_BATCH], self._out, progress[FOUND])
+        self._found = self._out[: progress[FOUND]]
+        self.enqueued = int(progress[NUMBER])
+        count = progress[FOUND] + 1.0
+        rate = count / (expected[VISITED] + 1.0)
+        self._recall = float(count / (count + rate * max(expected[IN_QUEUE], 0.0)))
+        if not progress[SIZE]:
             self._recall = 1.0
 
     def _left(self, found: int) -> float:
@@ -181,7 +200,7 @@ class StochasticBvhDetector(BaseDetector):
             for old, new in zip(self._queue, more, strict=True):
                 new[:size] = old[:size]
             self._queue = more
-        if found + 16 * len(self._lot) > len(self._out):
+        if found + 16 * len(self._batch) > len(self._out):
             advice = "reduce the detection distance or raise max_bytes"
             validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
             self._out = np.concatenate([self._out[:found], np.empty((len(self._out) + found, 3), np.int32)])

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from .... import validate
 from ....kernels.detectors.stochastic import descent as _descent
 from ....kernels.detectors.stochastic.descent import Graphs
-from ....kernels.detectors.stochastic.features import Facets
+from ....kernels.detectors.stochastic.features import ISOLATED, Facets
 from ....kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX
 from ...bvh.build import neighbours
+from ...bvh.leaf_mesh import with_isolated_vertices
 from ...queries.contact_records import WeldedSide
 
 Floats = NDArray[np.float64]
@@ -30,23 +31,28 @@ class Joined(NamedTuple):
     edges: int
 
 
-def joined(parts: Sequence[WeldedSide]) -> Joined:
-    """Join the triangles of one side, or of two; welded vertices are identified in the adjacency."""
+def joined(parts: Sequence[WeldedSide], *, isolated: bool = False) -> Joined:
+    """Join the triangles of one side, or of two; welded vertices are identified in the adjacency.
+
+    isolated: include isolated vertices, as `with_isolated_vertices` does.
+    """
     corners, welded, edges, owned, pairs, seams = [], [], [], [], [], []
     m, k, w = 0, 0, 0
     counts = [0, 0]
     for part in parts:
         mesh, first = part.side.mesh, part.side.first
-        top, faces = mesh.topology, mesh.faces.astype(np.int64)
+        top = mesh.topology
+        elements = with_isolated_vertices(mesh.faces, mesh.n_vertices) if isolated else mesh.faces
+        more = len(elements) - mesh.n_faces
         counts = [m, k]
-        corners.append(faces + first)
-        welded.append(part.weld[mesh.faces].astype(np.int64) + w)
-        edges.append(top.face_edges.astype(np.int64) + k)
-        owned.append(_owned(mesh.faces) | _owned(top.face_edges) << 3)
+        corners.append(elements.astype(np.int64) + first)
+        welded.append(part.weld[elements].astype(np.int64) + w)
+        edges += [top.face_edges.astype(np.int64) + k, np.zeros((more, 3), np.int64)]
+        owned += [_owned(mesh.faces) | _owned(top.face_edges) << 3, np.full(more, ISOLATED | 1, np.uint8)]
         pairs.append(neighbours(part.weld[mesh.faces]) + m)
         # the faces around a vertex include those around all vertices welded to it
-        seams.append(part.rows[part.weld[mesh.faces]] + first)
-        m, k, w = m + len(faces), k + len(top.edges), w + int(part.weld.max(initial=-1)) + 1
+        seams.append(part.rows[part.weld[elements]] + first)
+        m, k, w = m + len(elements), k + len(top.edges), w + int(part.weld.max(initial=-1)) + 1
     start, beside = _csr(np.concatenate([*pairs, *(pair[:, ::-1] for pair in pairs)]), m)
     at = np.concatenate(seams).ravel()
     stop = max(part.side.rows.stop for part in parts)
@@ -58,16 +64,16 @@ def joined(parts: Sequence[WeldedSide]) -> Joined:
 
 
 def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, Ints]:
-    """Split rows (kind, feature, feature) into the arguments of `contacts_of`: there, back and edges, each ascending,
-    with the feature indices of each side."""
+    """Split rows (kind, feature, feature) into the arguments of `contacts_of`: vertex_face, face_vertex and edges, each
+    ascending, with the feature indices of each side."""
     kind = found[:, 0]
     a, b = whole.vertices
-    edges, back = kind == EDGE_TO_EDGE, kind == FACE_TO_VERTEX
-    there = ~edges if same else ~edges & ~back
-    last = found[:, 2] - (0 if same else np.where(edges, whole.edges, np.where(back, 0, whole.faces)))
-    first = found[:, 1] - np.where(edges, 0, np.where(back & (not same), b, a))
+    edges, face_vertex = kind == EDGE_TO_EDGE, kind == FACE_TO_VERTEX
+    vertex_face = ~edges if same else ~edges & ~face_vertex
+    last = found[:, 2] - (0 if same else np.where(edges, whole.edges, np.where(face_vertex, 0, whole.faces)))
+    first = found[:, 1] - np.where(edges, 0, np.where(face_vertex & (not same), b, a))
     key = first.astype(np.int64) << 32 | last
-    parts = [np.sort(key[of]) for of in (there, np.zeros_like(there) if same else back, edges)]
+    parts = [np.sort(key[of]) for of in (vertex_face, np.zeros_like(vertex_face) if same else face_vertex, edges)]
     one, two, three = (np.stack([part >> 32, part & 0xFFFFFFFF], 1).astype(np.int32) for part in parts)
     return one, two, three
 
@@ -120,7 +126,7 @@ def _along(x: Floats, links: Rows, kept: Rows, number: Rows, max_bytes: float | 
     from scipy.sparse.csgraph import dijkstra
 
     what = f"{len(kept)} coarse vertices (at least one per connected component): the table of their distances"
-    advice = "use the tree for a mesh of so many components, join them, or raise max_bytes"
+    advice = "use the method bvh for a mesh of so many components, join them, or raise max_bytes"
     validate.budget(what, _BYTES * len(kept) ** 2, advice, max_bytes)
     length = np.linalg.norm(x[links[:, 0]] - x[links[:, 1]], axis=1)
     ends = number[links]

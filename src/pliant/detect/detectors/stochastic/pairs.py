@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .... import validate
+from .... import renamed, validate
 from ....arguments import check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import descent as _descent
@@ -32,11 +32,11 @@ _BYTES = 40  # memory per pair of triangles
 
 @check_arguments
 class ActivePairsDetector(BaseDetector):
-    """Find contacts closer than `within` around randomly sampled, tracked vertex pairs; `other=None` finds
+    """Find contacts at a distance of at most `within` around randomly sampled, tracked vertex pairs; `other=None` finds
     self-contact, excluding adjacent features.
 
     Every update samples `fresh` new pairs from `seed`. A pair descends over both meshes to a local distance minimum;
-    where triangles are closer than `within`, the contact is flood-filled over adjacent pairs, up to `spread` pairs of
+    where triangles are within this distance, the contact is flood-filled over adjacent pairs, up to `spread` pairs of
     triangles (None: the whole region). Pairs farther apart than `far` are dropped, and coinciding pairs are merged. The
     result is deterministic for the same seed and the same positions from the first update on.
     """
@@ -90,8 +90,10 @@ class ActivePairsDetector(BaseDetector):
         self._found = np.zeros((0, 3), np.int32)
         self._touching = self._waiting = np.zeros((0, 2), np.int32)
         self._now, self._hits, self._known = 0, 0.0, 0.0
-        self.regions = self.followed = self.looked = 0
+        self.regions = self.followed = self.n_tested = 0
         self._seen = _allocate(1 << 12)
+
+    looked = renamed.attribute("looked", "n_tested")
 
     def update(self, state: State) -> Self:
         """Sample, descend and flood-fill; all tracked state changes here."""
@@ -104,16 +106,16 @@ class ActivePairsDetector(BaseDetector):
             counts = np.zeros(4, np.int64)
             old = self._touching.copy(), self._waiting.copy(), guessed.copy()
             waiting, hits, known = self._search(x, *old, counts)
-            if not counts[3]:
+            if not counts[_flood.OVERFLOWED]:
                 break
             # the table overflowed: repeat with twice its size
             size = 2 * len(self._seen.keys)
             advice = "reduce the detection distance"
             validate.budget(f"{size} pairs of triangles", _BYTES * size, advice, self.max_bytes)
             self._seen = _allocate(size)
-        near = self._seen.near[: counts[0]]
+        near = self._seen.near[: counts[_flood.NEAR]]
         self._found = self._features(x, near)
-        self.looked, self.regions = int(counts[1]), int(counts[2])
+        self.n_tested, self.regions = int(counts[_flood.TESTED]), int(counts[_flood.REGIONS])
         self._touching, self._waiting = self._picked(x, near), waiting
         self.followed = len(self._touching) + len(waiting)
         self._hits, self._known = FADE * self._hits + hits, FADE * self._known + known
@@ -166,7 +168,7 @@ class ActivePairsDetector(BaseDetector):
 
     def _flood_from(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> NDArray[np.int8]:
         status = np.zeros(len(pairs), np.int8)
-        if len(pairs) and not counts[3]:
+        if len(pairs) and not counts[_flood.OVERFLOWED]:
             _flood.flood(self._query(x), pairs, self.spread, self._seen, self._now, counts, status)
         return status
 

@@ -15,8 +15,11 @@ Floats = NDArray[np.float64]
 
 
 class Recorder:
-    """Computes contact records within one side or between two. They equal those of the exact detectors if the pairs do
-    and the nearest face of each vertex inside is reachable over adjacent faces."""
+    """Computes contact records within one side or between two.
+
+    They equal those of the exact detectors if the pairs do, local descent reaches the nearest face of every vertex
+    inside, and no face is buried.
+    """
 
     def __init__(self, parts: Sequence[WeldedSide]) -> None:
         self.parts, self.same = parts, len(parts) == 1
@@ -26,16 +29,16 @@ class Recorder:
 
     def make(self, state: State, found: Ints, whole: Joined, go_on: Callable[[], bool] = lambda: True) -> Contacts:
         """Return the records of rows (kind, feature, feature) of `add_features`; adds deep vertices while `go_on()`."""
-        there, back, edges = sorted_pairs(found, whole, self.same)
+        vertex_face, face_vertex, edges = sorted_pairs(found, whole, self.same)
         poses = [PosedSide(part, state.x[part.side.rows]) for part in self._plain]
         a, b = poses[0], poses[-1]
         if self.same:
-            return contacts_of(a, a, there, back, edges, self.pool)
+            return contacts_of(a, a, vertex_face, face_vertex, edges, self.pool)
         for closed, pose in zip(self._closed, poses, strict=True):
             if closed is not None:
                 closed.update(pose.x)
-        there, deep_a = self._deep(0, a, there, edges, go_on)
-        back, deep_b = self._deep(1, b, back, edges[:, ::-1], go_on)
+        vertex_face, deep_a = self._deep(0, a, vertex_face, edges, go_on)
+        face_vertex, deep_b = self._deep(1, b, face_vertex, edges[:, ::-1], go_on)
         e_a, e_b = (part.side.mesh.topology.edges for part in self.parts)
         within = np.zeros(len(edges), np.bool_)
         closed_a, closed_b = self._closed
@@ -43,8 +46,8 @@ class Recorder:
             within |= closed_b.holds_edges(a.x, e_a, b.x, e_b, edges)
         if closed_a is not None:
             within |= closed_a.holds_edges(b.x, e_b, a.x, e_a, np.ascontiguousarray(edges[:, ::-1]))
-        out = contacts_of(a, b, there, back, edges, self.pool)
-        faces = [deep_a[there[:, 0]], deep_b[back[:, 0]]]
+        out = contacts_of(a, b, vertex_face, face_vertex, edges, self.pool)
+        faces = [deep_a[vertex_face[:, 0]], deep_b[face_vertex[:, 0]]]
         if self.parts[0].side.body > self.parts[1].side.body:
             faces.reverse()
         turn_inside(out, np.concatenate([*faces, within]), state.x)

@@ -9,7 +9,6 @@ from ....contacts import EDGE_EDGE, Contacts
 from ....kernels.detectors.stochastic import sides as _kernels
 from ....kernels.jit import worth
 from ....kernels.mesh.features import Segments
-from ....kernels.queries import pseudonormal_update as _normals
 from ...queries.contact_records import WeldedSide
 from ...queries.penetration import writable_surface
 from ...queries.rounding import with_rounding_margin
@@ -46,17 +45,12 @@ class Closed:
 
     def distances(self, points: Floats, faces: Rows) -> tuple[Floats, Rows]:
         """Signed distances (n,) of `points` (n,3), and their nearest faces (n,) by local search from `faces` (n,)."""
-        found, barycentric = np.zeros((len(points), 2), np.int64), np.empty((len(points), 3))
-        found[:, 0] = faces
-        distance = np.empty(len(points))
-        rings, n = self._rings, len(points)
-        worth(_kernels.descend_to_nearest, n, _FEW)(
-            self._surface, rings.by_vertex, rings.vertex_faces, points, found, barycentric
+        nearest, distance, rings = faces.copy(), np.empty(len(points)), self._rings
+        worth(_kernels.descend_to_nearest, len(points), _FEW)(
+            self._surface, rings.by_vertex, rings.vertex_faces, points, nearest, distance
         )
-        worth(_normals.freshen, n, _FEW)(rings, self._surface, found)
-        _kernels.signed_distances(self._surface, points, found, barycentric, distance)
         sign = self._solid.signs(self._surface.x, points)
-        return np.where(sign == INSIDE, -np.abs(distance), np.abs(distance)), found[:, 0]
+        return np.where(sign == INSIDE, -distance, distance), nearest
 
     def beside(self, edges: Ints) -> Ints:
         """(k,) one face adjacent to each of this side's edges (k,)."""
@@ -116,8 +110,10 @@ def with_deep(
 
 
 def turn_inside(out: Contacts, inside: NDArray[np.bool_], x: Floats) -> None:
-    """Flip the normals and distances of records that are inside, for all positions x (n,3); intersecting edges have no
-    gap to flip."""
+    """Flip the normals and distances of records that are inside; intersecting edges have no gap to flip.
+
+    x (n,3): all positions, for the rounding margin.
+    """
     clear = (out["kind"] != EDGE_EDGE) | (out["distance"] > with_rounding_margin(0.0, x))
     rows = np.flatnonzero(inside & clear)
     out["normal"][rows] *= -1.0

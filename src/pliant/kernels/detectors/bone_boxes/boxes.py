@@ -19,7 +19,8 @@ ENTRIES = 2048  # vertices of the skin checked per task of a thread
 
 
 class Boxes(NamedTuple):
-    """Triangles are stored in rows: by box, then by the slab of their centroid. Box coordinates in metres."""
+    """Triangles are stored in rows: by box, then by the slab of the midpoint of their range along the
+    first axis. Box coordinates in metres."""
 
     low: np.ndarray  # (b,3) lower corner of each box, which bounds its skin over the whole clip
     high: np.ndarray  # (b,3)
@@ -27,7 +28,7 @@ class Boxes(NamedTuple):
     per: np.ndarray  # (b,) slabs per metre
     start: np.ndarray  # (b*slabs+1,) i4: candidates in slab k are items[start[k]:start[k+1]]
     items: np.ndarray  # (k,) i4 rows of triangles
-    home: np.ndarray  # (b*slabs+1,) i4: rows home[k]..home[k+1]-1 have their centroid in slab k
+    home: np.ndarray  # (b*slabs+1,) i4: rows home[k]..home[k+1]-1 have that midpoint in slab k
     around: np.ndarray  # (b*slabs,6) f4 bounding box of those, low and high
     bounds: np.ndarray  # (m,6) f4 bounding box of each triangle over the clip, rounded outward
     corners: np.ndarray  # (m,3) i4 vertices
@@ -38,7 +39,7 @@ class Boxes(NamedTuple):
 class Placed(NamedTuple):
     """World placement of the boxes."""
 
-    turn: np.ndarray  # (b,3,4) from the world to box coordinates
+    to_box: np.ndarray  # (b,3,4) from the world to box coordinates
     world: np.ndarray  # (b,6) low and high corner of each box's AABB in the world
     ball: np.ndarray  # (b,4) centre and half diagonal of each box: its bounding sphere
 
@@ -75,46 +76,46 @@ def frames(matrices, bone, centre, out):
 @kernel
 def transform(frame, axes, low, high, placed):
     """Transform boxes with `axes` (b,3,3, columns in their frames) by their frames."""
-    turn, world, ball = placed.turn, placed.world, placed.ball
+    to_box, world, ball = placed.to_box, placed.world, placed.ball
     for k in range(len(frame)):
         half = 0.0
         for a in range(3):
             for c in range(3):
-                turn[k, a, c] = (
+                to_box[k, a, c] = (
                     axes[k, 0, a] * frame[k, c, 0] + axes[k, 1, a] * frame[k, c, 1] + axes[k, 2, a] * frame[k, c, 2]
                 )
-            turn[k, a, 3] = -(turn[k, a, 0] * frame[k, 0, 3] + turn[k, a, 1] * frame[k, 1, 3])
-            turn[k, a, 3] -= turn[k, a, 2] * frame[k, 2, 3]
+            to_box[k, a, 3] = -(to_box[k, a, 0] * frame[k, 0, 3] + to_box[k, a, 1] * frame[k, 1, 3])
+            to_box[k, a, 3] -= to_box[k, a, 2] * frame[k, 2, 3]
             half += (0.5 * (high[k, a] - low[k, a])) ** 2
         for c in range(3):
             middle, reach = frame[k, c, 3], 0.0
             for a in range(3):
-                middle += turn[k, a, c] * 0.5 * (low[k, a] + high[k, a])
-                reach += abs(turn[k, a, c]) * 0.5 * (high[k, a] - low[k, a])
+                middle += to_box[k, a, c] * 0.5 * (low[k, a] + high[k, a])
+                reach += abs(to_box[k, a, c]) * 0.5 * (high[k, a] - low[k, a])
             ball[k, c] = middle
             world[k, c], world[k, c + 3] = middle - reach, middle + reach
         ball[k, 3] = math.sqrt(half)
 
 
 @kernel
-def coordinates(turn, box, vertex, x, out):
+def coordinates(to_box, box, vertex, x, out):
     """Box coordinates (e,3) of (box, vertex) pairs."""
     for e in range(len(box)):
         k, p = box[e], vec.load(x, vertex[e])
         for a in range(3):
-            out[e, a] = turn[k, a, 0] * p[0] + turn[k, a, 1] * p[1] + turn[k, a, 2] * p[2] + turn[k, a, 3]
+            out[e, a] = to_box[k, a, 0] * p[0] + to_box[k, a, 1] * p[1] + to_box[k, a, 2] * p[2] + to_box[k, a, 3]
 
 
 @kernel
-def outside_range(turn, box, vertex, span, x, first, last, left):
+def outside_range(to_box, box, vertex, span, x, first, last, left):
     """Mark the pairs first..last-1, sorted by box, that left their `span` (e,6); return their number."""
     count, k = 0, -1
     for e in range(first, last):
         if box[e] != k:
             k = box[e]
-            a_0, a_1, a_2, a_3 = turn[k, 0, 0], turn[k, 0, 1], turn[k, 0, 2], turn[k, 0, 3]
-            b_0, b_1, b_2, b_3 = turn[k, 1, 0], turn[k, 1, 1], turn[k, 1, 2], turn[k, 1, 3]
-            c_0, c_1, c_2, c_3 = turn[k, 2, 0], turn[k, 2, 1], turn[k, 2, 2], turn[k, 2, 3]
+            a_0, a_1, a_2, a_3 = to_box[k, 0, 0], to_box[k, 0, 1], to_box[k, 0, 2], to_box[k, 0, 3]
+            b_0, b_1, b_2, b_3 = to_box[k, 1, 0], to_box[k, 1, 1], to_box[k, 1, 2], to_box[k, 1, 3]
+            c_0, c_1, c_2, c_3 = to_box[k, 2, 0], to_box[k, 2, 1], to_box[k, 2, 2], to_box[k, 2, 3]
         p = vec.load(x, vertex[e])
         q_0 = a_0 * p[0] + a_1 * p[1] + a_2 * p[2] + a_3
         q_1 = b_0 * p[0] + b_1 * p[1] + b_2 * p[2] + b_3
@@ -127,11 +128,11 @@ def outside_range(turn, box, vertex, span, x, first, last, left):
 
 
 @kernel(parallel=True)
-def outside(turn, box, vertex, span, x, left, counts):
+def outside(to_box, box, vertex, span, x, left, counts):
     """Apply `outside_range` to all pairs; counts (chunks,)."""
     n = len(box)
     for c in prange(-(-n // ENTRIES)):
-        counts[c] = outside_range(turn, box, vertex, span, x, c * ENTRIES, min(n, (c + 1) * ENTRIES), left)
+        counts[c] = outside_range(to_box, box, vertex, span, x, c * ENTRIES, min(n, (c + 1) * ENTRIES), left)
 
 
 @kernel
@@ -139,7 +140,7 @@ def follow(x, kept, box, vertex, displacement, moved):
     """Update `kept` to x (n,3) and fill moved (b,7): the least and greatest displacement of the vertices of each box
     along each axis, and an upper bound of their length. Return the greatest displacement of all.
 
-    box, vertex (e,): the vertices of each box, see `coordinates`; way (n,3) is workspace for the displacements.
+    box, vertex (e,): the vertices of each box, see `coordinates`; displacement (n,3) is workspace.
     """
     longest = 0.0
     for i in range(len(x)):

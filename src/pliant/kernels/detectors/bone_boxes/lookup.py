@@ -9,7 +9,7 @@ from ... import vec
 from ...geometry.triangle import nearest2
 from ...jit import kernel, prange
 from ...kinds import MIDPOINT_FIELD
-from ...queries.contact_records import link, write
+from ...queries.contact_records import write, write_vertices
 from .boxes import CHUNK, Boxes, Placed, Skin, over_plane
 
 
@@ -77,9 +77,9 @@ def find_nearest_range(skin, probes, which, first, last, reach, exact):
         probes.found,
         probes.barycentric,
     )
-    turn, low, high, begin, per, start = placed.turn, boxes.low, boxes.high, boxes.begin, boxes.per, boxes.start
+    to_box, low, high, begin, per, start = placed.to_box, boxes.low, boxes.high, boxes.begin, boxes.per, boxes.start
     items, bounds, corners, face, slabs = boxes.items, boxes.bounds, boxes.corners, boxes.face, boxes.slabs
-    near = np.empty(len(turn) + 1, np.int32)
+    near = np.empty(len(to_box) + 1, np.int32)
     count = boxes_near(placed.world, points, which, first, last, reach, near)
     visited, measured = 0, 0
     for t in range(first, last):
@@ -89,11 +89,11 @@ def find_nearest_range(skin, probes, which, first, last, reach, exact):
         b_u, b_v, b_w = 0.0, 0.0, 0.0
         for m in range(count):
             b = near[m]
-            q_0 = turn[b, 0, 0] * p[0] + turn[b, 0, 1] * p[1] + turn[b, 0, 2] * p[2] + turn[b, 0, 3]
+            q_0 = to_box[b, 0, 0] * p[0] + to_box[b, 0, 1] * p[1] + to_box[b, 0, 2] * p[2] + to_box[b, 0, 3]
             if not low[b, 0] - reach <= q_0 <= high[b, 0] + reach:
                 continue
-            q_1 = turn[b, 1, 0] * p[0] + turn[b, 1, 1] * p[1] + turn[b, 1, 2] * p[2] + turn[b, 1, 3]
-            q_2 = turn[b, 2, 0] * p[0] + turn[b, 2, 1] * p[1] + turn[b, 2, 2] * p[2] + turn[b, 2, 3]
+            q_1 = to_box[b, 1, 0] * p[0] + to_box[b, 1, 1] * p[1] + to_box[b, 1, 2] * p[2] + to_box[b, 1, 3]
+            q_2 = to_box[b, 2, 0] * p[0] + to_box[b, 2, 1] * p[1] + to_box[b, 2, 2] * p[2] + to_box[b, 2, 3]
             if not (low[b, 1] - reach <= q_1 <= high[b, 1] + reach and low[b, 2] - reach <= q_2 <= high[b, 2] + reach):
                 continue
             s = b * slabs + min(max(int((q_0 - begin[b]) * per[b]), 0), slabs - 1)
@@ -160,7 +160,7 @@ def search_one(skin, p, row, most):
     farther away than the best distance so far is culled.
     """
     boxes, placed, x, slack = skin
-    turn, ball, around, home, bounds = placed.turn, placed.ball, boxes.around, boxes.home, boxes.bounds
+    to_box, ball, around, home, bounds = placed.to_box, placed.ball, boxes.around, boxes.home, boxes.bounds
     corners, face, low, high, slabs = boxes.corners, boxes.face, boxes.low, boxes.high, boxes.slabs
     visited, measured, b_face, b_feature, b_row = 0, 0, np.int64(-1), np.int64(0), np.int64(-1)
     best, b_u, b_v, b_w = most * most, 0.0, 0.0, 0.0
@@ -174,9 +174,9 @@ def search_one(skin, p, row, most):
         far = root + ball[b, 3] + slack
         if vec.norm2((p[0] - ball[b, 0], p[1] - ball[b, 1], p[2] - ball[b, 2])) > far * far:
             continue
-        q_0 = turn[b, 0, 0] * p[0] + turn[b, 0, 1] * p[1] + turn[b, 0, 2] * p[2] + turn[b, 0, 3]
-        q_1 = turn[b, 1, 0] * p[0] + turn[b, 1, 1] * p[1] + turn[b, 1, 2] * p[2] + turn[b, 1, 3]
-        q_2 = turn[b, 2, 0] * p[0] + turn[b, 2, 1] * p[1] + turn[b, 2, 2] * p[2] + turn[b, 2, 3]
+        q_0 = to_box[b, 0, 0] * p[0] + to_box[b, 0, 1] * p[1] + to_box[b, 0, 2] * p[2] + to_box[b, 0, 3]
+        q_1 = to_box[b, 1, 0] * p[0] + to_box[b, 1, 1] * p[1] + to_box[b, 1, 2] * p[2] + to_box[b, 1, 3]
+        q_2 = to_box[b, 2, 0] * p[0] + to_box[b, 2, 1] * p[1] + to_box[b, 2, 2] * p[2] + to_box[b, 2, 3]
         q = (q_0, q_1, q_2)
         if gap2(low[b, 0], low[b, 1], low[b, 2], high[b, 0], high[b, 1], high[b, 2], q, slack) > best:
             continue
@@ -258,7 +258,7 @@ def gather(probes, wanted, rows, pairs, at, where):
 
 
 @kernel
-def fill_middles(touching, ends, faces, v, owners, out):
+def fill_midpoints(touching, ends, faces, v, owners, out):
     """Write records of edge midpoints against the nearest point of the skin, which has the velocity of the skin."""
     first, bodies = owners
     rows, pairs, where, distance, nearest, normal = touching
@@ -266,7 +266,7 @@ def fill_middles(touching, ends, faces, v, owners, out):
         e, f = rows[c], pairs[c, 0]
         record = out[c]
         write(record, MIDPOINT_FIELD, e, f, bodies, vec.load(normal, c), distance[c])
-        link(record, ends[e, 0] + first[0], ends[e, 1] + first[0], -1, -1, (0.5, 0.5, 0.0, 0.0))
+        write_vertices(record, ends[e, 0] + first[0], ends[e, 1] + first[0], -1, -1, (0.5, 0.5, 0.0, 0.0))
         for a in range(3):
             record["anchor"][a] = nearest[c, a]
             for k in range(3):
@@ -274,7 +274,7 @@ def fill_middles(touching, ends, faces, v, owners, out):
 
 
 @kernel(parallel=True)
-def look_everywhere(x, faces, points, found, distance):
+def nearest_brute_force(x, faces, points, found, distance):
     """Test every point against every triangle, for comparison: the nearest face and its distance."""
     for i in prange(len(points)):
         p, best, face = vec.load(points, i), np.inf, -1

@@ -64,13 +64,13 @@ def follow_points(x, probes, order, world, moved, slack):
 
 
 @kernel
-def middles(edges, x, out):
+def midpoints(edges, x, out):
     for e in range(len(edges)):
         vec.store(out, e, vec.mix(vec.load(x, edges[e, 0]), vec.load(x, edges[e, 1]), 0.5))
 
 
 @kernel
-def vouch(edges, ends, clear_ends, clear):
+def propagate_clearance(edges, ends, clear_ends, clear):
     """Propagate clearance from the ends of an edge: an end that is clear of the skin by more than half the edge length
     proves that the midpoint is outside and clear by the difference.
     """
@@ -93,9 +93,9 @@ def choose(order, clear, near, which):
 
 
 @kernel
-def doubts(probes, which, reach, near, slack, out, hopeful):
+def undecided(probes, which, reach, near, slack, out, worth_measuring):
     """Of the points without a result, list in `out` those not known to be outside. The others are clear by reach; those
-    whose estimated clearance is much greater than `near` are listed in `hopeful`. Return both numbers.
+    whose estimated clearance is much greater than `near` are listed in `worth_measuring`. Return both numbers.
     """
     found, clear, pace, hint = probes.found, probes.clear, probes.pace, probes.hint
     count, more = 0, 0
@@ -112,7 +112,7 @@ def doubts(probes, which, reach, near, slack, out, hopeful):
         hint[i] += GROWTH * pace[i]
         worth = near + WORTH * pace[i]
         if clear[i] < worth < min(hint[i], MOST * near):
-            hopeful[more] = i
+            worth_measuring[more] = i
             more += 1
     return count, more
 

@@ -14,12 +14,16 @@ from ...geometry.triangle import nearest2, point_triangle_distance
 from ...jit import kernel
 from ...kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 
+ISOLATED = 64  # bit of `Facets.owned`
+
 
 class Facets(NamedTuple):
+    """Triangles, and isolated vertices as triangles with three equal corners."""
+
     corners: np.ndarray  # (m,3) i4 rows of x; the triangles of the second side follow those of the first
     welded: np.ndarray  # (m,3) i4 welded indices: equal for vertices at one position, distinct between the sides
     edges: np.ndarray  # (m,3) i4 edge j joins corners j and j+1; those of the second side follow the first's
-    owned: np.ndarray  # (m,) u1 bits 0-2: corners assigned to it, bits 3-5: edges
+    owned: np.ndarray  # (m,) u1 bits 0-2: corners assigned to it, bits 3-5: edges, ISOLATED: it is only a vertex
     start: np.ndarray  # (m+1,) i4: the triangles across the edges of triangle f are beside[start[f]:start[f+1]]
     beside: np.ndarray  # i4
     vertex_start: np.ndarray  # (n+1,) i4: the triangles around row v are around[vertex_start[v]:vertex_start[v+1]]
@@ -100,7 +104,7 @@ def add_features(query, pairs, first, last, out, count):
         for turn in range(2):
             # vertices of p against face q, then the reverse
             p, q = (pairs[m, 0], pairs[m, 1]) if turn == 0 else (pairs[m, 1], pairs[m, 0])
-            if owned[p] & 7 == 0:
+            if owned[p] & 7 == 0 or owned[q] & ISOLATED:
                 continue
             a, b, c = vec.load(x, corners[q, 0]), vec.load(x, corners[q, 1]), vec.load(x, corners[q, 2])
             i, j, h = welded[q, 0], welded[q, 1], welded[q, 2]

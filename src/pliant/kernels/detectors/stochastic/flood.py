@@ -18,6 +18,7 @@ from .features import triangles_near
 
 BATCH = 256  # pairs of triangles tested together
 MISS = -1  # tested, and too far apart
+NEAR, TESTED, REGIONS, OVERFLOWED = 0, 1, 2, 3  # entries of `counts` of `flood`
 
 
 class Seen(NamedTuple):
@@ -63,7 +64,7 @@ def beyond(one, two, reach):
 
 
 @kernel
-def look(query, lot, n, region, seen, now, count):
+def test_pairs(query, batch, n, region, seen, now, count):
     """Test n pairs of triangles and append those that are near. Return the number of near pairs so far, and how many of
     these n were found before; a full table or list only counts, and the caller enlarges it and restarts.
     """
@@ -71,7 +72,7 @@ def look(query, lot, n, region, seen, now, count):
     keys, stamp, where, near = seen.keys, seen.stamp, seen.where, seen.near
     corners, mask, known = facets.corners, len(seen.keys) - 1, 0
     for m in range(n):
-        p, q = np.int64(lot[m, 0]), np.int64(lot[m, 1])
+        p, q = np.int64(batch[m, 0]), np.int64(batch[m, 1])
         if same and q < p:
             p, q = q, p
         key = p * len(corners) + q
@@ -95,46 +96,46 @@ def look(query, lot, n, region, seen, now, count):
 
 
 @kernel
-def flood(query, pairs, spread, seen, now, state, status):
+def flood(query, pairs, spread, seen, now, counts, status):
     """Search from the triangles around pairs (s,2) of vertices, one pair after the other.
 
     status (s,): 0 nothing near, 1 in a region found before, 2 in a new one. A region is grown until it has `spread`
-    pairs of triangles. state (4,): near pairs, tested pairs, regions, and whether there was too little space.
+    pairs of triangles. counts (4,): near pairs, tested pairs, regions, and whether there was too little space.
     """
     facets = query.facets
     start, beside, around, vertex_start = facets.start, facets.beside, facets.around, facets.vertex_start
-    near, lot = seen.near, np.empty((BATCH, 2), np.int32)
+    near, batch = seen.near, np.empty((BATCH, 2), np.int32)
     most = len(seen.keys) // 2
     for s in range(len(pairs)):
-        count, region = state[0], state[2]
+        count, region = counts[NEAR], counts[REGIONS]
         head, n, known = count, 0, 0
         i, j = pairs[s, 0], pairs[s, 1]
         for u in range(vertex_start[i], vertex_start[i + 1]):
             for v in range(vertex_start[j], vertex_start[j + 1]):
-                lot[n, 0], lot[n, 1] = around[u], around[v]
+                batch[n, 0], batch[n, 1] = around[u], around[v]
                 n += 1
                 if n == BATCH:
-                    if state[1] >= most:
+                    if counts[TESTED] >= most:
                         # probing a full table would not terminate
-                        state[3] = 1
+                        counts[OVERFLOWED] = 1
                         return
-                    count, more = look(query, lot, n, region, seen, now, count)
-                    state[1], known, n = state[1] + n, known + more, 0
-        count, more = look(query, lot, n, region, seen, now, count)
-        state[1], known, n = state[1] + n, known + more, 0
+                    count, more = test_pairs(query, batch, n, region, seen, now, count)
+                    counts[TESTED], known, n = counts[TESTED] + n, known + more, 0
+        count, more = test_pairs(query, batch, n, region, seen, now, count)
+        counts[TESTED], known, n = counts[TESTED] + n, known + more, 0
         status[s] = 1 if known > 0 else 2 if count > head else 0
         first = head
-        while head < count and count < len(near) and state[1] < most and count - first < spread:
+        while head < count and count < len(near) and counts[TESTED] < most and count - first < spread:
             p, q = near[head, 0], near[head, 1]
             for u in range(start[p], start[p + 1]):
-                lot[n, 0], lot[n, 1], n = beside[u], q, n + 1
+                batch[n, 0], batch[n, 1], n = beside[u], q, n + 1
             for v in range(start[q], start[q + 1]):
-                lot[n, 0], lot[n, 1], n = p, beside[v], n + 1
+                batch[n, 0], batch[n, 1], n = p, beside[v], n + 1
             head += 1
             if n > BATCH - 32 or head == count:
-                count, _ = look(query, lot, n, region, seen, now, count)
-                state[1], n = state[1] + n, 0
-        state[0], state[2] = count, region + (count > first)
-        if count >= len(near) or state[1] >= most - 4 * BATCH:
-            state[3] = 1
+                count, _ = test_pairs(query, batch, n, region, seen, now, count)
+                counts[TESTED], n = counts[TESTED] + n, 0
+        counts[NEAR], counts[REGIONS] = count, region + (count > first)
+        if count >= len(near) or counts[TESTED] >= most - 4 * BATCH:
+            counts[OVERFLOWED] = 1
             return

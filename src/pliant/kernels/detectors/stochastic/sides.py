@@ -1,27 +1,24 @@
-"""Side of a closed surface on which a point lies, from a nearby triangle: local descent instead of a global search.
+"""The locally nearest triangle of a point, by descent from a nearby one; the winding number decides the side.
 
-The descent moves to ever nearer triangles around the corners of the last one. It ends at a local minimum, whose
-pseudonormal gives the same side as the globally nearest one (queries/closest_point.py), unless another part is nearer.
+The descent moves to ever nearer triangles around the corners of the last one, and ends at a local minimum of the
+distance. The sides of edges follow from the two adjacent faces.
 """
 
 from ... import vec
 from ...geometry.edge import closest_on_edges
 from ...geometry.triangle import nearest2, normal
 from ...jit import kernel, prange
-from ...queries.surface import pseudonormal
 
 CHUNK = 64  # points per task of a thread
 
 
 @kernel
-def descend_range(surface, by_vertex, around, points, first, last, found, barycentric):
-    """Descend from face found[i, 0] to a locally nearest one; written as by `nearest_range`."""
+def descend_range(surface, by_vertex, around, points, first, last, nearest, distance):
+    """Descend from face nearest[i] of each of points first..last-1 to a locally nearest one, at distance[i]."""
     x, faces = surface.x, surface.faces
     for i in range(first, last):
-        p, f = vec.load(points, i), found[i, 0]
-        best, feature, u, v, w = nearest2(
-            p, vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
-        )
+        p, f = vec.load(points, i), nearest[i]
+        best, _, u, v, w = nearest2(p, vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2]))
         before = -1
         while before != f:
             before = f
@@ -30,36 +27,20 @@ def descend_range(surface, by_vertex, around, points, first, last, found, baryce
                 for r in range(by_vertex[c], by_vertex[c + 1]):
                     g = around[r]
                     a, b, d = vec.load(x, faces[g, 0]), vec.load(x, faces[g, 1]), vec.load(x, faces[g, 2])
-                    d_2, feature_g, u_g, v_g, w_g = nearest2(p, a, b, d)
+                    d_2, _, u_g, v_g, w_g = nearest2(p, a, b, d)
                     if d_2 < best:
-                        best, f, feature, u, v, w = d_2, g, feature_g, u_g, v_g, w_g
-        found[i, 0], found[i, 1] = f, feature
-        barycentric[i, 0], barycentric[i, 1], barycentric[i, 2] = u, v, w
+                        best, f, u, v, w = d_2, g, u_g, v_g, w_g
+        a, b, d = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
+        q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, v), vec.scale(d, w)))
+        nearest[i], distance[i] = f, vec.norm(vec.sub(p, q))
 
 
 @kernel(parallel=True)
-def descend_to_nearest(surface, by_vertex, around, points, found, barycentric):
+def descend_to_nearest(surface, by_vertex, around, points, nearest, distance):
     """Apply `descend_range` to all `points`."""
     for c in prange(-(-len(points) // CHUNK)):
-        descend_range(
-            surface, by_vertex, around, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), found, barycentric
-        )
-
-
-@kernel
-def signed_distances(surface, points, found, barycentric, distance):
-    """Signed distances of points from the features found, by their pseudonormals; outside if these are inconclusive."""
-    x, faces = surface.x, surface.faces
-    for i in range(len(points)):
-        p, f = vec.load(points, i), found[i, 0]
-        a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
-        q = vec.add(
-            vec.scale(a, barycentric[i, 0]), vec.add(vec.scale(b, barycentric[i, 1]), vec.scale(c, barycentric[i, 2]))
-        )
-        away = vec.sub(p, q)
-        length = vec.norm(away)
-        side = vec.dot(away, pseudonormal(surface, f, found[i, 1]))
-        distance[i] = -length if side < -1e-7 * length else length
+        first, last = c * CHUNK, min(len(points), (c + 1) * CHUNK)
+        descend_range(surface, by_vertex, around, points, first, last, nearest, distance)
 
 
 @kernel

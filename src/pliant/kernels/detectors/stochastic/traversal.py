@@ -17,12 +17,16 @@ from .flood import beyond
 GRID = 8  # cells along each side of a node's box
 SAMPLES = 256  # least number of points at which the surface of a node is sampled
 STEPS = 1 << 12  # distinct probabilities in the queue; of equal ones the latest comes first, which descends
-KIN = 512  # triangles of a node with a self-contact probability of one half
+SELF_HALF = 512  # triangles of a node whose self-contact probability is one half
 BATCH = 64  # pairs of triangles whose features are tested together
 OPENED = 40  # least space for opening an entry: a node of 8 children with itself gives 36
+# entries of `Traversal.progress`
+SIZE, NUMBER, FOUND, IN_BATCH, STATUS = 0, 1, 2, 3, 4
+DONE, FULL = 1, 2  # values of STATUS: quality reached or queue empty; a buffer needs more space
+IN_QUEUE, VISITED = 0, 1  # entries of `Traversal.expected`
 
 
-class TraversedTree(NamedTuple):
+class StochasticBvh(NamedTuple):
     nodes: np.ndarray  # BVH of boxes
     items: np.ndarray  # (m,6) boxes of the triangles, in leaf order
     order: np.ndarray  # (m,) i4 triangles
@@ -34,16 +38,16 @@ class TraversedTree(NamedTuple):
 class Queue(NamedTuple):
     key: np.ndarray  # (cap,) i8 a max-heap: quantised probability, then the sequence number of the entry
     pair: np.ndarray  # (cap,2) i4 nodes
-    hope: np.ndarray  # (cap,) expected number of near pairs of triangles
+    expected: np.ndarray  # (cap,) expected number of near pairs of triangles
 
 
 class Traversal(NamedTuple):
     """A traversal in progress."""
 
     queue: Queue  # pairs of nodes still to be opened
-    state: np.ndarray  # (5,) queue size, next sequence number, contacts, pairs in lot, 1 for done or 2 for more space
-    hopes: np.ndarray  # (2,) expected near pairs of the queue, and of the leaves visited
-    lot: np.ndarray  # (t,2) i4 pairs of triangles whose features are still to be tested
+    progress: np.ndarray  # (5,) queue size, next sequence number, contacts, pairs in the batch, status
+    expected: np.ndarray  # (2,) expected near pairs of the queue, and of the leaves visited
+    batch: np.ndarray  # (t,2) i4 pairs of triangles whose features are still to be tested
     out: np.ndarray  # (cap,3) i4 contacts: kind and the two features
 
 
@@ -78,7 +82,7 @@ def fill_cells(nodes, order, x, faces, fill):
 
 
 @kernel
-def likely(v, w, fill_a, fill_b, n_a, n_b, reach):
+def contact_probability(v, w, fill_a, fill_b, n_a, n_b, reach):
     """Probability that a cell in the overlap of two boxes is well filled by both, and the expected number of triangles
     of either in such cells; -1 if the boxes are farther than `reach` from each other.
     """
@@ -96,20 +100,21 @@ def likely(v, w, fill_a, fill_b, n_a, n_b, reach):
 
 
 @kernel
-def push(queue, size, number, i, j, p, hope):
-    key, pair, hopes = queue.key, queue.pair, queue.hope
+def push(queue, size, number, i, j, p, expected):
+    """Add nodes i and j with probability p to a queue of `size` entries; `number` is the sequence number."""
+    key, pair, near = queue.key, queue.pair, queue.expected
     k, at = np.int64(p * (STEPS - 1)) << 40 | number, size
     while at > 0 and key[(at - 1) // 2] < k:
         up = (at - 1) // 2
-        key[at], pair[at, 0], pair[at, 1], hopes[at] = key[up], pair[up, 0], pair[up, 1], hopes[up]
+        key[at], pair[at, 0], pair[at, 1], near[at] = key[up], pair[up, 0], pair[up, 1], near[up]
         at = up
-    key[at], pair[at, 0], pair[at, 1], hopes[at] = k, i, j, hope
+    key[at], pair[at, 0], pair[at, 1], near[at] = k, i, j, expected
 
 
 @kernel
 def pop(queue, size):
     """Remove the first of `size` entries: the last one sinks from its position."""
-    key, pair, hopes = queue.key, queue.pair, queue.hope
+    key, pair, near = queue.key, queue.pair, queue.expected
     last, at = size - 1, 0
     while 2 * at + 1 < last:
         down = 2 * at + 1
@@ -117,14 +122,14 @@ def pop(queue, size):
             down += 1
         if key[down] < key[last]:
             break
-        key[at], pair[at, 0], pair[at, 1], hopes[at] = key[down], pair[down, 0], pair[down, 1], hopes[down]
+        key[at], pair[at, 0], pair[at, 1], near[at] = key[down], pair[down, 0], pair[down, 1], near[down]
         at = down
-    key[at], pair[at, 0], pair[at, 1], hopes[at] = key[last], pair[last, 0], pair[last, 1], hopes[last]
+    key[at], pair[at, 0], pair[at, 1], near[at] = key[last], pair[last, 0], pair[last, 1], near[last]
 
 
 @kernel
-def leaf_pairs(a, b, query, i, j, lot, n):
-    """Append pairs of triangles of two leaves with near boxes and planes to lot, from n on; return the new number."""
+def leaf_pairs(a, b, query, i, j, batch, n):
+    """Append pairs of triangles of two leaves with near boxes and planes to batch, from n on; return the new number."""
     facets, x, same, reach, _ = query
     items_a, items_b, order_a, order_b, corners = a.items, b.items, a.order, b.order, facets.corners
     one, two = a.nodes[i], b.nodes[j]
@@ -140,40 +145,41 @@ def leaf_pairs(a, b, query, i, j, lot, n):
             t = vec.load(x, corners[f, 0]), vec.load(x, corners[f, 1]), vec.load(x, corners[f, 2])
             u = vec.load(x, corners[g, 0]), vec.load(x, corners[g, 1]), vec.load(x, corners[g, 2])
             if not (beyond(t, u, reach) or beyond(u, t, reach)):
-                lot[n, 0], lot[n, 1] = f, g
+                batch[n, 0], batch[n, 1] = f, g
                 n += 1
     return n
 
 
 @kernel
 def advance(a, b, query, quality, work, traversal):
-    """Open pairs of nodes until the estimated recall is `quality`, the queue is empty, or `work` is done."""
-    queue, state, hopes, lot, out = traversal
+    """Open pairs of nodes until the estimated recall is `quality` or the queue is empty (DONE), a buffer needs more
+    space (FULL), or `work` is done."""
+    queue, progress, expected, batch, out = traversal
     same, reach = query.same, query.reach
     done, nodes_a, nodes_b, rest = 0, a.nodes, b.nodes, a.rest
     while done < work:
-        size, found = state[0], state[2]
-        rate = (found + 1.0) / (hopes[1] + 1.0)
-        recall = (found + 1.0) / (found + 1.0 + rate * max(hopes[0], 0.0))
-        if size == 0 or (quality < 1.0 and recall >= quality) or state[3] > len(lot) - 64:
-            state[2] = add_features(query, lot, 0, state[3], out, found)
-            state[3] = 0
+        size, found = progress[SIZE], progress[FOUND]
+        rate = (found + 1.0) / (expected[VISITED] + 1.0)
+        recall = (found + 1.0) / (found + 1.0 + rate * max(expected[IN_QUEUE], 0.0))
+        if size == 0 or (quality < 1.0 and recall >= quality) or progress[IN_BATCH] > len(batch) - 64:
+            progress[FOUND] = add_features(query, batch, 0, progress[IN_BATCH], out, found)
+            progress[IN_BATCH] = 0
             if size == 0 or (quality < 1.0 and recall >= quality):
-                state[4] = 1
+                progress[STATUS] = DONE
                 return
-        if size + OPENED > len(queue.key) or state[2] + 16 * len(lot) > len(out):
-            state[4] = 2
+        if size + OPENED > len(queue.key) or progress[FOUND] + 16 * len(batch) > len(out):
+            progress[STATUS] = FULL
             return
         i, j = queue.pair[0, 0], queue.pair[0, 1]
-        hopes[0] -= queue.hope[0]
-        hope = queue.hope[0]
+        expected[IN_QUEUE] -= queue.expected[0]
+        near = queue.expected[0]
         pop(queue, size)
-        state[0], size = size - 1, size - 1
+        progress[SIZE], size = size - 1, size - 1
         one, two = nodes_a[i], nodes_b[j]
         end_a, end_b, itself = one["skip"], two["skip"], same and i == j
         if end_a == i + 1 and end_b == j + 1:
-            hopes[1] += hope
-            state[3] = leaf_pairs(a, b, query, i, j, lot, state[3])
+            expected[VISITED] += near
+            progress[IN_BATCH] = leaf_pairs(a, b, query, i, j, batch, progress[IN_BATCH])
             done += one["count"] * two["count"]
             continue
         opens = itself or end_b == j + 1 or (end_a > i + 1 and one["count"] >= two["count"])
@@ -183,18 +189,18 @@ def advance(a, b, query, quality, work, traversal):
             while d < (end_a if itself else (j + 1 if opens else end_b)):
                 v, w = nodes_a[c], nodes_b[d]
                 n, m = v["count"], w["count"]
-                p, hope = likely(v["bounds"], w["bounds"], a.fill[c], b.fill[d], n, m, reach)
+                p, near = contact_probability(v["bounds"], w["bounds"], a.fill[c], b.fill[d], n, m, reach)
                 if same and c == d:
-                    # the larger, the more likely a fold
-                    p, hope = n / (n + KIN), 0.0
+                    # the larger, the more contact_probability a fold
+                    p, near = n / (n + SELF_HALF), 0.0
                 elif same and p >= 0.0:
                     # neighbours overlap as much when nothing touches
-                    before, rest_hope = likely(rest[c], rest[d], a.fill[c], b.fill[d], n, m, reach)
-                    p, hope = max(p - max(before, 0.0), 0.0), max(hope - rest_hope, 0.0)
+                    before, near_at_rest = contact_probability(rest[c], rest[d], a.fill[c], b.fill[d], n, m, reach)
+                    p, near = max(p - max(before, 0.0), 0.0), max(near - near_at_rest, 0.0)
                 if p >= 0.0:
-                    push(queue, state[0], state[1], c, d, p, hope)
-                    state[0], state[1] = state[0] + 1, state[1] + 1
-                    hopes[0] += hope
+                    push(queue, progress[SIZE], progress[NUMBER], c, d, p, near)
+                    progress[SIZE], progress[NUMBER] = progress[SIZE] + 1, progress[NUMBER] + 1
+                    expected[IN_QUEUE] += near
                 d = np.int64(w["skip"]) if itself or not opens else d + 1
                 done += 1
             c = np.int64(nodes_a[c]["skip"]) if opens else c + 1
