@@ -46,7 +46,21 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
 
 
-FIRST = ("test_docs.py", "test_scenes.py", "test_trees.py")  # files that take longest: no process is left with them
+# files that take longest, longest first: no process is left with one of them while others have nothing to do
+FIRST = (
+    "test_docs.py",
+    "test_scenes.py",
+    "test_methods.py",
+    "test_distance_field.py",
+    "test_page.py",
+    "test_drape.py",
+    "test_guard_carry.py",
+    "test_self_contact.py",
+    "test_trees.py",
+    "test_play.py",
+    "test_determinism.py",
+    "test_deformable_contact.py",
+)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ from pliant.shapes import cloth
 from pliant.simulation import Simulation
 
 VACUUM = Cloth(air=0.0)
-SIDE = 12 if COMPILED else 5
+SIDE = 12 if COMPILED else 4
 
 
 def alone(mesh: Mesh, material: Cloth = VACUUM, **options: object) -> Simulation:
@@ -92,14 +92,14 @@ def test_forces_inside_the_cloth_leave_its_momentum_alone():
 def test_a_flat_sheet_falls_no_faster_than_the_air_lets_it():
     # weight rho g against pressure of the air, density v^2
     sim = alone(cloth(0.5, 0.5, SIDE), Cloth(density=0.1, air=1.2))
-    for _ in sim.run(120):
+    for _ in sim.run(40):  # 7 times the time in which it gets there
         pass
     assert -sim.state.v[:, 1].mean() == pytest.approx(np.sqrt(0.1 * 9.81 / 1.2), rel=0.02)
 
 
 def test_wind_carries_a_loose_sheet_along_but_not_faster_than_itself():
     sim = alone(cloth(0.5, 0.5, SIDE, plane="xy"), Cloth(density=0.05), gravity=(0.0, 0.0, 0.0), wind=(0.0, 0.0, 2.0))
-    for _ in sim.run(100):
+    for _ in sim.run(25):
         pass
     assert 1.5 < sim.state.v[:, 2].mean() <= 2.0
 

@@ -138,13 +138,13 @@ def test_diagonal_blocks_are_those_of_the_matrix(rng):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("across", [4, 9, 17])
+@pytest.mark.parametrize("across", [4, 9, 13])
 def test_a_hanging_strip_stretches_by_its_weight_over_its_stiffness_at_every_resolution(across):
     length, k = 0.4, 40.0
     strip = cloth(0.1, length, (across, 4 * across - 3), irregular=True, plane="xy")
     top = np.flatnonzero(strip.vertices[:, 1] > length / 2 - 1e-9)
     sim = alone(strip, Cloth(stretch=k, shear=k / 2, damping=0.1, air=0.0), pins=top, substeps=8)
-    for _ in sim.run(400):
+    for _ in sim.run(250):
         pass
     bottom = strip.vertices[:, 1] < -length / 2 + 1e-9
     sag = (strip.vertices[bottom, 1] - sim.state.x[bottom, 1]).mean()
@@ -154,8 +154,8 @@ def test_a_hanging_strip_stretches_by_its_weight_over_its_stiffness_at_every_res
 @pytest.mark.compiled
 def test_cloth_at_rest_stays_at_rest():
     sheet = cloth(0.4, 0.4, 9, plane="xy")
-    sim = alone(sheet, Cloth(damping=0.2), pins=[72, 80])
-    for _ in sim.run(400):
+    sim = alone(sheet, Cloth(damping=0.5), pins=[72, 80])
+    for _ in sim.run(200):
         pass
     before = sim.state.x.copy()
     for _ in sim.run(5):
@@ -196,7 +196,7 @@ def test_free_fall_matches_the_closed_form():
 
 
 def test_inner_forces_leave_momentum_and_angular_momentum_alone(rng):
-    sheet = cloth(0.5, 0.5, 7)
+    sheet = cloth(0.5, 0.5, 5)
     sim = alone(sheet, Cloth(air=0.0, damping=0.0), gravity=(0.0, 0.0, 0.0))
     sim.state.v[:] = rng.normal(scale=0.3, size=sim.state.v.shape)
     m = sim.dynamics.masses[:, None]
@@ -206,7 +206,7 @@ def test_inner_forces_leave_momentum_and_angular_momentum_alone(rng):
         return np.concatenate([(m * v).sum(0), (m * np.cross(x, v)).sum(0)])
 
     before = momenta()
-    for _ in sim.run(10):
+    for _ in sim.run(6):
         pass
     assert np.abs(momenta() - before).max() < 1e-10
 

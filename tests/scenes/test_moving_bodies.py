@@ -122,7 +122,7 @@ def test_a_scene_that_moves_evenly_as_a_whole_runs_as_one_that_stands():
 
 
 def test_friction_takes_the_cloth_along_with_a_ball_that_starts_to_spin():
-    x = record(Simulation(SCENES["spinning-ball"](resolution=16), substeps=8), 250, measure=False).x[0]
+    x = record(Simulation(SCENES["spinning-ball"](resolution=16), substeps=4), 250, measure=False).x[0]
     p, q = x[:-1], x[1:]
     turn = (p[..., 2] * q[..., 0] - p[..., 0] * q[..., 2]).sum(1) / (p[..., 0] ** 2 + p[..., 2] ** 2).sum(1)
     rate = turn / 0.01  # rad/s, frame by frame; the ball's goes from 0 at 0.8 s to 2 pi at 1.6 s
@@ -144,10 +144,9 @@ def test_at_the_end_of_a_frame_the_vertices_of_a_body_are_in_its_pose(name):
 
 def test_a_run_on_moving_parts_stopped_saved_and_resumed_gives_the_same_bits(tmp_path):
     make = lambda state=None: Simulation(SCENES["rod"](resolution=12), substeps=6, state=state)  # noqa: E731
-    straight, first = make(), make()
+    straight = make()
     digest(straight, 90)
-    digest(first, 90)
-    first.state.save(tmp_path / "state.npz")
+    straight.state.save(tmp_path / "state.npz")
     assert digest(make(State.load(tmp_path / "state.npz")), 20) == digest(straight, 20)
 
 
@@ -158,7 +157,7 @@ def test_moving_parts_give_the_same_bits_on_one_and_two_threads():
             jit.set_threads(count)
             sim = Simulation(SCENES["rod"](resolution=56), substeps=6)
             sim.state.time = 0.9
-            found.append(digest(sim, 25))
+            found.append(digest(sim, 15))
     finally:
         jit.set_threads(before)
     assert found[0] == found[1]

@@ -19,12 +19,12 @@ pytestmark = pytest.mark.compiled
 
 # resolution, dt, substeps, frames: small, and long enough for cloth to meet cloth
 SMALL = {
-    "ribbon": (20, 0.01, 8, 90),
-    "twist": (14, 0.02, 8, 110),
-    "stack": (8, 0.01, 8, 45),
+    "ribbon": (20, 0.01, 4, 90),
+    "twist": (14, 0.02, 4, 80),
+    "stack": (8, 0.01, 4, 45),
     "pinch": (14, 0.02, 8, 100),
-    "curtain": (18, 0.01, 8, 45),
-    "spinning-ball": (16, 0.02, 8, 60),
+    "curtain": (18, 0.01, 4, 34),
+    "spinning-ball": (16, 0.02, 4, 40),
 }
 ON_BODIES = ("pinch", "curtain")  # whose cloth need not meet itself
 
@@ -69,7 +69,7 @@ def digest(sim: Simulation, frames: int) -> str:
     return total.hexdigest()
 
 
-HASHED = 40  # frames whose bits are compared
+HASHED = 34  # frames whose bits are compared; cloth meets something in the last 12 at least
 
 
 @functools.cache

@@ -159,7 +159,7 @@ class Skeleton:
     def world_matrices(self, poses: Floats) -> Floats:
         """Return the world matrices (t,n,3,4) of the nodes."""
         out = np.empty((len(poses), len(self.parents), 3, 4))
-        kernels.world_matrices(poses, self.parents, self.matrices, self.given, out)
+        kernels.world_matrices(validate.read_only(poses), self.parents, self.matrices, self.given, out)
         return out
 
     place = renamed.attribute("place", "world_matrices")

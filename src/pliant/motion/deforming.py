@@ -90,7 +90,8 @@ class Skinned:
             x = self.character.blended(sample[bones:].reshape(-1))
             x = x if self.rows is None else np.ascontiguousarray(x[self.rows])
         out = np.empty_like(x)
-        worth(_kernels.skin, len(x), _SOME)(x, joints, weights, np.ascontiguousarray(sample[:bones]), out)
+        arrays = (validate.read_only(array) for array in (x, joints, weights, np.ascontiguousarray(sample[:bones])))
+        worth(_kernels.skin, len(x), _SOME)(*arrays, out)
         return out
 
     def poses(self, times: Floats) -> Floats:

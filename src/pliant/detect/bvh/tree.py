@@ -55,7 +55,7 @@ def refit(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) -> Non
     """
     boxes = tree.items.shape[1] == 6
     if boxes and elements.shape[1] == 3 and y is None:
-        _fit.refit_faces(tree, x, elements)
+        _fit.refit_faces(tree, validate.read_only(x), validate.read_only(elements))
         return
     set_items(tree, x, elements, y)
     if boxes:

@@ -53,7 +53,7 @@ class Moving:
     def move(self, x_0: Floats, x_1: Floats) -> None:
         """Refit the swept AABBs to the linear motion from x_0 to x_1 (n,3)."""
         self.x_0, self.x_1 = x_0, x_1
-        _kernels.update_motion(self.leaves, x_0, x_1, self.at)
+        _kernels.update_motion(self.leaves, validate.read_only(x_0), validate.read_only(x_1), self.at)
         _fit.refit_boxes(self.tree)
 
     @property

@@ -207,7 +207,8 @@ def even_out(v, before, start, beside, share):
 
     If share times m_i is the same in both directions of an edge, momentum is conserved; a uniform motion is not damped.
     """
-    before[:] = v
+    for i in range(len(v)):
+        vec.store(before, i, vec.load(v, i))
     for i in range(len(start) - 1):
         own = vec.load(before, i)
         total = own

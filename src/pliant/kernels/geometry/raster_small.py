@@ -124,7 +124,8 @@ def take(kept, state, count, enough, n, face, large, big):
     large faces are appended to `large` from `big` on. Without `enough` space all count as large. Return n, big.
     """
     if not enough:
-        large[np.int64(big) : np.int64(big + count)] = kept[: np.int64(count)]
+        for m in range(count):
+            large[big + m] = kept[m]
         return n, big + count
     for m in range(count):
         s = np.uint64(state[m])

@@ -158,6 +158,7 @@ def with_room(triangles, origin, count):
     if len(triangles) >= 3 * count + 8:
         return triangles, origin
     more, of = np.empty((6 * count + 64, 3, 3)), np.empty(6 * count + 64, np.int64)
-    more[:count] = triangles[:count]
-    of[:count] = origin[:count]
+    for t in range(count):  # an assignment of slices would compile 3 s longer, for the text of its error
+        put(more, t, vec.load(triangles[t], 0), vec.load(triangles[t], 1), vec.load(triangles[t], 2))
+        of[t] = origin[t]
     return more, of
