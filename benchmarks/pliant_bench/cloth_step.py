@@ -70,9 +70,16 @@ class Setting:
     start: float = 0.58
     density: float = 0.2
     stiffness: float = 1e3  # N/m: both constants (lambda, mu) of a triangle
+    bend: float = 2e-4  # N m
+    damping: float = 0.01  # m2/s
     friction: float = 0.2
     eps: float = 0.005
     dt: float = 0.01
+
+    @property
+    def stretch(self) -> float:
+        """N/m: stiffness along the threads of a triangle with these constants, 4 mu (lambda + mu) / (lambda + 2 mu)."""
+        return 8.0 / 3.0 * self.stiffness
 
     @property
     def strip(self) -> Mesh:
@@ -85,9 +92,14 @@ class Setting:
         long = max(self.size) * self.h + 1.0
         sphere = ball(self.radius, 5, centre=(0.0, self.height, 0.0))
         ground = box((long, 0.1, long), 1, centre=(0.0, -0.05, 0.0))
-        # the stiffness along the threads of a triangle with these constants is 4 mu (lambda + mu) / (lambda + 2 mu)
-        stretch = 8.0 / 3.0 * self.stiffness
-        material = Cloth(density=self.density, stretch=stretch, shear=self.stiffness, air=0.0)
+        material = Cloth(
+            density=self.density,
+            stretch=self.stretch,
+            shear=self.stiffness,
+            bend=self.bend,
+            damping=self.damping,
+            air=0.0,
+        )
         bodies = [Body(self.strip, material=material), Body(sphere, obstacle=True), Body(ground, obstacle=True)]
         return Scene(bodies, eps=self.eps, friction=self.friction, name="strip on a sphere")
 
