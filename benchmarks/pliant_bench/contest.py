@@ -22,12 +22,13 @@ UNITS = {"ms": 1e3, "us": 1e6}
 @dataclasses.dataclass(frozen=True, eq=False)
 class Task:
     """A task: `table(quick=, repeats=, folder=, progress=)` measures it in `unit`; `shown` is the title of the chart,
-    `about` describes the measurement."""
+    `about` describes the measurement, `more` says what else its table shows."""
 
     table: Callable[..., Table]
     unit: str
     shown: str
     about: str
+    more: Callable[[Table], list[str]] = lambda _: []
 
 
 def _nothing(_: Any) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def peers_report(
         if task in CONTESTS:
             table = CONTESTS[task].table(quick=quick, repeats=repeats, folder=folder, progress=progress)
             tables.append(table)
-            findings += contest.findings(table, CONTESTS[task].unit)
+            findings += contest.findings(table, CONTESTS[task].unit) + CONTESTS[task].more(table)
             charts += contest.charts(table, CONTESTS[task])
     who = "Peers: " + "; ".join(f"{name} {state}" for name, state in found.items()) + "."
     notes = [who, *_notes(tasks, load)]
