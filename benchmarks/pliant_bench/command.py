@@ -36,6 +36,8 @@ class GarmentOptions:
     "Seconds after which a run is stopped and counts as missed. Default: 600; with --quick 60."
     sheet: pathlib.Path | None = None
     "A folder for one PNG per run, six frames each. Default: none."
+    hanging: bool = False
+    "The length at which garments hang from the body at rest, self-contact off and safe, instead. Default: off."
 
 
 _ALL = GarmentOptions()

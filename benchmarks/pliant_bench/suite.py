@@ -33,7 +33,7 @@ from . import (
     teschner,
     trees,
 )
-from .garments import gauntlet
+from .garments import gauntlet, hanging
 from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO, TESCHNER_2005
 from .peers import roll_call
 
@@ -285,7 +285,7 @@ def garments_report(
         findings=gauntlet.findings(tables, folder),
         tables=tables,
         charts=[],
-        notes=[*gauntlet.NOTES, _load(load)],
+        notes=[*(hanging.NOTES if chosen.hanging else gauntlet.NOTES), _load(load)],
         about=about,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.report.tables import Column, Table
 
-from . import verdicts
+from . import hanging, verdicts
 from .characters import GARMENTS, NAMES, absent
 from .wearing import Run
 from .workers import Crew, Task
@@ -47,6 +47,7 @@ class Choice:
     self_contact: str | None = None
     limit: float | None = None
     sheet: pathlib.Path | None = None
+    hanging: bool = False
 
 
 COLUMNS = (
@@ -154,15 +155,20 @@ def gauntlet_tables(
     progress: Callable[[str], None],
     done: Callable[[str], None] = lambda _: None,
 ) -> list[Table]:
-    """The table of all runs, and that of costs and lengths against the number of particles; `done` is told each."""
+    """The table of all runs, and that of costs and lengths against the number of particles; `done` is told each.
+    With `choice.hanging` only the table of lengths on a body at rest."""
     wanted = list(runs(choice, quick, folder))
+    if choice.hanging:
+        wanted = list(hanging.runs(choice, quick, runs(choice, quick, folder)))
     if not wanted:
         every = ", ".join(f"{c}/{g}".replace(" ", "-") for c in NAMES for g in GARMENTS[c])
         raise ValueError(f"--only {' '.join(choice.only)}: no such character and garment here; there are: {every}")
     tasks: list[Task] = [(run, _sheet(choice, run)) for run in wanted]
-    limit = choice.limit or (QUICK_LIMIT if quick else LIMIT)
+    crew = Crew(choice.jobs, choice.limit or (QUICK_LIMIT if quick else LIMIT))
+    if choice.hanging:
+        return [hanging.hanging_table(tasks, crew, progress, done)]
     found = []
-    for row in Crew(choice.jobs, limit).rows(tasks, progress):
+    for row in crew.rows(tasks, progress):
         found.append(row)
         done(f"{len(found)} of {len(tasks)}: {summary(row)}")
     rows = verdicts.judged(found)
@@ -186,13 +192,15 @@ def summary(row: dict[str, Any]) -> str:
 def _sheet(choice: Choice, run: Run) -> pathlib.Path | None:
     if choice.sheet is None:
         return None
-    parts = [run.character, run.garment, str(run.particles), run.solver, run.self_contact]
+    parts = [run.character, run.garment, str(run.particles), run.solver, run.self_contact, "still" * run.still]
     return choice.sheet / f"{'_'.join(part.replace(' ', '-') for part in parts if part)}.png"
 
 
 def findings(tables: Sequence[Table], folder: pathlib.Path | None) -> list[str]:
     """What was missed, by bar, and which characters are absent."""
     rows = tables[0].rows
+    if tables[0].name == hanging.NAME:
+        return hanging.findings(tables[0])
     said = []
     for name, why in verdicts.BARS.items():
         judged = [row for row in rows if row.get(f"bar_{name}")]
