@@ -68,10 +68,13 @@ class Solver:
         return f"{self.name} {self.substeps} x {self.iterations}" + ("" if self.self_contact else ", no self-contact")
 
 
+# VBD keeps 95 % of the edges within a strain of 2 % with 20 substeps; Style3D does with three iterations
 SOLVERS = (
     Solver("VBD", 1, 10, True),
     Solver("VBD", 5, 4, True),
+    Solver("VBD", 20, 2, True),
     Solver("XPBD", 5, 4, False, "float32; particles of 10 g: it flies apart with light cloth"),
+    Solver("Style3D", 1, 3, True),
     Solver("Style3D", 1, 10, True),
 )
 
