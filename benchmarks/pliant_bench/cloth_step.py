@@ -320,9 +320,9 @@ TASK = contest.Task(
     "T8: participants compute their frames in turn; median and maximum of the second half of the fall, when the cloth "
     "lies on the sphere, on the ground and on itself. Quality of the final state: relative difference of edges from "
     "their rest length (mean and maximum), depth of triangles in the round sphere and of vertices in the ground, and "
-    "the exact number of intersecting pairs of triangles; crossings-most: the largest of every tenth frame. strain95%, "
-    "strain-most%: elongation of all edges, 95th percentile and largest, the worst of all frames after the first 0.2 s. "
-    "ratio-strain: time (the smaller of wall-clock and CPU time) relative to the fastest variant of pliant, safe and on "
-    "any number of threads, whose 95th percentile is no larger.",
+    "the exact number of intersecting pairs of triangles; crossings-most: the largest of every tenth frame. "
+    "strain95%, strain-most%: elongation of all edges, 95th percentile and largest, the worst of all frames after the "
+    "first 0.2 s. ratio-strain: time (the smaller of wall-clock and CPU time) relative to the fastest variant of "
+    "pliant, safe and on any number of threads, whose 95th percentile is no larger.",
     strain_findings,
 )
