@@ -281,8 +281,10 @@ def strain_findings(table: Table) -> list[str]:
         within = [row for row in rows if row["strain_95"] <= LIMIT]
         best = min(within or rows, key=_spent if within else lambda row: float(row["strain_95"]))
         text = _told(best) if within else f"{name} does not reach it: {_told(best)}"
-        equal = f"{best['ratio_strain']:.1f} times as long as pliant at equal strain"
-        said.append(f"T8 {text}, {equal}" if "ratio_strain" in best else f"T8 {text}, less than any variant of pliant")
+        times = f"{_spent(best) / _spent(ours):.1f} times as long as pliant"
+        if "ratio_strain" in best:
+            times += f" ({best['ratio_strain']:.1f} at its strain)"
+        said.append(f"T8 {text}, {times}")
     return said
 
 
