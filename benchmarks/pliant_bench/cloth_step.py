@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -262,7 +262,7 @@ def _spent(row: dict[str, Any]) -> float:
     return float(min(row[UNIT], row.get("cpu", np.inf)))
 
 
-def _fastest(rows: list[dict[str, Any]], strain: float) -> dict[str, Any] | None:
+def _fastest(rows: Sequence[dict[str, Any]], strain: float) -> dict[str, Any] | None:
     """The fastest safe variant of pliant with a 95th percentile of strain of at most this, per cent."""
     safe = [row for row in rows if row["who"].startswith(contest.OWN) and '"safe"' in row["note"]]
     return min((row for row in safe if row["strain_95"] <= strain), key=_spent, default=None)

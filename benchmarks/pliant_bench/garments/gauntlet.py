@@ -16,8 +16,9 @@ from .wearing import Run
 from .workers import Crew, Task
 
 SIZES = (1000, 4000, 16000, 40000)
-QUICK_SIZES = (1000, 4000)
-QUICK_FRAMES = 90
+QUICK_SIZES = (1000, 4000)  # the second for FINE only, unless --only chooses the runs
+FINE = "mannequin"
+QUICK_FRAMES = 80
 LIMIT, QUICK_LIMIT = 600.0, 60.0  # seconds
 # what --quick runs, by character
 QUICK = {
@@ -114,10 +115,11 @@ NOTES = (
 def runs(choice: Choice, quick: bool, folder: pathlib.Path | None) -> Iterator[Run]:
     """The runs that were asked for and whose character is there."""
     gone = absent(folder)
-    sizes = choice.sizes or (QUICK_SIZES if quick else SIZES)
     for character in NAMES:
         if character in gone:
             continue
+        short = QUICK_SIZES if choice.only or character == FINE else QUICK_SIZES[:1]
+        sizes = choice.sizes or (short if quick else SIZES)
         for garment in QUICK[character] if quick and not choice.only else GARMENTS[character]:
             if choice.only and not any(matches(word, character, garment) for word in choice.only):
                 continue
