@@ -12,7 +12,6 @@ from pliant.report.charts import bars_svg
 from pliant.report.tables import Chart, Column, Table
 
 from . import machine, timing
-from .own import Absent
 from .timing import alternate
 
 OWN = "pliant"
@@ -181,10 +180,7 @@ Maker = Callable[[Any], list[Entry]]  # from a case of the task to the entries o
 
 def gather(case: Any, ours: Maker, peers: dict[str, Maker], present: Callable[[str], str | None]) -> list[Entry]:
     """Entries of pliant and of every installed package; a package that cannot prepare its entry is listed as failed."""
-    try:
-        entries = ours(case)
-    except Absent:
-        entries = []
+    entries = ours(case)
     for module, make in peers.items():
         if present(module) is None:
             continue
