@@ -21,9 +21,9 @@ class GarmentOptions:
     only: tuple[str, ...] = ()
     "CHARACTER/GARMENT, a character or a garment, such as mannequin/skirt; repeat for more. Default: all."
     sizes: tuple[int, ...] = ()
-    "Number of particles; repeat for each. Default: 1000, 4000, 16000, 40000; with --quick 1000, 4000."
+    "Number of particles; repeat for each. Default: 1000, 4000, 16000, 40000; with --quick 1000, and 4000 for some."
     frames: int | None = None
-    "Frames of a hundredth of a second. Default: the whole clip, two seconds of one that loops; with --quick 90."
+    "Frames of a hundredth of a second. Default: the whole clip, two seconds of one that loops; with --quick 80."
     jobs: int = 1
     "Runs at the same time; more than one makes times unreliable. Default: 1."
     solver: Literal["xpbd", "implicit"] | None = None
@@ -36,6 +36,8 @@ class GarmentOptions:
     "Seconds after which a run is stopped and counts as missed. Default: 600; with --quick 60."
     sheet: pathlib.Path | None = None
     "A folder for one PNG per run, six frames each. Default: none."
+    hanging: bool = False
+    "The length at which garments hang from the body at rest, self-contact off and safe, instead. Default: off."
 
 
 _ALL = GarmentOptions()

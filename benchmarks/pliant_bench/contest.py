@@ -12,7 +12,6 @@ from pliant.report.charts import bars_svg
 from pliant.report.tables import Chart, Column, Table
 
 from . import machine, timing
-from .own import Absent
 from .timing import alternate
 
 OWN = "pliant"
@@ -22,12 +21,13 @@ UNITS = {"ms": 1e3, "us": 1e6}
 @dataclasses.dataclass(frozen=True, eq=False)
 class Task:
     """A task: `table(quick=, repeats=, folder=, progress=)` measures it in `unit`; `shown` is the title of the chart,
-    `about` describes the measurement."""
+    `about` describes the measurement, `more` says what else its table shows."""
 
     table: Callable[..., Table]
     unit: str
     shown: str
     about: str
+    more: Callable[[Table], list[str]] = lambda _: []
 
 
 def _nothing(_: Any) -> dict[str, Any]:
@@ -180,10 +180,7 @@ Maker = Callable[[Any], list[Entry]]  # from a case of the task to the entries o
 
 def gather(case: Any, ours: Maker, peers: dict[str, Maker], present: Callable[[str], str | None]) -> list[Entry]:
     """Entries of pliant and of every installed package; a package that cannot prepare its entry is listed as failed."""
-    try:
-        entries = ours(case)
-    except Absent:
-        entries = []
+    entries = ours(case)
     for module, make in peers.items():
         if present(module) is None:
             continue

@@ -1,14 +1,15 @@
 """The functions of pliant that the tasks call, in one place."""
 
 import dataclasses
-import importlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.detect import METHODS
 from pliant.detect import detector as _detector
+from pliant.detect.bvh.tree import refit, tree_of
+from pliant.detect.detectors.continuous import Sweep
+from pliant.detect.queries.intersections import Intersections
 from pliant.mesh import Mesh
 from pliant.scene import Scene
 from pliant.simulation import Simulation
@@ -16,32 +17,19 @@ from pliant.simulation import Simulation
 Floats = NDArray[np.float64]
 
 
-class Absent(Exception):
-    """A function that this version of pliant does not have; only the peers are measured."""
-
-
-def _find(module: str, name: str) -> Any:
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise Absent(f"{module} has no {name}") from error
-
-
 def detector(method: str, mesh: Mesh, within: float) -> Any:
     """T4: self-contact; `.update(x).find()` returns contact records."""
-    if method not in METHODS:
-        raise Absent(f"no method {method!r}")
     return _detector(method, mesh, within=within)
 
 
-def sweep(mesh: Mesh) -> Any:
+def sweep(mesh: Mesh) -> Sweep:
     """T5: `.step(x_0, x_1)` returns the collision-free fraction of the step."""
-    return _find("pliant.detect.detectors.continuous", "Sweep")(mesh)
+    return Sweep(mesh)
 
 
-def crossings(a: Mesh, b: Mesh) -> Any:
+def crossings(a: Mesh, b: Mesh) -> Intersections:
     """T6: `.update(x_a, x_b)`, then `.pairs()` returns pairs of faces (k,2)."""
-    return _find("pliant.detect.queries.intersections", "Crossings")(a, b)
+    return Intersections(a, b)
 
 
 class FaceTree:
@@ -49,11 +37,10 @@ class FaceTree:
 
     def __init__(self, mesh: Mesh) -> None:
         self.faces = mesh.faces
-        self.tree = _find("pliant.detect.bvh.tree", "tree_of")(mesh.vertices, mesh.faces)
-        self._refit = _find("pliant.detect.bvh.tree", "refit")
+        self.tree = tree_of(mesh.vertices, mesh.faces)
 
     def refit(self, x: Floats) -> None:
-        self._refit(self.tree, x, self.faces)
+        refit(self.tree, x, self.faces)
 
     @property
     def bounds(self) -> Floats:

@@ -19,7 +19,7 @@ from .referee import Pairs
 Floats = NDArray[np.float64]
 UNIT = "ms"
 WITHIN = 0.6 * cloths.H  # m
-METHOD = "tree"
+METHOD = "bvh"
 COLUMNS = contest.columns(
     UNIT,
     Column("vertex_face", "vertex-face", "{:,}"),

@@ -33,7 +33,7 @@ from . import (
     teschner,
     trees,
 )
-from .garments import gauntlet
+from .garments import gauntlet, hanging
 from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO, TESCHNER_2005
 from .peers import roll_call
 
@@ -66,7 +66,7 @@ def peers_report(
         if task in CONTESTS:
             table = CONTESTS[task].table(quick=quick, repeats=repeats, folder=folder, progress=progress)
             tables.append(table)
-            findings += contest.findings(table, CONTESTS[task].unit)
+            findings += contest.findings(table, CONTESTS[task].unit) + CONTESTS[task].more(table)
             charts += contest.charts(table, CONTESTS[task])
     who = "Peers: " + "; ".join(f"{name} {state}" for name, state in found.items()) + "."
     notes = [who, *_notes(tasks, load)]
@@ -285,7 +285,7 @@ def garments_report(
         findings=gauntlet.findings(tables, folder),
         tables=tables,
         charts=[],
-        notes=[*gauntlet.NOTES, _load(load)],
+        notes=[*(hanging.NOTES if chosen.hanging else gauntlet.NOTES), _load(load)],
         about=about,
     )
 

@@ -9,7 +9,6 @@ from pliant.kernels import jit
 from pliant.report.tables import Table
 from pliant_bench import contest, machine
 from pliant_bench.contest import Entry
-from pliant_bench.own import Absent
 
 
 def _quiet(_: str) -> None:
@@ -71,15 +70,17 @@ def test_a_peer_that_breaks_says_so_and_ours_must_not(two_cores) -> None:
 
 def test_peers_are_gathered_where_they_are_present_and_may_fail_to_begin() -> None:
     def ours(_: object) -> list[Entry]:
-        raise Absent("no such thing")
+        return [Entry("pliant", int)]
 
     def broken(_: object) -> list[Entry]:
         raise KeyError("old version")
 
     peers = {"good": lambda case: [Entry(f"good {case}", int)], "away": broken, "broken": broken}
     entries = contest.gather("case", ours, peers, lambda module: None if module == "away" else "1.0")
-    assert [entry.who for entry in entries] == ["good case", "broken"]
-    assert "old version" in contest.compare("case", entries, "ms", 1, _quiet)[1]["note"]
+    assert [entry.who for entry in entries] == ["pliant", "good case", "broken"]
+    assert "old version" in contest.compare("case", entries, "ms", 1, _quiet)[2]["note"]
+    with pytest.raises(KeyError):
+        contest.gather("case", broken, {}, lambda _: None)
 
 
 def test_what_a_peer_prints_stays_off_stdout(capsys) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pliant.mesh import Mesh
 from pliant.shapes import ball, box, cloth, walking_mannequin
-from pliant_bench.garments import characters, gauntlet, verdicts
+from pliant_bench.garments import characters, gauntlet, hanging, verdicts, wearing
 from pliant_bench.garments.measuring import Gauge, leaves_room
 from pliant_bench.garments.outline import Outline, Unfit
 from pliant_bench.garments.patterns import pattern
@@ -105,7 +105,7 @@ def _sheet(height: float) -> Garment:
     """A sheet of 11 x 11 vertices, 1 cm apart."""
     mesh = cloth(0.1, 0.1, 11, centre=(0.0, height, 0.0))
     rows = np.arange(mesh.n_vertices)
-    return Garment(mesh, rows[:0], rows[:11], rows[-11:], 1)
+    return Garment(mesh, (), rows[:11], rows[-11:], 1)
 
 
 def test_a_known_stretch_is_measured() -> None:
@@ -240,6 +240,33 @@ def test_only_what_was_asked_for_runs_and_absent_characters_are_left_out(tmp_pat
     assert set(characters.absent(tmp_path)) == set(characters.NAMES) - {"mannequin", "mannequin sequence"}
     with pytest.raises(ValueError, match="no such character and garment here"):
         gauntlet.gauntlet_tables(gauntlet.Choice(only=("sofa",)), quick=True, folder=tmp_path, progress=print)
+
+
+def test_garments_hang_without_and_with_self_contact_from_a_body_at_rest(tmp_path) -> None:
+    choice = gauntlet.Choice(sizes=(300,), hanging=True)
+    found = list(hanging.runs(choice, False, gauntlet.runs(choice, False, tmp_path)))
+    assert {(run.garment, run.self_contact, run.still) for run in found} == {
+        (name, mode, True) for name in hanging.GARMENTS for mode in hanging.MODES
+    }
+    assert {run.character for run in found} == {"mannequin"}
+
+
+def test_the_spread_of_hanging_lengths_is_told() -> None:
+    rows = [{"garment": "cape", "character": "robot", "self_contact": "off", "wanted": 1} for _ in range(3)]
+    for row, (particles, drop) in zip(rows, ((1000, 1.03), (4000, 1.01), (9000, 1.0)), strict=True):
+        row |= {"particles": particles, "drop": drop}
+    table = hanging.Table(hanging.NAME, "", hanging.COLUMNS, rows)
+    (text,) = gauntlet.findings([table], None)
+    assert "1.0000 to 1.0300 m at 1000 to 9000 particles, a spread of 3.0 %, beyond 2 %" in text
+
+
+def test_a_cape_hangs_from_the_shoulders_and_a_skirt_from_the_waist() -> None:
+    for name, share in (("cape", 0.5), ("skirt", 1.0)):
+        run = Run("mannequin", name, 150, detail=0.7, still=True)
+        worn = wearing.tailored(run)
+        (grip,) = wearing.scene(run, worn).bodies[0].grips
+        assert np.isin(worn.top, grip.rows).mean() >= share
+        assert not np.isin(worn.hem, grip.rows).any()
 
 
 def hang(_: object) -> None:

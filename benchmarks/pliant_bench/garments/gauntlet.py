@@ -10,14 +10,15 @@ import numpy as np
 
 from pliant.report.tables import Column, Table
 
-from . import verdicts
+from . import hanging, verdicts
 from .characters import GARMENTS, NAMES, absent
 from .wearing import Run
 from .workers import Crew, Task
 
 SIZES = (1000, 4000, 16000, 40000)
-QUICK_SIZES = (1000, 4000)
-QUICK_FRAMES = 90
+QUICK_SIZES = (1000, 4000)  # the second for FINE only, unless --only chooses the runs
+FINE = "mannequin"
+QUICK_FRAMES = 80
 LIMIT, QUICK_LIMIT = 600.0, 60.0  # seconds
 # what --quick runs, by character
 QUICK = {
@@ -47,6 +48,7 @@ class Choice:
     self_contact: str | None = None
     limit: float | None = None
     sheet: pathlib.Path | None = None
+    hanging: bool = False
 
 
 COLUMNS = (
@@ -113,10 +115,11 @@ NOTES = (
 def runs(choice: Choice, quick: bool, folder: pathlib.Path | None) -> Iterator[Run]:
     """The runs that were asked for and whose character is there."""
     gone = absent(folder)
-    sizes = choice.sizes or (QUICK_SIZES if quick else SIZES)
     for character in NAMES:
         if character in gone:
             continue
+        short = QUICK_SIZES if choice.only or character == FINE else QUICK_SIZES[:1]
+        sizes = choice.sizes or (short if quick else SIZES)
         for garment in QUICK[character] if quick and not choice.only else GARMENTS[character]:
             if choice.only and not any(matches(word, character, garment) for word in choice.only):
                 continue
@@ -154,15 +157,20 @@ def gauntlet_tables(
     progress: Callable[[str], None],
     done: Callable[[str], None] = lambda _: None,
 ) -> list[Table]:
-    """The table of all runs, and that of costs and lengths against the number of particles; `done` is told each."""
+    """The table of all runs, and that of costs and lengths against the number of particles; `done` is told each.
+    With `choice.hanging` only the table of lengths on a body at rest."""
     wanted = list(runs(choice, quick, folder))
+    if choice.hanging:
+        wanted = list(hanging.runs(choice, quick, runs(choice, quick, folder)))
     if not wanted:
         every = ", ".join(f"{c}/{g}".replace(" ", "-") for c in NAMES for g in GARMENTS[c])
         raise ValueError(f"--only {' '.join(choice.only)}: no such character and garment here; there are: {every}")
     tasks: list[Task] = [(run, _sheet(choice, run)) for run in wanted]
-    limit = choice.limit or (QUICK_LIMIT if quick else LIMIT)
+    crew = Crew(choice.jobs, choice.limit or (QUICK_LIMIT if quick else LIMIT))
+    if choice.hanging:
+        return [hanging.hanging_table(tasks, crew, progress, done)]
     found = []
-    for row in Crew(choice.jobs, limit).rows(tasks, progress):
+    for row in crew.rows(tasks, progress):
         found.append(row)
         done(f"{len(found)} of {len(tasks)}: {summary(row)}")
     rows = verdicts.judged(found)
@@ -186,13 +194,15 @@ def summary(row: dict[str, Any]) -> str:
 def _sheet(choice: Choice, run: Run) -> pathlib.Path | None:
     if choice.sheet is None:
         return None
-    parts = [run.character, run.garment, str(run.particles), run.solver, run.self_contact]
+    parts = [run.character, run.garment, str(run.particles), run.solver, run.self_contact, "still" * run.still]
     return choice.sheet / f"{'_'.join(part.replace(' ', '-') for part in parts if part)}.png"
 
 
 def findings(tables: Sequence[Table], folder: pathlib.Path | None) -> list[str]:
     """What was missed, by bar, and which characters are absent."""
     rows = tables[0].rows
+    if tables[0].name == hanging.NAME:
+        return hanging.findings(tables[0])
     said = []
     for name, why in verdicts.BARS.items():
         judged = [row for row in rows if row.get(f"bar_{name}")]

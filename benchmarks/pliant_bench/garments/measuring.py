@@ -35,15 +35,17 @@ class Measured:
 
 
 class Gauge:
-    """Measures frames of a garment on a body; `eps` is the contact offset of the scene, metres."""
+    """Measures frames of a garment on a body; `eps` is the contact offset of the scene, metres, and `held` are the rows
+    of the garment that are attached."""
 
-    def __init__(self, worn: Garment, skin: Mesh, eps: float) -> None:
+    def __init__(self, worn: Garment, skin: Mesh, eps: float, held: NDArray[np.int64] | None = None) -> None:
         self.worn, self.eps = worn, eps
         self.cloth, self.skin = worn.mesh.welded, skin.welded
         self.edges = self.cloth.topology.edges
-        held = np.zeros(self.cloth.n_vertices, np.bool_)
-        held[worn.mesh.weld_index[worn.held]] = True
-        self.free = ~held[self.edges].all(1)  # the skin alone moves the others
+        fixed = np.zeros(self.cloth.n_vertices, np.bool_)
+        if held is not None:
+            fixed[worn.mesh.weld_index[held]] = True
+        self.free = ~fixed[self.edges].all(1)  # the skin alone moves the others
         self.rest = self._lengths(self.cloth.vertices)
 
     @functools.cached_property

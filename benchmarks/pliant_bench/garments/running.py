@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 SETTLED = 0.2  # seconds at the start that are not measured
 SHOWN = 6  # frames of a contact sheet
 BEHIND = ("cape",)  # garments that are shown from behind
+LAST = 20  # frames at the end of a run with a body at rest, which count
 PERIOD = 1.0 / 30.0  # seconds of animation for which the cost is given
 
 
@@ -66,7 +67,8 @@ def _positions(built: Scene, sim: Simulation) -> tuple[Floats, Floats]:
 def _stepped(sim: Simulation, worn: Garment, kept: _Kept, count: int) -> Iterator[int]:
     """Step and measure; ends early when the state is no longer finite."""
     built, skin = sim.scene, sim.scene.bodies[1].mesh
-    gauge = Gauge(worn, skin, built.eps)
+    grips = [grip.rows for grip in built.bodies[0].grips]
+    gauge = Gauge(worn, skin, built.eps, np.concatenate(grips) if grips else None)
     follow = _Follower(worn, built)
     for index in range(1, count + 1):
         began, start = time.process_time(), time.perf_counter()
@@ -135,7 +137,7 @@ def _row(run: Run, built: Scene, sim: Simulation, worn: Garment, kept: _Kept, co
     }
     if not kept.measured:
         return about
-    seen = kept.measured
+    seen = kept.measured[-LAST:] if run.still else kept.measured
     strain = 100.0 * np.array([one.strain for one in seen]).max(0)
     mean = float(np.mean(kept.wall))
     return about | {
@@ -155,6 +157,8 @@ def _row(run: Run, built: Scene, sim: Simulation, worn: Garment, kept: _Kept, co
         "period_cpu_ms": 1e3 * float(np.mean(kept.cpu)) * PERIOD / DT,
         "jerk": float(np.percentile(np.concatenate(kept.jerks), 99.0)) if kept.jerks else 0.0,
         "drop": float(np.median([one.drop for one in seen])),
+        "made": float(worn.mesh.vertices[worn.top, 1].mean() - worn.mesh.vertices[worn.hem, 1].mean()),
+        "speed": 1e3 * float(np.linalg.norm(sim.state.v[built.rows(0)], axis=1).mean()),
     }
 
 

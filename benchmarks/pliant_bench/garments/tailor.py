@@ -21,16 +21,18 @@ Ints = NDArray[np.int64]
 PERSON = 1.7  # metres: the size for which lengths below are given
 EASES = (1.0, 1.4, 2.0, 2.8)  # multiples of the clearance of a garment
 LEAST = 0.002  # metres from the body
+UPPER = "boundary top"
 PROBE = 1000  # particles with which the ease is found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Garment:
-    """A mesh around the body. Rows of vertices: `held` are fixed to the skin; `top` and `hem` are the boundaries
-    between which its hanging length is measured. `loops`: number of boundary loops."""
+    """A mesh around the body. `attach`: what `--attach` would be given, the first that names a part of this character;
+    empty: it is not held. Rows of vertices: `top` and `hem` are the boundaries between which its hanging length is
+    measured. `loops`: number of boundary loops."""
 
     mesh: Mesh
-    held: Ints
+    attach: tuple[str, ...]
     top: Ints
     hem: Ints
     loops: int
@@ -96,7 +98,7 @@ def _shell(outline: Outline, low: float, high: float, wide: float, level: float,
     loops = len({int(s) for s in side if s >= 0})
     if loops != 4:
         raise Unfit(f"{name}: {loops} of 4 openings: collar, hem and two arms")
-    return Garment(Mesh(x, faces, name=name), np.flatnonzero(side >= 2), collar, hem, 4)
+    return Garment(Mesh(x, faces, name=name), ("boundary top + boundary bottom",), collar, hem, 4)
 
 
 def _snug_top(outline: Outline, scale: float, particles: int) -> Garment:
@@ -117,7 +119,7 @@ def _t_shirt(outline: Outline, scale: float, particles: int) -> Garment:
     at = outline.landmarks
     low, wide, level = at.crotch + 0.3 * (at.waist - at.crotch), _arm(outline, 0.36), 0.020 * scale
     made = _shell(outline, low, _collar(outline, wide, level), wide, level, particles, "T-shirt")
-    return dataclasses.replace(made, held=np.zeros(0, np.int64))
+    return dataclasses.replace(made, attach=())
 
 
 def _collar(outline: Outline, wide: float, level: float) -> float:
@@ -143,7 +145,8 @@ def _skirt(outline: Outline, scale: float, particles: int) -> Garment:
     """From the waist to the knees; its waistband is held."""
     at = outline.landmarks
     hem = at.floor + 0.55 * (at.crotch - at.floor)
-    return _hanging(outline, at.waist, hem, 0.008 * scale, 0.25, particles, "skirt")
+    made = _hanging(outline, at.waist, hem, 0.008 * scale, 0.25, particles, "skirt")
+    return dataclasses.replace(made, attach=("waist", UPPER))
 
 
 def _dress(outline: Outline, scale: float, particles: int) -> Garment:
@@ -161,14 +164,14 @@ def _hanging(
 
 
 def _ringed(mesh: Mesh) -> Garment:
-    """A tube whose first ring of vertices is held."""
+    """A tube that is held by its first ring of vertices."""
     rim = np.flatnonzero(mesh.topology.boundary_vertices)
     top, hem = rim[rim < mesh.n_vertices // 2], rim[rim >= mesh.n_vertices // 2]
-    return Garment(mesh, top, top, hem, 2)
+    return Garment(mesh, (UPPER,), top, hem, 2)
 
 
 def _cape(outline: Outline, scale: float, particles: int) -> Garment:
-    """A part of a cone behind the back, from the shoulders to the calves; its upper edge is held."""
+    """A part of a cone behind the back, from the shoulders to the calves; held at the shoulders, by its upper edge."""
     at, ease, half = outline.landmarks, 0.015 * scale, np.radians(38.0)
     high, low = at.shoulder, at.floor + 0.35 * (at.crotch - at.floor)
     x, y, z = (outline.points[:, k] for k in range(3))
@@ -193,7 +196,7 @@ def _cape(outline: Outline, scale: float, particles: int) -> Garment:
     place = np.stack([radius * np.sin(angle), high - (rho - near) / lean, -radius * np.cos(angle)], 1)
     place[:, [0, 2]] += middle
     upper, lower = np.flatnonzero(rho < near + 1e-4 * far), np.flatnonzero(rho > far * (1.0 - 1e-4))
-    return Garment(Mesh(place, faces, name="cape"), upper, upper, lower, 1)
+    return Garment(Mesh(place, faces, name="cape"), ("shoulders", "boundary & top 1mm"), upper, lower, 1)
 
 
 def _poncho(outline: Outline, scale: float, particles: int) -> Garment:
@@ -215,7 +218,7 @@ def _poncho(outline: Outline, scale: float, particles: int) -> Garment:
     mesh = Mesh(place, np.ascontiguousarray(faces[:, ::-1]), name="poncho")  # its normals point up
     rim = np.flatnonzero(mesh.topology.boundary_vertices)
     far = np.linalg.norm(x[rim], axis=1) > 0.99 * radius
-    return Garment(mesh, np.zeros(0, np.int64), rim[~far], rim[far], 2)
+    return Garment(mesh, (), rim[~far], rim[far], 2)
 
 
 def _belly(outline: Outline) -> tuple[float, float]:
@@ -239,7 +242,7 @@ def _tube(outline: Outline, scale: float, particles: int) -> Garment:
     height = x[made.top, 1]
     back = made.top[height > 0.5 * (height.min() + height.max())]
     belly = np.flatnonzero(x[:, 1] < x[:, 1].min() + 0.1 * float(np.ptp(x[:, 1])))
-    return dataclasses.replace(made, held=back, top=back, hem=belly)
+    return dataclasses.replace(made, attach=("boundary front & top 50%",), top=back, hem=belly)
 
 
 def _blanket(outline: Outline, scale: float, particles: int) -> Garment:
@@ -253,8 +256,11 @@ def _blanket(outline: Outline, scale: float, particles: int) -> Garment:
     height = float(p[np.abs(p[:, 2] - 0.5 * (hind + front)) < half + 0.01, 1].max()) + 0.015 * scale
     place = np.stack([x[:, 0] + middle, np.full(len(x), height), x[:, 1] + 0.5 * (hind + front)], 1)
     mesh = Mesh(place, np.ascontiguousarray(faces[:, ::-1]), name="blanket")
-    strip = np.flatnonzero(np.abs(x[:, 0]) < 0.04 * wide + 0.01 * scale)
-    return Garment(mesh, strip, strip, np.flatnonzero(np.abs(x[:, 0]) > 0.999 * wide), 1)
+    thin = 0.04 * wide + 0.01 * scale
+    strip = np.flatnonzero(np.abs(x[:, 0]) < thin)
+    around = (middle - thin, height - 1.0, hind, middle + thin, height + 1.0, front)
+    attach = f"box:{','.join(f'{edge:.6f}' for edge in around)}"
+    return Garment(mesh, (attach,), strip, np.flatnonzero(np.abs(x[:, 0]) > 0.999 * wide), 1)
 
 
 MAKERS: dict[str, Callable[[Outline, float, int], Garment]] = {

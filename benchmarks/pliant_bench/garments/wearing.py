@@ -5,14 +5,12 @@ import functools
 import pathlib
 from typing import Any
 
-import numpy as np
-
 from pliant.detect.choose import resolve_method_for_scene
-from pliant.detect.queries.closest_point import ClosestPoints
-from pliant.motion.deforming import Attached, Deforming, Skinned
-from pliant.scene import Grip, Scene
+from pliant.motion.deforming import Skinned
+from pliant.scene import Scene
 from pliant.scenes.defaults import default_run_length
 from pliant.scenes.dressing import dress_scene
+from pliant.scenes.holding import Holding, hold_cloths
 from pliant.simulation import Simulation
 
 from .characters import actor
@@ -36,6 +34,7 @@ class Run:
     self_contact: str | None = None
     folder: pathlib.Path | None = None
     detail: float = 1.0  # of the mannequin
+    still: bool = False  # the character stays in the pose in which garments are put on
 
     @property
     def name(self) -> str:
@@ -55,27 +54,31 @@ def tailored(run: Run) -> Garment:
 
 
 def scene(run: Run, worn: Garment) -> Scene:
-    """The character in its garment; rows that the garment names are attached to the skin, and nothing else."""
+    """The character in its garment, which is attached as by `pliant drape --attach`, and by nothing else."""
     who = actor(run.character, run.folder, run.detail)
+    character = dataclasses.replace(who.character, clips={}) if run.still else who.character
     chosen: dict[str, Any] = {} if run.self_contact is None else {"self_contact": run.self_contact}
-    built = dress_scene(
-        [worn.mesh], who.character, clip=who.clip, lead_in=LEAD_IN, loop=who.loop, hold="none", name=run.name, **chosen
-    )
-    cloth, body = built.bodies
-    motion: Deforming = body.motion  # type: ignore[assignment]
+    played: dict[str, Any] = {} if run.still else {"clip": who.clip, "lead_in": LEAD_IN, "loop": who.loop}
+    built = dress_scene([worn.mesh], character, hold="none", name=run.name, **played, **chosen)
     if who.sequence:
-        assert isinstance(motion, Skinned)
-        motion = who.recorded(motion, DT * frames(run, built) + 1.0)
-        body = dataclasses.replace(body, motion=motion)
-    grips = [_grip(worn, body.mesh, motion)] if len(worn.held) else []
-    return dataclasses.replace(built, bodies=[dataclasses.replace(cloth, grips=grips), body])
+        cloth, body = built.bodies
+        assert isinstance(body.motion, Skinned)
+        motion = who.recorded(body.motion, DT * frames(run, built) + 1.0)
+        built = dataclasses.replace(built, bodies=[cloth, dataclasses.replace(body, motion=motion)])
+    return _attached(built, worn)
 
 
-def _grip(worn: Garment, skin: Any, motion: Deforming) -> Grip:
-    points = worn.mesh.vertices[worn.held]
-    corners = skin.welded.faces[ClosestPoints(skin).query(points)[2]]
-    first = np.unique(skin.weld_index, return_index=True)[1]
-    return Grip(worn.held, Attached.at(motion.taking(first), skin.welded.vertices, corners, points))
+def _attached(built: Scene, worn: Garment) -> Scene:
+    """The scene with the garment attached by the first of its requests that this character has a place for."""
+    why: ValueError | None = None
+    for request in worn.attach:
+        try:
+            return hold_cloths(built, Holding(attach=(request,)))
+        except ValueError as error:  # a region without a bone of its name, or far from the garment
+            why = error
+    if why is not None:
+        raise why
+    return built
 
 
 def frames(run: Run, built: Scene) -> int:
