@@ -114,9 +114,18 @@ class DeformingClosestPoints(SurfaceQueries):
     def signed_distances(self, points: Any) -> SignedDistances:
         """Return the results of `query`, and the sign of each point."""
         p = validate.floats("points", points, (None, 3))
+        return self.signed_distances_of(p, *self._found(p))
+
+    def nearest_faces(self, points: Any) -> tuple[Rows, Floats]:
+        """Return the face (n,) nearest to each point (n,3), buried or not, and the barycentric coordinates (n,3) of its
+        nearest point."""
+        found, barycentric = self._found(validate.floats("points", points, (None, 3)))
+        return found[:, 0], barycentric
+
+    def _found(self, p: Floats) -> tuple[Rows, Floats]:
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         _nearest.find_nearest(self._blocks, self.surface, p, found, barycentric)
-        return self.signed_distances_of(p, found, barycentric)
+        return found, barycentric
 
     told = renamed.attribute("told", "signed_distances")
 

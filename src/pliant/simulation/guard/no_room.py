@@ -1,0 +1,105 @@
+"""Where bodies leave the cloth no room: two of their surfaces overlap, or are nearer to each other than cloth needs.
+
+Such cloth cannot be kept free of intersections and within its strain limit at once. The strain limit is kept, and so is
+the separation of cloth from cloth; what is inside of a body is counted. It is held between the bodies: it moves with
+the nearer surface, and nothing pushes it out, because either way leads into the other body. When they part, it has
+room again, and the detectors and the response push it out.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import contacts as _contacts
+from ...contacts import Contacts
+from ...kernels.simulation import no_room as _kernels
+from ...scene import Scene
+from ...state import State
+from .inside import Solids, leave_room
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+class NoRoom:
+    """The vertices of cloth that are inside of bodies which leave them no room, in the present frame."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.eps, self._w = scene.eps, scene.inverse_masses
+        self._inside_of = np.zeros((int(scene.first[-1]), len(scene.bodies)), np.bool_)
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a frame in which all cloth has room."""
+        self._inside_of[:] = False
+        self.all_rows = np.zeros(0, np.int32)  # free or not
+        self._rows, self._corners, self._weights = np.zeros(0, np.int32), np.zeros((0, 3), np.int32), np.zeros((0, 3))
+
+    def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], x: Floats) -> None:
+        """Find which of the vertices `inside` of bodies at x (n,3), as of `vertices_inside`, have no room. Grips never
+        have: they cannot move out."""
+        parts = []
+        for solid in solids:
+            for rows in (rows for b, rows in inside if b == solid.body):
+                corners, weights = solid.nearest(x[rows])
+                stuck = ~leave_room(solids, x, corners, weights, self.eps) | (self._w[rows] == 0.0)
+                self._inside_of[rows[stuck], solid.body] = True
+                stuck &= self._w[rows] > 0.0
+                parts.append((rows[stuck], corners[stuck], weights[stuck]))
+        if parts:
+            self._rows, self._corners, self._weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
+
+    def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
+        """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
+        found = []
+        for b in np.flatnonzero(self._inside_of[self.all_rows].any(0)).tolist():
+            stuck = self._inside_of[:, b]
+            before = stuck.copy()
+            while True:  # every turn but the last adds a vertex
+                beside = edges[stuck[edges].any(1)]
+                if stuck[beside].all():
+                    break
+                stuck[beside] = True
+            rows = np.flatnonzero(stuck & ~before).astype(np.int32)
+            if len(rows):
+                found.append((rows, b))
+        if found:
+            self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
+        return found
+
+    def follow(self, state: State) -> None:
+        """Let free cloth without room move with the nearest surface, in place of its own motion."""
+        if len(self._rows):
+            moved = state.x[self._corners] - state.x_start[self._corners]
+            state.x[self._rows] = state.x_start[self._rows] + (self._weights[:, :, None] * moved).sum(1)
+
+    def without(self, found: Contacts) -> Contacts:
+        """Return the contacts with bodies, without those of vertices that have no room, and of midpoints beside them."""
+        if not len(self.all_rows):
+            return found
+        v, other = found["vertices"], found["bodies"][:, 1]
+        stuck = np.zeros(len(found), np.bool_)
+        for k in range(4):
+            stuck |= (v[:, k] >= 0) & self._inside_of[v[:, k], other]
+        return found[~stuck]
+
+
+def squeezed(found: Contacts, x: Floats, soft: Flags, which: Rows, near: float) -> Flags:
+    """Return which contacts (k,) of cloth with bodies at x (n,3) squeeze one of the vertices `which` from both sides.
+
+    soft (n,) marks the vertices of cloth; near: distance in metres below which two surfaces squeeze what is between.
+    """
+    v, w = found["vertices"], found["weights"]
+    split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
+    first = soft[v[:, 0]]  # the cloth is the first side
+    body = (np.arange(4) < split[:, None]) != first[:, None]
+    point = (np.where(body, np.abs(w), 0.0)[:, :, None] * x[v]).sum(1)
+    push = np.where(first[:, None], 1.0, -1.0) * found["normal"]
+    rows, corner = np.nonzero(~body & np.isin(v, which))
+    order = np.argsort(v[rows, corner], kind="stable")
+    rows, corner = rows[order], corner[order]
+    marked, out = np.zeros(len(rows), np.bool_), np.zeros(len(found), np.bool_)
+    _kernels.mark_squeezed(v[rows, corner], push[rows], point[rows], near, marked)
+    out[rows[marked]] = True
+    return out
