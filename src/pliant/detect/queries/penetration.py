@@ -22,6 +22,7 @@ from .welding import Seams
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+LOCAL = 100  # faces per point above which only the part of a boundary near the points is computed
 FEW = 1000  # points up to which pseudonormals are computed on one thread
 NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
 
@@ -61,7 +62,11 @@ class SurfaceQueries:
         """Return an AABB tree fitted to the current vertices."""
         return tree_of(self.surface.x, self.surface.faces, **SHAPE)
 
-    def _boundary(self) -> Outer:
+    def _boundary(self, points: Floats) -> Outer:
+        """Return the boundary of the solid, or for few points, as where cloth is caught between limbs, the part of it
+        near them."""
+        if self._outer is None and LOCAL * len(points) <= len(self.surface.faces):
+            return self.solid.outer_near(self.surface.x, points, self.blocks)
         if self._outer is None:
             self._outer = self.solid.outer(self.surface.x, self.fitted(), self.blocks)
         return self._outer
