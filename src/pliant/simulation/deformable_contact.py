@@ -180,9 +180,9 @@ class DeformableContact(FormerNames):
     def rows_without_room(self) -> NDArray[np.int32]:
         return self.guard.rows_without_room
 
-    def follow_bodies(self, state: State) -> None:
-        """Let cloth without room move with the nearest body."""
-        self.guard.follow_bodies(state)
+    def follow_bodies(self, state: State, dt: float) -> None:
+        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
+        self.guard.follow_bodies(state, dt)
 
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""

@@ -63,8 +63,8 @@ class SelfContact(Protocol):
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt."""
 
-    def follow_bodies(self, state: State) -> None:
-        """Let cloth without room move with the nearest body."""
+    def follow_bodies(self, state: State, dt: float) -> None:
+        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
 
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
@@ -128,7 +128,7 @@ class NoGuard(FormerNames):
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         pass
 
-    def follow_bodies(self, state: State) -> None:
+    def follow_bodies(self, state: State, dt: float) -> None:
         pass
 
     def with_room(self, found: Contacts) -> Contacts:

@@ -150,7 +150,7 @@ class Simulation:
                 self.dynamics.predict(state, dt_substep)
             with clock("move"):
                 self.kinematics.move(state, target, dt_substep)
-                self.self_contact.follow_bodies(state)
+                self.self_contact.follow_bodies(state, dt_substep)
             with clock("respond"):
                 self.response.constrain_prediction(state, dt_substep)
             with clock("relax"):

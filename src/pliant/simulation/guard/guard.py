@@ -191,9 +191,9 @@ class Guard(FormerNames):
     def rows_without_room(self) -> Rows:
         return self._no_room.all_rows
 
-    def follow_bodies(self, state: State) -> None:
-        """Let cloth without room move with the nearest body."""
-        self._no_room.follow(state)
+    def follow_bodies(self, state: State, dt: float) -> None:
+        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
+        self._no_room.follow(state, dt)
 
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""

@@ -3,8 +3,10 @@
 Such cloth cannot be kept free of intersections and within its strain limit at once. The strain limit is kept, and so is
 the separation of cloth from cloth; what is inside of a body is counted. It is held between the bodies: it moves with
 the nearer surface, and nothing pushes it out, because either way leads into the other body. When they part, it has
-room again, and the detectors and the response push it out.
+room again, and moves out through the nearest surface.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,35 @@ Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 
+OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
+
+
+class NearestPoints(NamedTuple):
+    """Vertices of cloth, and the points of bodies nearest to them: corners (k,3) and weights (k,3)."""
+
+    rows: Rows
+    corners: Rows
+    weights: Floats
+
+    def __getitem__(self, which: Any) -> "NearestPoints":  # type: ignore[override]
+        return NearestPoints(self.rows[which], self.corners[which], self.weights[which])
+
+    def at(self, x: Floats) -> Floats:
+        """Return the points (k,3) at x (n,3)."""
+        return np.asarray((self.weights[:, :, None] * x[self.corners]).sum(1))
+
+    def farthest_first(self, x: Floats) -> "NearestPoints":
+        """Return them so that a vertex inside of several bodies comes last with the nearest of them."""
+        return self[np.argsort(-np.linalg.norm(x[self.rows] - self.at(x), axis=1), kind="stable")]
+
+
+def _joined(parts: list[NearestPoints]) -> NearestPoints:
+    return NearestPoints(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+_NOTHING = NearestPoints(np.zeros(0, np.int32), np.zeros((0, 3), np.int32), np.zeros((0, 3)))
+
+
 class NoRoom:
     """The vertices of cloth that are inside of bodies which leave them no room, in the present frame."""
 
@@ -33,22 +64,22 @@ class NoRoom:
         """Begin a frame in which all cloth has room."""
         self._inside_of[:] = False
         self.all_rows = np.zeros(0, np.int32)  # free or not
-        self._rows, self._corners, self._weights = np.zeros(0, np.int32), np.zeros((0, 3), np.int32), np.zeros((0, 3))
+        self._held = self._leaving = _NOTHING
 
     def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], x: Floats) -> None:
         """Find which of the vertices `inside` of bodies at x (n,3), as of `vertices_inside`, have no room. Grips never
         have: they cannot move out."""
-        parts = []
+        held, leaving = [_NOTHING], [_NOTHING]
         for solid in solids:
             for rows in (rows for b, rows in inside if b == solid.body):
-                corners, weights = solid.nearest(x[rows])
-                stuck = ~leave_room(solids, x, corners, weights, self.eps) | (self._w[rows] == 0.0)
-                self._inside_of[rows[stuck], solid.body] = True
-                stuck &= self._w[rows] > 0.0
-                parts.append((rows[stuck], corners[stuck], weights[stuck]))
-        if parts:
-            self._rows, self._corners, self._weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+                nearest = NearestPoints(rows, *solid.nearest(x[rows]))
+                room, free = leave_room(solids, x, nearest.corners, nearest.weights, self.eps), self._w[rows] > 0.0
+                self._inside_of[rows[~(room & free)], solid.body] = True
+                held.append(nearest[~room & free])
+                leaving.append(nearest[room & free])
+        self._held, self._leaving = (_joined(parts).farthest_first(x) for parts in (held, leaving))
         self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
+        self._leaving = self._leaving[~np.isin(self._leaving.rows, self.all_rows)]
 
     def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
         """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
@@ -68,14 +99,20 @@ class NoRoom:
             self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
         return found
 
-    def follow(self, state: State) -> None:
-        """Let free cloth without room move with the nearest surface, in place of its own motion."""
-        if len(self._rows):
-            moved = state.x[self._corners] - state.x_start[self._corners]
-            state.x[self._rows] = state.x_start[self._rows] + (self._weights[:, :, None] * moved).sum(1)
+    def follow(self, state: State, dt: float) -> None:
+        """Let free cloth without room move with the nearest surface, in place of its own motion; let cloth that has
+        room move with it, too, and out."""
+        for found in (self._held, self._leaving):
+            if len(found.rows):
+                state.x[found.rows] = state.x_start[found.rows] + found.at(state.x) - found.at(state.x_start)
+        if len(self._leaving.rows):
+            found, x = self._leaving, state.x[self._leaving.rows]
+            way = found.at(state.x) - x
+            far = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+            state.x[found.rows] = x + np.minimum(OUTWARD * dt / far, 1.0) * way
 
     def without(self, found: Contacts) -> Contacts:
-        """Return the contacts with bodies, without those of vertices that have no room, and of midpoints beside them."""
+        """Return the contacts with bodies without those of vertices that have no room, or of midpoints beside them."""
         if not len(self.all_rows):
             return found
         v, other = found["vertices"], found["bodies"][:, 1]
