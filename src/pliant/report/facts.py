@@ -88,6 +88,8 @@ def _pair_facts(result: "Result") -> dict[str, str]:
         facts["could not be held"] = (
             f"{result.given_up_pairs:,} pairs of features in {result.failed_substeps:,} substeps"
         )
+    if result.without_room:
+        facts["held between bodies"] = f"{result.without_room:,} vertices without room at most, inside of bodies"
     return facts
 
 
