@@ -25,6 +25,7 @@ LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 _NONE = np.zeros((0, 4), np.int32)
+_NO_FACES = np.zeros((0, 3), np.int32)
 _NO_DRIFT = np.zeros((0, 6)), np.zeros(6)
 
 
@@ -47,6 +48,7 @@ class Detection:
         for b in scene.obstacles if self.safe else ():
             leaf_mesh = leaf_mesh_of(scene, [b], x, count)
             self.obstacles.append(Obstacle(NearPairs(cloth, leaf_mesh), rows_of(scene, b), b in scene.moving))
+        self.obstacle_faces = np.concatenate([_NO_FACES, *(body.near.b.top.faces for body in self.obstacles)])
         self.body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
         self.max_reach = max(spacing(cloth.top, x), AROUND * thickness)
         self.links = links_of(scene)

@@ -37,7 +37,7 @@ ROUNDS = 6  # detection passes with a limited move per substep; then cloth that 
 PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
 LIMITED = 1  # such rounds per substep of a frame, beyond the first `PATIENCE`: then neither waits any more
 FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
-PASSES, PASSES_PER_SUBSTEP = 24, 8  # detection passes of a frame, and more per substep; then the guard is degraded
+PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
 THINNEST = 16.0  # times the rounding error of distances: smallest thickness accepted
@@ -312,8 +312,8 @@ class Guard(FormerNames):
     def give_up_squeezed(self, rows: Rows) -> bool:
         """Stop guarding those of `rows` that bodies squeezed from both sides in the last detection pass; return whether
         there are any."""
-        found = self.obstacle_contacts
-        found = found[squeezed(found, self._detection.start, self._soft, rows, 2.0 * self.eps)]
+        found, x = self.obstacle_contacts, self._detection.start
+        found = found[squeezed(found, x, self._soft, rows, self._detection.obstacle_faces, 2.0 * self.eps)]
         self._give_up(found["vertices"], found["kind"])
         return len(found) > 0
 
