@@ -46,7 +46,7 @@ class Gauge:
         held[worn.mesh.weld_index[worn.held]] = True
         self.free = ~held[self.edges].all(1)  # the skin alone moves the others
         self._held_points = np.concatenate([held, held[self.edges].any(1)])  # the skin puts them where they are
-        self._held_faces = held[self.cloth.faces].any(1)
+        self._held_faces: Bools = np.asarray(held[self.cloth.faces].any(1))
         self.rest = self._lengths(self.cloth.vertices)
 
     @functools.cached_property

@@ -63,7 +63,7 @@ def leave_room(solids: list[Solids], x: Floats, corners: Rows, weights: Floats, 
     blocked = np.zeros(len(above), np.bool_)
     for solid in solids:
         blocked |= solid.inside(above)
-    return ~blocked.reshape(len(HEIGHTS), -1).any(0)
+    return np.asarray(~blocked.reshape(len(HEIGHTS), -1).any(0))
 
 
 def solids_of(scene: Scene) -> list[Solids]:

@@ -34,7 +34,8 @@ class NearestPoints(NamedTuple):
     corners: Rows
     weights: Floats
 
-    def __getitem__(self, which: Any) -> "NearestPoints":  # type: ignore[override]
+    def take(self, which: NDArray[Any]) -> "NearestPoints":
+        """Return those selected by `which`: flags (k,) or indices."""
         return NearestPoints(self.rows[which], self.corners[which], self.weights[which])
 
     def at(self, x: Floats) -> Floats:
@@ -43,7 +44,7 @@ class NearestPoints(NamedTuple):
 
     def farthest_first(self, x: Floats) -> "NearestPoints":
         """Return them so that a vertex inside of several bodies comes last with the nearest of them."""
-        return self[np.argsort(-np.linalg.norm(x[self.rows] - self.at(x), axis=1), kind="stable")]
+        return self.take(np.argsort(-np.linalg.norm(x[self.rows] - self.at(x), axis=1), kind="stable"))
 
 
 def _joined(parts: list[NearestPoints]) -> NearestPoints:
@@ -76,11 +77,11 @@ class NoRoom:
                 nearest = NearestPoints(rows, *solid.nearest(x[rows]))
                 room, free = leave_room(solids, x, nearest.corners, nearest.weights, self.eps), self._w[rows] > 0.0
                 self._inside_of[rows[~(room & free)], solid.body] = True
-                held.append(nearest[~room & free])
-                leaving.append(nearest[room & free])
+                held.append(nearest.take(~room & free))
+                leaving.append(nearest.take(room & free))
         self._held, self._leaving = (_joined(parts).farthest_first(x) for parts in (held, leaving))
         self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
-        self._leaving = self._leaving[~np.isin(self._leaving.rows, self.all_rows)]
+        self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
 
     def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
         """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
