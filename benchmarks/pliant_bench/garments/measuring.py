@@ -18,6 +18,7 @@ from .tailor import Garment
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 DEEP = 1e-3  # metres: penetration that counts
+HEIGHTS = (0.5, 1.0, 2.0)  # of the contact offset, above the surface: there must be no other part of the body
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,10 +28,10 @@ class Measured:
     strain: tuple[float, float, float]  # 95th and 99th percentile of all edges, and the largest
     depth: float  # the deepest where the body leaves room
     deep: int  # points deeper than `DEEP` there
-    pinched: int  # points inside the body where it leaves no room
+    pinched: int  # points inside the body where it leaves no room, or that are held there
     cloth_pairs: int
     body_pairs: int
-    pinched_pairs: int  # of cloth and body where the body leaves no room
+    pinched_pairs: int  # of cloth and body where the body leaves no room, or the cloth is held
     drop: float  # metres: mean height of the upper boundary minus that of the hem
 
 
@@ -46,6 +47,8 @@ class Gauge:
         if held is not None:
             fixed[worn.mesh.weld_index[held]] = True
         self.free = ~fixed[self.edges].all(1)  # the skin alone moves the others
+        self._held_points = np.concatenate([fixed, fixed[self.edges].any(1)])  # the skin puts them where they are
+        self._held_faces: Bools = np.asarray(fixed[self.cloth.faces].any(1))
         self.rest = self._lengths(self.cloth.vertices)
 
     @functools.cached_property
@@ -87,11 +90,13 @@ class Gauge:
         """The greatest depth where the body leaves room, points deeper than `DEEP`, and points without room."""
         points = np.concatenate([x, x[self.edges].mean(1)])
         self._distances.update(body)
-        distance, nearest, face, _ = self._distances.query(points)
+        distance = self._distances.query(points)[0]
         inside = np.flatnonzero(distance < 0.0)
         if not len(inside):
             return 0.0, 0, 0
-        room = leaves_room(body, self.skin.faces, nearest[inside], face[inside], 2.0 * self.eps)
+        face, weights = self._distances.nearest_faces(points[inside])  # also of one part within another
+        nearest = (weights[:, :, None] * body[self.skin.faces[face]]).sum(1)
+        room = self._leaves_room(body, nearest, face) & ~self._held_points[inside]
         depth = -distance[inside[room]]
         return float(depth.max(initial=0.0)), int((depth > DEEP).sum()), int((~room).sum())
 
@@ -103,9 +108,26 @@ class Gauge:
         if not len(pairs):
             return 0, 0
         faces = np.unique(pairs[:, 1])
-        room = leaves_room(body, self.skin.faces, body[self.skin.faces[faces]].mean(1), faces, 2.0 * self.eps)
-        free = np.isin(pairs[:, 1], faces[room])
+        self._distances.update(body)
+        room = self._leaves_room(body, body[self.skin.faces[faces]].mean(1), faces)
+        free = np.isin(pairs[:, 1], faces[room]) & ~self._held_faces[pairs[:, 0]]
         return int(free.sum()), int((~free).sum())
+
+    def _leaves_room(self, body: Floats, points: Floats, of: NDArray[Any]) -> Bools:
+        """Whether cloth could be outside of these points on faces `of`: see `leaves_room`, and no point up to twice the
+        contact offset above them is inside another part of the body."""
+        room = leaves_room(body, self.skin.faces, points, of, 2.0 * self.eps)
+        normal = outward(body, self.skin.faces, of)
+        for height in HEIGHTS:
+            room &= self._distances.signs(points + height * self.eps * normal) >= 0
+        return room
+
+
+def outward(x: Floats, faces: NDArray[Any], of: NDArray[Any]) -> Floats:
+    """Unit normals of the faces `of`."""
+    corners = x[faces[of]]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return np.asarray(normal / np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None])
 
 
 def leaves_room(x: Floats, faces: NDArray[Any], points: Floats, of: NDArray[Any], gap: float) -> Bools:
@@ -114,10 +136,7 @@ def leaves_room(x: Floats, faces: NDArray[Any], points: Floats, of: NDArray[Any]
     Opposite: a segment from the point along the outward normal meets another face from its outer side (a crevice), or
     from its inner side (the point lies inside another part of the body), or another face is at the point itself.
     """
-    corners = x[faces[of]]
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
-    ends = points + gap * normal
+    ends = points + gap * outward(x, faces, of)
     pairs = referee.box_pairs(np.stack([points, ends], 1), x[faces])
     alone = (faces[of[pairs[:, 0]]][:, :, None] != faces[pairs[:, 1]][:, None, :]).all((1, 2))
     pairs = pairs[alone]

@@ -150,6 +150,18 @@ class ClothDynamics:
         """Shorten edges beyond the strain limit, of the implicit solver; return whether any was."""
         return self._implicit is not None and self._limit.apply(state.x[self.rows], self._implicit.surface)
 
+    def stretched_edges(self, state: State) -> Ints:
+        """Return the edges (k,2) beyond the strain limit, of the implicit solver, as rows of x."""
+        if self._implicit is None:
+            return np.zeros((0, 2), np.int32)
+        return self._limit.stretched(state.x[self.rows]) + np.int32(self.rows.start)
+
+    def let_into_surface(self, rows: Ints) -> None:
+        """From now on in this substep, let the strain limit move these rows of x into the surfaces that they touch."""
+        if self._implicit is not None:
+            own = rows[(rows >= self.rows.start) & (rows < self.rows.stop)] - self.rows.start
+            self._implicit.surface.place[own] = -1
+
     def elastic(self, state: State) -> float:
         """Return the elastic energy of stretch, shear, bending and stitches, joules."""
         x = state.x[self.rows]

@@ -83,6 +83,15 @@ class DeformableDynamics:
         """Shorten edges of cloth beyond the strain limit; return whether any was."""
         return self.cloths is not None and self.cloths.limit_strain(state)
 
+    def stretched_edges(self, state: State) -> NDArray[np.int32]:
+        """Return the edges (k,2) of cloth beyond the strain limit, as rows of x."""
+        return np.zeros((0, 2), np.int32) if self.cloths is None else self.cloths.stretched_edges(state)
+
+    def let_into_surface(self, rows: NDArray[np.int32]) -> None:
+        """From now on in this substep, let the strain limit move these rows of x into the surfaces that they touch."""
+        if self.cloths is not None:
+            self.cloths.let_into_surface(rows)
+
     def close_seams(self, state: State, dt: float) -> None:
         """Project the stitches of cloths, after contacts may have opened them."""
         if self.cloths is not None:

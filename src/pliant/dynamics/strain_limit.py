@@ -10,6 +10,7 @@ from ..kernels.jit import worth
 
 Floats = NDArray[np.float64]
 SWEEPS = 40  # over the edges that are too long, per substep
+TOLERANCE = 1.005  # times the largest length: longer edges are still stretched when the limit has been applied
 _WORTH_THREADS = 20000  # edges
 
 
@@ -43,6 +44,11 @@ class StrainLimit:
         self._nothing = _kernels.Surface(np.full(len(w), -1, np.int32), np.zeros((0, 3)))
         self._queue, self._queued = np.empty((2, m), np.int32), np.zeros(m, np.bool_)
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
+
+    def stretched(self, x: Floats) -> NDArray[np.int32]:
+        """Return the ends (k,2) of the edges of x that are too long by `TOLERANCE`."""
+        ends = self.edges.ends
+        return np.asarray(ends[np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1) > TOLERANCE * self.edges.most])
 
     def apply(self, x: Floats, surface: _kernels.Surface | None = None) -> bool:
         """Shorten the edges of x that are too long; return whether any was. Vertices do not move into `surface`."""

@@ -177,6 +177,22 @@ class DeformableContact(FormerNames):
         return self.guard.hindered
 
     @property
+    def rows_without_room(self) -> NDArray[np.int32]:
+        return self.guard.rows_without_room
+
+    def follow_bodies(self, state: State, dt: float) -> None:
+        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
+        self.guard.follow_bodies(state, dt)
+
+    def with_room(self, found: Contacts) -> Contacts:
+        """Return those contacts of cloth with bodies whose cloth has room."""
+        return self.guard.with_room(found)
+
+    def release(self, state: State, stretched: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Stop guarding the ends of the `stretched` edges (k,2) where bodies leave them no room."""
+        return self.guard.release(state, stretched)
+
+    @property
     def given_up_pairs(self) -> int:
         return self.guard.given_up_pairs
 

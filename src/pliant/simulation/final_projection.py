@@ -20,6 +20,7 @@ from ..state import State
 
 Floats = NDArray[np.float64]
 ROUNDS = 6  # in a concavity a projection may lead into another side; so each round uses half the offset of the last
+_NONE = np.zeros(0, np.int32)
 
 
 class FinalProjection:
@@ -44,12 +45,14 @@ class FinalProjection:
         if self.detectors:
             self._seen = state.x[self._rows].copy()
 
-    def apply(self, found: Contacts, state: State, dt: float) -> bool:
-        """Move x; return whether anything was inside. `found`: contacts of the last detection pass; dt: of a frame."""
+    def apply(self, found: Contacts, state: State, dt: float, stuck: NDArray[np.int32] = _NONE) -> bool:
+        """Move x; return whether anything was inside. `found`: contacts of the last detection pass; dt: of a frame;
+        `stuck`: rows of x that bodies leave no room."""
         moved = False
         for detector in self.detectors:
             x = state.x[self._rows]
             rows = self._doubtful(detector, found, x)
+            rows = rows[~np.isin(rows + self._rows.start, stuck)] if len(stuck) else rows
             first = detector.deformable.first - self._rows.start
             allowed = RECOVERY * dt + _length(x[rows] - self._begin[rows])
             for turn in range(ROUNDS if len(rows) else 0):

@@ -65,6 +65,7 @@ class _Record:
         self.intersecting, self.crossing = np.zeros((size, 2), np.int64), np.zeros((size, 2), np.int64)
         self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
         self.least_distance = np.full(size, np.nan)
+        self.without_room = 0
         self._keep(0, sim.state.x, sim.state.pose)
 
     def add(self, t: int, frame: Frame) -> None:
@@ -72,6 +73,7 @@ class _Record:
         self._keep(t, frame.x, frame.pose)
         self.n_contacts[t], self.seconds[t] = len(frame.contacts), frame.seconds
         self.unresolved[t] = frame.unresolved
+        self.without_room = max(self.without_room, frame.no_room)
 
     def _keep(self, t: int, x: Floats, pose: Floats) -> None:
         self.poses[t] = pose
@@ -113,4 +115,5 @@ class _Record:
             unresolved=self.unresolved if sim.separates else None,
             failed_substeps=sim.self_contact.failed_substeps,
             given_up_pairs=sim.self_contact.given_up_pairs,
+            without_room=self.without_room,
         )

@@ -95,6 +95,7 @@ class Result:
     unresolved: NDArray[np.int64] | None = None
     failed_substeps: int = 0  # substeps in which safe mode gave pairs up (see `Guard`)
     given_up_pairs: int = 0  # pairs of features that it gave up
+    without_room: int = 0  # vertices of cloth, at most in a frame, inside of bodies that left them no room in safe mode
     shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
 
     contacts = renamed.attribute("contacts", "n_contacts")
@@ -170,6 +171,7 @@ class Result:
             **self._pair_figures(measured),
             "failed_substeps": self.failed_substeps,
             "given_up_pairs": self.given_up_pairs,
+            "without_room_most": self.without_room,
             "unresolved_most": None if self.unresolved is None else int(self.unresolved.max()),
             "frames_with_unresolved": None if self.unresolved is None else int((self.unresolved > 0).sum()),
             "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)

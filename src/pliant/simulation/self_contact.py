@@ -39,6 +39,10 @@ class SelfContact(Protocol):
         """Whether the last `keep` held vertices back or carried them."""
 
     @property
+    def rows_without_room(self) -> Rows:
+        """Vertices of cloth inside of bodies that leave them no room, in this frame."""
+
+    @property
     def detectors(self) -> Sequence[Any]:
         """Its detectors, whose memory checkpoints store."""
 
@@ -61,6 +65,12 @@ class SelfContact(Protocol):
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt."""
 
+    def follow_bodies(self, state: State, dt: float) -> None:
+        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
+
+    def with_room(self, found: Contacts) -> Contacts:
+        """Return those contacts of cloth with bodies whose cloth has room."""
+
     def redetect_if_needed(self, state: State) -> None:
         """Detect again if the motion of this substep requires it."""
 
@@ -72,6 +82,10 @@ class SelfContact(Protocol):
 
     def keep(self, state: State, dt: float) -> None:
         """In safe mode, limit the motion to what is proved free of intersections."""
+
+    def release(self, state: State, stretched: Rows) -> Rows:
+        """In safe mode, stop guarding the ends of the `stretched` edges (k,2) where bodies leave them no room; return
+        those released."""
 
     def finish(self, state: State, dt: float) -> None:
         """Correct v, which has been recomputed from the displacement of the substep."""
@@ -104,6 +118,7 @@ class NoGuard(FormerNames):
     iterates, thickness = False, 0.0
     failed_substeps = given_up_pairs = unresolved = passes = 0
     hindered = False
+    rows_without_room = np.zeros(0, np.int32)
 
     def __bool__(self) -> bool:
         return False  # the attribute was None without self-contact; `if sim.guard` works for one more version
@@ -114,6 +129,12 @@ class NoGuard(FormerNames):
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         pass
+
+    def follow_bodies(self, state: State, dt: float) -> None:
+        pass
+
+    def with_room(self, found: Contacts) -> Contacts:
+        return found
 
     def redetect_if_needed(self, state: State) -> None:
         pass
@@ -126,6 +147,9 @@ class NoGuard(FormerNames):
 
     def keep(self, state: State, dt: float) -> None:
         pass
+
+    def release(self, state: State, stretched: Rows) -> Rows:
+        return np.zeros(0, np.int32)
 
     def finish(self, state: State, dt: float) -> None:
         pass

@@ -33,8 +33,10 @@ from .kinematics import Kinematics
 class Frame:
     """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
     substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
-    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up. lost:
-    vertex moves undone because the new position was not finite. substeps: their number; fast bodies increase it."""
+    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up.
+    no_room: vertices of cloth in safe mode that were inside of bodies which leave them no room when the frame began.
+    lost: vertex moves undone because the new position was not finite. substeps: their number; fast bodies increase
+    it."""
 
     index: int
     time: float  # s
@@ -44,6 +46,7 @@ class Frame:
     seconds: float
     unresolved: int = 0
     intersections: int = 0
+    no_room: int = 0
     lost: int = 0
     substeps: int = 1
 
@@ -55,6 +58,7 @@ SHORTENINGS = 2  # of strain limit and guard per substep, where the guard holds 
 ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
 SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
 LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
+_NONE = np.zeros(0, np.int32)
 
 
 @check_arguments
@@ -153,6 +157,7 @@ class Simulation:
                 self.dynamics.predict(state, dt_substep)
             with clock("move"):
                 self.kinematics.move(state, target, dt_substep)
+                self.self_contact.follow_bodies(state, dt_substep)
             with clock("respond"):
                 self.response.constrain_prediction(state, dt_substep)
             with clock("relax"):
@@ -184,6 +189,7 @@ class Simulation:
             contacts=self._with_self_contacts(found),
             unresolved=unresolved,
             intersections=sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x)),
+            no_room=len(self.self_contact.rows_without_room),
             lost=self.dynamics.lost - lost,
             substeps=substeps,
             seconds=time.perf_counter() - began,  # last, so that it includes the rest
@@ -193,7 +199,7 @@ class Simulation:
         """Return the contacts of deformable bodies with obstacles, as found by all detectors."""
         parts = [detector.update(state).find(state) for detector in self.detectors]
         # in the order of the detectors: sorting would dominate the time and change nothing
-        return parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts)
+        return self.self_contact.with_room(parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts))
 
     def _relax(self, dt_substep: float) -> None:
         """Solve the constraints of materials and drags once."""
@@ -229,6 +235,19 @@ class Simulation:
         self.dynamics.reset_lost_vertices(self.state)
         self.self_contact.keep(self.state, dt_substep)
         # cloth that was held back or carried is stretched; shortening it is a motion that the guard limits in turn
+        self._shorten(dt_substep)
+        contact = self.self_contact
+        if not contact.hindered and not len(contact.rows_without_room):
+            return
+        # where bodies leave no room, cloth is either stretched or enters them: it enters, and is counted
+        stretched = self.dynamics.stretched_edges(self.state)
+        released = contact.release(self.state, stretched) if len(stretched) else _NONE
+        if len(released):
+            self.dynamics.let_into_surface(released)
+            self._shorten(dt_substep)
+
+    def _shorten(self, dt_substep: float) -> None:
+        """Limit the strain of cloth that the guard has held back or released, and the motion again, in turn."""
         for _ in range(SHORTENINGS):
             if not self.self_contact.hindered or not self.dynamics.limit_strain(self.state):
                 return
@@ -244,7 +263,7 @@ class Simulation:
         """Apply the final projection and the end-of-frame responses; return the number of pairs left too near."""
         self_contact, response, state = self.self_contact, self.response, self.state
         self.kinematics.end_frame(state)
-        moved = response.strict and self.final_projection.apply(found, state, self.dt)
+        moved = response.strict and self.final_projection.apply(found, state, self.dt, self_contact.rows_without_room)
         if self_contact.iterates:  # it resolves the contacts with obstacles too
             self_contact.end_frame(state, dt_substep, self.detect)
             return self_contact.unresolved

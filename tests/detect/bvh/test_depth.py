@@ -93,3 +93,17 @@ def test_depths_are_the_same_on_one_and_on_two_threads_in_any_order_and_company(
 def test_a_mesh_without_faces_has_no_inside():
     with pytest.raises(ValueError, match="has no faces"):
         DeformingClosestPoints(Mesh([[0, 0, 0]], np.zeros((0, 3))))
+
+
+def test_the_part_of_a_boundary_near_few_points_gives_the_same_depths_as_all_of_it(rng, monkeypatch):
+    one, two = shapes.ball(0.5, 2), shapes.ball(0.4, 2, centre=(0.55, 0.1, 0.0))
+    both = Mesh(np.concatenate([one.vertices, two.vertices]), np.concatenate([one.faces, two.faces + one.n_vertices]))
+    points = rng.uniform((-0.5, -0.5, -0.5), (0.95, 0.5, 0.5), (40, 3))
+    results = []
+    for faces_per_point in (0, both.n_faces):
+        monkeypatch.setattr(penetration, "LOCAL", faces_per_point)
+        results.append(DeformingClosestPoints(both).signed_distances(points))
+    local, whole = results
+    assert (whole.distance < 0.0).sum() > 10
+    for name in ("distance", "nearest", "sign"):
+        assert np.array_equal(getattr(local, name), getattr(whole, name))

@@ -78,7 +78,7 @@ class Enclosure:
         self._query_count += len(p)
         plain = self._query_count > WORTH * len(self.surface.faces) and self._plain
         result = self.solid.signed_distances(
-            self.surface, p, found, barycentric, lambda: self._outer, self.blocks, behind=behind, plain=plain
+            self.surface, p, found, barycentric, lambda _: self._outer, self.blocks, behind=behind, plain=plain
         )
         return result, found
 

@@ -22,6 +22,7 @@ from .welding import Seams
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+LOCAL = 100  # faces per point above which only the part of a boundary near the points is computed
 FEW = 1000  # points up to which pseudonormals are computed on one thread
 NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
 
@@ -61,7 +62,11 @@ class SurfaceQueries:
         """Return an AABB tree fitted to the current vertices."""
         return tree_of(self.surface.x, self.surface.faces, **SHAPE)
 
-    def _boundary(self) -> Outer:
+    def _boundary(self, points: Floats) -> Outer:
+        """Return the boundary of the solid, or for few points, as where cloth is caught between limbs, the part of it
+        near them."""
+        if self._outer is None and LOCAL * len(points) <= len(self.surface.faces):
+            return self.solid.outer_near(self.surface.x, points, self.blocks)
         if self._outer is None:
             self._outer = self.solid.outer(self.surface.x, self.fitted(), self.blocks)
         return self._outer
@@ -114,9 +119,18 @@ class DeformingClosestPoints(SurfaceQueries):
     def signed_distances(self, points: Any) -> SignedDistances:
         """Return the results of `query`, and the sign of each point."""
         p = validate.floats("points", points, (None, 3))
+        return self.signed_distances_of(p, *self._found(p))
+
+    def nearest_faces(self, points: Any) -> tuple[Rows, Floats]:
+        """Return the face (n,) nearest to each point (n,3), buried or not, and the barycentric coordinates (n,3) of its
+        nearest point."""
+        found, barycentric = self._found(validate.floats("points", points, (None, 3)))
+        return found[:, 0], barycentric
+
+    def _found(self, p: Floats) -> tuple[Rows, Floats]:
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         _nearest.find_nearest(self._blocks, self.surface, p, found, barycentric)
-        return self.signed_distances_of(p, found, barycentric)
+        return found, barycentric
 
     told = renamed.attribute("told", "signed_distances")
 

@@ -17,7 +17,7 @@ from ...kernels.queries import closest_point as _nearest
 from ...kernels.queries.closest_point import Blocks
 from ...kernels.queries.surface import Surface
 from ...mesh.topology import Topology
-from ..bvh.tree import find_pairs
+from ..bvh.tree import find_pairs, tree_of
 from ..bvh.wide import blocks_of_surface
 from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
 
@@ -25,6 +25,7 @@ Signs = NDArray[np.int8]
 Rows = NDArray[np.int64]
 HAIR = 2.0**-46  # times the largest coordinate: offset from a face at which sides are tested; ignores thinner gaps
 FLAT = 4.0  # times HAIR: faces closer than this to each other's plane count as coplanar
+FIRST = 2.0**-6  # of the size of a surface: radius around points in which its boundary is searched first
 _FEW = 1000  # points up to which the loop runs on one thread
 _PIECES = 30_000_000  # largest number of pieces that intersecting faces are split into
 
@@ -86,15 +87,16 @@ class EnclosedSolid:
         points: Floats,
         found: Rows,
         barycentric: Floats,
-        outer: Callable[[], Outer],
+        outer: Callable[[Floats], Outer],
         blocks: Blocks | None = None,
         *,
         behind: bool = False,
         plain: bool = False,
     ) -> SignedDistances:
         """Return signed distances of points with known nearest face and feature `found` (n,2) and `barycentric`
-        coordinates (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface. An
-        open surface has no provably buried faces; all are used.
+        coordinates (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface, which
+        need not be complete: the boundary of the solid nearest to the points that it is called with is enough. An open
+        surface has no provably buried faces; all are used.
 
         `behind`: where the side is unknown, the distance is negative behind the nearest face, as for obstacles that
         keep objects in front of them. `plain`: the surface is plain (plain.py); same results, faster.
@@ -117,7 +119,7 @@ class EnclosedSolid:
             beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
             rows = rows[self.signs(x, beyond, blocks) == INSIDE]
         if len(rows):
-            self._query_boundary(surface, points, rows, outer(), found, barycentric, result)
+            self._query_boundary(surface, points, rows, outer(points[rows]), found, barycentric, result)
         sign[(sign == INSIDE) & (distance >= 0.0)] = OUTSIDE  # on the surface
         rows = np.flatnonzero(sign == UNKNOWN) if behind else rows[:0]
         if len(rows):
@@ -152,58 +154,60 @@ class EnclosedSolid:
 
     def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
         """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
-        parts = self.parts(x, tree, blocks)
-        kept = parts.above != parts.below
-        triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
-        turn = parts.above[kept] == INSIDE  # orient outward: of coincident faces some may be reversed
-        triangles[turn] = triangles[turn][:, ::-1]
-        normal[turn] *= -1.0
-        count = len(face)
-        corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
-        x = triangles.reshape(-1, 3)
-        x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
-        surface = Surface(x, corners, corners.copy(), normal, none, none)  # writable, as the edges of a topology are
-        return Outer(surface, blocks_of_surface(surface), face)
+        return _boundary(self.parts(x, tree, blocks))
+
+    def outer_near(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> Outer:
+        """Return so much of the boundary of a closed solid at x that the nearest to each of `points` (n,3) is in it.
+
+        All faces within a radius of the points are split by those that meet them; the radius grows until the boundary
+        found is nearer than that to every point.
+        """
+        low, high = boxes_of(x, self.faces)
+        size = float((high.max(0) - low.min(0)).max(initial=0.0))
+        radius = FIRST * size
+        while True:
+            near = _touch(low, high, points, radius)
+            wide = float((high[near] - low[near]).max(initial=0.0))
+            beside = np.flatnonzero(_touch(low, high, points, radius + wide))  # all that meet a near face, and more
+            faces = np.ascontiguousarray(self.faces[beside])
+            faces.flags.writeable = False  # as in a mesh
+            if len(faces):
+                found = _boundary(self._parts(x, faces, tree_of(x, faces), blocks, near[beside]), beside)
+                if len(found.face) and (_distances(found, points) <= radius).all():
+                    return found
+            if radius > 2.0 * size:
+                return found if len(faces) else self.outer(x, tree_of(x, self.faces), blocks)
+            radius *= 2.0
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
         """Split the faces at x where they intersect or overlap, and classify both sides of every piece."""
+        return self._parts(x, self.faces, tree, blocks)
+
+    def _parts(
+        self,
+        x: Floats,
+        faces: NDArray[np.int32],
+        tree: Tree,
+        blocks: Blocks | None,
+        wanted: NDArray[np.bool_] | None = None,
+    ) -> Parts:
+        """Return the parts of some `faces` (k,3), of which only those `wanted` (k,) are classified."""
         from ...kernels.queries import pieces
         from .intersections import crossings_of
 
         hair = HAIR * float(np.abs(x).max(initial=0.0))
-        pairs, beside = crossings_of(x, self.faces, tree), find_pairs(tree, within=FLAT * hair).pairs
+        pairs, beside = crossings_of(x, faces, tree), find_pairs(tree, within=FLAT * hair).pairs
         flat = np.empty(len(beside), np.bool_)
-        pieces.lie_together(x, self.faces, beside, FLAT * hair, flat)
-        triangles, face = self._pieces(x, np.concatenate([pairs, beside[flat]]), FLAT * hair)
+        pieces.lie_together(x, faces, beside, FLAT * hair, flat)
+        triangles, face = _pieces(x, faces, np.concatenate([pairs, beside[flat]]), FLAT * hair)
+        if wanted is not None:
+            triangles, face = triangles[wanted[face]], face[wanted[face]]
         normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
         centre = triangles.mean(1)
         above, below = (self.signs(x, centre + offset * normal, blocks) for offset in (hair, -hair))
         return Parts(triangles, normal, face, above, below)
-
-    def _pieces(self, x: Floats, pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
-        """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
-        from ...kernels.queries import pieces
-
-        crossed = np.zeros(len(self.faces), np.bool_)
-        crossed[pairs] = True
-        both = np.concatenate([pairs, pairs[:, ::-1]])
-        keys = np.unique(both[:, 0].astype(np.int64) << 32 | both[:, 1])
-        both = np.stack([keys >> 32, keys & 0xFFFFFFFF], 1).astype(np.int32)
-        which, first = np.unique(both[:, 0], return_index=True)
-        start = np.append(first, len(both)).astype(np.int64)
-        others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-        parts, of, count = pieces.split_faces(x, self.faces, which, start, others, hair, most)
-        if count > most:
-            what = f"{count} pieces of intersecting faces"
-            validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
-        whole = np.flatnonzero(~crossed)
-        triangles, face = np.concatenate([x[self.faces[whole]], parts]), np.concatenate([whole, of])
-        area = np.asarray(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]).any(1))
-        order = np.argsort(face, kind="stable")
-        order = order[area[order]]
-        return triangles[order], face[order]
 
 
 def fronts(surface: Surface, points: Floats, found: Rows, barycentric: Floats) -> Signs:
@@ -221,3 +225,65 @@ def barycentrics(t: Floats, q: Floats) -> Floats:
     shares = np.maximum(shares, 0.0)
     total = shares.sum(1, keepdims=True)
     return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), 1.0 / 3.0)
+
+
+def _boundary(parts: Parts, faces: Rows | None = None) -> Outer:
+    """Return the pieces with different sides; `faces` (k,): those that the faces of the parts stand for."""
+    kept = parts.above != parts.below
+    triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
+    turn = parts.above[kept] == INSIDE  # orient outward: of coincident faces some may be reversed
+    triangles[turn] = triangles[turn][:, ::-1]
+    normal[turn] *= -1.0
+    count = len(face)
+    corners, none = np.arange(3 * count, dtype=np.int32).reshape(-1, 3), np.zeros((0, 3))
+    x = triangles.reshape(-1, 3)
+    x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
+    surface = Surface(x, corners, corners.copy(), normal, none, none)  # writable, as the edges of a topology are
+    return Outer(surface, blocks_of_surface(surface), face if faces is None else faces[face])
+
+
+def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
+    """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
+    from ...kernels.queries import pieces
+
+    crossed = np.zeros(len(faces), np.bool_)
+    crossed[pairs] = True
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    keys = np.unique(both[:, 0].astype(np.int64) << 32 | both[:, 1])
+    both = np.stack([keys >> 32, keys & 0xFFFFFFFF], 1).astype(np.int32)
+    which, first = np.unique(both[:, 0], return_index=True)
+    start = np.append(first, len(both)).astype(np.int64)
+    others, most = np.ascontiguousarray(both[:, 1]), _PIECES
+    parts, of, count = pieces.split_faces(x, faces, which, start, others, hair, most)
+    if count > most:
+        what = f"{count} pieces of intersecting faces"
+        validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
+    whole = np.flatnonzero(~crossed)
+    triangles, face = np.concatenate([x[faces[whole]], parts]), np.concatenate([whole, of])
+    area = np.asarray(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]).any(1))
+    order = np.argsort(face, kind="stable")
+    order = order[area[order]]
+    return triangles[order], face[order]
+
+
+def boxes_of(x: Floats, faces: NDArray[np.int32]) -> tuple[Floats, Floats]:
+    """Return the lowest and highest corners (k,3) of the boxes of faces (k,3)."""
+    a, b, c = (x[faces[:, k]] for k in range(3))
+    return np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
+
+
+def _touch(low: Floats, high: Floats, points: Floats, radius: float) -> NDArray[np.bool_]:
+    """Return which boxes (k,3) touch the cube of half side `radius` around any of `points` (n,3)."""
+    out = np.zeros(len(low), np.bool_)
+    rows = np.flatnonzero(((low <= points.max(0) + radius) & (high >= points.min(0) - radius)).all(1))
+    for p in points:
+        out[rows] |= ((low[rows] <= p + radius) & (high[rows] >= p - radius)).all(1)
+    return out
+
+
+def _distances(outer: Outer, points: Floats) -> Floats:
+    """Return the distances (n,) of points from a boundary."""
+    at, where = np.full((len(points), 2), -1, np.int64), np.empty((len(points), 3))
+    _nearest.find_nearest(outer.blocks, outer.surface, points, at, where)
+    nearest = (where[:, :, None] * outer.surface.x[outer.surface.faces[at[:, 0]]]).sum(1)
+    return np.asarray(np.linalg.norm(points - nearest, axis=1))

@@ -39,6 +39,9 @@ class CarryGuard(Protocol):
     def give_up(self, pairs: GuardedPairs, which: Flags) -> None:
         """Stop guarding the vertices of the pairs selected by `which` (k,) against the body on the other side."""
 
+    def give_up_squeezed(self, rows: Rows) -> bool:
+        """Stop guarding those of `rows` that bodies squeeze from both sides; return whether there are any."""
+
 
 class Carry:
     """Carries cloth with `edges` (m,2) of `rest_length` (m,), metres. `free` (n,) marks the vertices that can
@@ -77,6 +80,11 @@ class Carry:
             share, pairs, radius = guard.pairs_along(x, displacement)
             u = share * displacement
             least, most = _allowed_shares(pairs, x, u)
+            hopeless = (most * share <= LITTLE) & ~free[pairs.vertices].any(1)
+            if hopeless.any():
+                # bodies and grips that are driven into each other: no cloth can make room for them
+                guard.give_up(pairs, hopeless)
+                continue
             new, horizon = 0, least + self._unit / max(_longest(u[driven]), 1e-300)
             if least < 1.0:
                 more = MORE if idle == 0 else np.inf
@@ -102,6 +110,8 @@ class Carry:
             x[driven] += least * u[driven]
             e *= 1.0 - least * share
             idle = 0 if new or least * share > LITTLE else idle + 1
+            if idle and guard.give_up_squeezed(np.unique(pairs.vertices[most * share <= LITTLE])):
+                idle = 0
             if idle >= patience:
                 guard.give_up(pairs, most * share <= LITTLE)
                 idle, patience = 0, SOON

@@ -25,6 +25,7 @@ LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 _NONE = np.zeros((0, 4), np.int32)
+_NO_FACES = np.zeros((0, 3), np.int32)
 _NO_DRIFT = np.zeros((0, 6)), np.zeros(6)
 
 
@@ -34,7 +35,7 @@ class Detection:
 
     def __init__(self, scene: Scene, x: Floats, thickness: float) -> None:
         self.safe, self.eps, self.thickness = scene.self_contact == "safe", scene.eps, thickness
-        count = int(scene.first[-1])
+        count, self.cloths = int(scene.first[-1]), frozenset(scene.deformable)
         self._cloth = cloth = leaf_mesh_of(scene, scene.deformable, x, count)
         # interior vertices of a solid have no contacts and are not guarded
         on_surface = np.zeros(count, np.bool_)
@@ -43,10 +44,11 @@ class Detection:
         self._held = scene.held[on_surface[scene.held]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
         self._near = near_pairs_of(scene, cloth)
-        self._obstacles = []
+        self.obstacles = []
         for b in scene.obstacles if self.safe else ():
             leaf_mesh = leaf_mesh_of(scene, [b], x, count)
-            self._obstacles.append(Obstacle(NearPairs(cloth, leaf_mesh), rows_of(scene, b), b in scene.moving))
+            self.obstacles.append(Obstacle(NearPairs(cloth, leaf_mesh), rows_of(scene, b), b in scene.moving))
+        self.obstacle_faces = np.concatenate([_NO_FACES, *(body.near.b.top.faces for body in self.obstacles)])
         self.body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
         self.max_reach = max(spacing(cloth.top, x), AROUND * thickness)
         self.links = links_of(scene)
@@ -66,7 +68,7 @@ class Detection:
     def begin_frame(self, steps: int) -> None:
         """Begin a frame of `steps` substeps."""
         self.substeps_left, self.unguarded_pairs = steps - 1, _NONE
-        for body in self._obstacles:
+        for body in self.obstacles:
             body.reach = REACH * self.eps
 
     def run(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
@@ -79,7 +81,7 @@ class Detection:
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
         reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
         self._cloth.move(x)
-        for body in self._obstacles:
+        for body in self.obstacles:
             if self._first_pass or body.moves:
                 body.near.b.move(x)
         self._first_pass = False
@@ -88,7 +90,7 @@ class Detection:
         self.start[:] = x
         self.radius[:] = np.inf
         self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
-        self.obstacle_contacts = _contacts.concatenate_unsorted([self._detect_body(body) for body in self._obstacles])
+        self.obstacle_contacts = _contacts.concatenate_unsorted([self._detect_body(body) for body in self.obstacles])
         if self.given_up.any():
             self.contacts = guarded(self.contacts, self.given_up)
             self.obstacle_contacts = guarded(self.obstacle_contacts, self.given_up)
@@ -129,7 +131,7 @@ class Detection:
         if motion is None:
             return 1.0
         most = 0.0
-        bodies = [(b.rows[: b.moves * len(b.rows)], b.box) for b in self._obstacles]
+        bodies = [(b.rows[: b.moves * len(b.rows)], b.box) for b in self.obstacles]
         for rows, box in [(self.rows, _EVERYWHERE), *bodies]:
             most = max(most, _kernels.fastest(self.rows, rows, x, motion, box, reach))
         if not far and most > self.max_reach * (self.substeps_left + 1):
@@ -140,7 +142,7 @@ class Detection:
         if share < 1.0:
             self.predicted *= share
         self._cloth.predict(self.predicted)
-        for body in self._obstacles:
+        for body in self.obstacles:
             if body.moves:
                 body.near.b.predict(self.predicted)
         return share

@@ -27,7 +27,8 @@ from ..measure.intersection_count import IntersectionCount
 from ..self_contact import FormerNames
 from .carry import Carry
 from .detection import ROUNDING, Detection
-from .inside import solid_obstacles, vertices_inside
+from .inside import solids_of, vertices_inside
+from .no_room import NoRoom, squeezed
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs
 
@@ -40,11 +41,13 @@ PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their 
 # once and blocked cloth waits for the next substep
 LIMITED = 1
 FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
-WORK = 40  # rounds of carrying per substep of a frame; after them bodies move on without the cloth
+PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
 THINNEST = 16.0  # times the rounding error of distances: smallest thickness accepted
+LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
+_NONE = np.zeros(0, np.int32)
 
 
 class Guard(FormerNames):
@@ -73,11 +76,15 @@ class Guard(FormerNames):
         self._detection = Detection(scene, state.x, self.thickness)
         self.rows, self.driven = self._detection.rows, self._detection.driven
         self._free, links = scene.inverse_masses > 0.0, self._detection.links
+        self._soft = np.zeros(len(state.x), np.bool_)
+        self._soft[scene.deformable_rows] = True
         rest_length = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
         self._carry = Carry(links, rest_length, self._free, self.driven, self._detection.max_reach)
-        self._rounds_left = self._limited_left = 0  # rounds of carrying and of limited moves left in this frame
+        self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
-        self._solids = solid_obstacles(scene)
+        self._solids = solids_of(scene) if self.safe else []
+        self._no_room = NoRoom(scene)
+        self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
         self._moved_since_pass = False  # whether `keep` has accepted a motion since the last detection pass
@@ -104,6 +111,7 @@ class Guard(FormerNames):
 
     def detection_pass(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
         """Find all near pairs at x, see `Detection.run`; x must be free of intersections of guarded pairs."""
+        self._passes_left -= 1
         share = self._detection.run(x, stride, motion, far=far)
         self._safe_x[:], self._moved_since_pass = x, False
         return share
@@ -114,9 +122,15 @@ class Guard(FormerNames):
             near = np.empty(len(found), np.bool_)
             if _kernels.refresh(found, state.x, response.eps, near) < len(found):
                 found = found[near]
+            found = found[self._movable(found)]
             response.begin(found, state)
             response.apply(found, state, dt)
             self._applied[k] = found
+
+    def _movable(self, found: Contacts) -> NDArray[np.bool_]:
+        """Return which contacts (k,) free vertices can resolve. Beside a grip or a pin, the free end of an edge would
+        have to move many times the distance that is missing."""
+        return np.asarray(((found["weights"] ** 2) * self._free[found["vertices"]]).sum(1) >= LEVER**-2)
 
     def _parts(self) -> list[tuple[Contacts, Projection]]:
         return [(self.contacts, self._cloth), (self.obstacle_contacts, self._bodies)]
@@ -131,7 +145,9 @@ class Guard(FormerNames):
         identical."""
         speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
         self._detection.begin_frame(steps)
-        self._unhindered, self._rounds_left, self._limited_left = True, WORK * steps, PATIENCE + LIMITED * steps
+        self._unhindered, self._limited_left = True, PATIENCE + LIMITED * steps
+        self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
+        self._no_room.clear()
         unsure = self._tangled or self.failed_substeps > 0
         if unsure:
             self._detection.given_up[:] = False
@@ -175,6 +191,18 @@ class Guard(FormerNames):
         found = self._counter.corners(x) if self._counter else []
         return np.concatenate([np.zeros((0, 6), np.int32), *(corners.reshape(-1, 6) for _, _, corners in found)])
 
+    @property
+    def rows_without_room(self) -> Rows:
+        return self._no_room.all_rows
+
+    def follow_bodies(self, state: State, dt: float) -> None:
+        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
+        self._no_room.follow(state, dt)
+
+    def with_room(self, found: Contacts) -> Contacts:
+        """Return those contacts of cloth with bodies whose cloth has room."""
+        return self._no_room.without(found)
+
     def redetect_if_needed(self, state: State) -> None:
         """Push mode: detect again if an unknown pair may be within the thickness; safe mode does so in `keep`."""
         if not self.safe and not self._detection.follows_prediction(state.x):
@@ -197,7 +225,7 @@ class Guard(FormerNames):
         fast = _kernels.farthest(self.driven, x, target) > FAST * self._detection.max_reach
         for rounds in range(PATIENCE):
             left, driven = self._advance(target, x)
-            hurry = self._limited_left <= 0
+            hurry = self._limited_left <= 0 or self.degraded
             if driven >= 1.0 and (left == 0 or rounds >= ROUNDS or hurry):
                 break
             self._limited_left -= 1
@@ -210,26 +238,39 @@ class Guard(FormerNames):
             self.apply(state, dt)
         target[self.rows] = x[self.rows]
         self._safe_x[:], self._moved_since_pass = target, True
+        self.hindered = not self.degraded
+
+    @property
+    def degraded(self) -> bool:
+        """Whether the work of this frame is spent: bodies complete their motion without carrying
+        cloth, cloth moves as far as is proved free, and strain is not limited again."""
+        return self._passes_left <= 0
 
     def _carry_along(self, state: State, dt: float, x: Floats) -> None:
         """Move bodies and grips in x to their positions at the end of the substep and carry the cloth along; then let
         the cloth complete the part of its own motion by which it was not carried."""
         target, begin, before = state.x, x.copy(), self.given_up_pairs
-        arrived = self._carry.move_driven(self, target, x, max(self._rounds_left, 1))
-        self._rounds_left -= self._carry.rounds
+        arrived = self._carry.move_driven(self, target, x, self._passes_left)
         if not arrived:
-            x[self.driven] = target[self.driven]
-            self.give_up(self._detection.guarded, self._detection.guarded.crossed(self._detection.start, x))
+            self._leave_behind(target, x)
         if self.given_up_pairs > before or not arrived:
             self._count_failure("bodies and grips leave the cloth no room at %.3f s and move on without it", state.time)
         free, carried = self._free, np.linalg.norm(self._carry.carried_by, axis=1)
         own = 1.0 - carried / max(float(carried.max()), 1e-300)
         target[free] = x[free] + own[free, None] * (target - begin)[free]
-        for _ in range(AFTER):
+        for _ in range(0 if self.degraded else AFTER):
             self.detection_pass(x, 0.0)
             self.apply(state, dt)
             if not self._advance(target, x)[0]:
                 break
+
+    def _leave_behind(self, target: Floats, x: Floats) -> None:
+        """Move bodies and grips in x to `target`, and give up all pairs with cloth that they pass through."""
+        motion = np.zeros_like(x)
+        motion[self.driven] = target[self.driven] - x[self.driven]
+        self.detection_pass(x, 0.0, motion, far=np.inf)
+        x[self.driven] = target[self.driven]
+        self.give_up(self._detection.guarded, self._detection.guarded.crossed(self._detection.start, x))
 
     def pairs_along(self, x: Floats, motion: Floats) -> tuple[float, GuardedPairs, Floats]:
         """Implement `carry.CarryGuard`."""
@@ -237,22 +278,61 @@ class Guard(FormerNames):
         return share, self._detection.guarded, self._detection.radius
 
     def give_up(self, pairs: GuardedPairs, which: NDArray[np.bool_]) -> None:
-        """Stop guarding the pairs selected by `which` (k,), until the next frame and as long as they intersect."""
-        self.given_up_pairs += int(which.sum())
-        v, split = pairs.vertices[which], np.where(pairs.kinds[which] == _contacts.VERTEX_FACE, 1, 2)
+        """Stop guarding the pairs selected by `which` (k,), until the next frame and as long as they intersect: those
+        vertices of theirs that belong to cloth against the whole other body."""
+        self._give_up(pairs.vertices[which], pairs.kinds[which])
+
+    def _give_up(self, v: Rows, kinds: NDArray[np.uint8]) -> None:
+        self.given_up_pairs += len(v)
+        split = np.where(kinds == _contacts.VERTEX_FACE, 1, 2)
         for k in range(4):
             other = v[np.arange(len(v)), np.where(k < split, split, 0)]
-            self._detection.given_up[v[:, k], self._detection.body_of[other]] = True
+            cloth = self._soft[v[:, k]]
+            self._detection.given_up[v[cloth, k], self._detection.body_of[other[cloth]]] = True
+
+    def release(self, state: State, stretched: Rows) -> Rows:
+        """Stop guarding cloth that is stretched beyond its limit where bodies leave it no room: the strain limit is
+        kept, and what is released is counted.
+
+        Of the ends of the `stretched` edges (k,2), those that bodies squeeze from both sides are released, and those
+        that are joined by such edges to vertices without room. Return them."""
+        if not self.safe or not self._detection.obstacles or self.degraded:
+            return _NONE
+        ends = np.unique(stretched)
+        if self.hindered:
+            self.detection_pass(self._safe_x.copy(), 0.0)
+        squeezed_pairs = self.hindered and self.give_up_squeezed(ends)
+        joined = self._no_room.spread(stretched)
+        for rows, b in joined:
+            self._detection.given_up[rows, b] = True
+            self.given_up_pairs += len(rows)
+        if not squeezed_pairs and not joined:
+            return _NONE
+        self._count_failure("bodies leave the cloth no room at %.3f s", state.time)
+        self.hindered = True  # so that the strain is limited again
+        self.detection_pass(self._safe_x.copy(), 0.0)
+        return ends[self._detection.given_up[ends].any(1)]
+
+    def give_up_squeezed(self, rows: Rows) -> bool:
+        """Stop guarding those of `rows` that bodies squeezed from both sides in the last detection pass; return whether
+        there are any."""
+        found, x = self.obstacle_contacts, self._detection.start
+        found = found[squeezed(found, x, self._soft, rows, self._detection.obstacle_faces, 2.0 * self.eps)]
+        self._give_up(found["vertices"], found["kind"])
+        return len(found) > 0
 
     def _recover(self, x: Floats) -> None:
         """Guard given-up pairs again unless they intersect, which leaves their side undefined, or have a vertex inside
         of the body: the detectors push it out, and its surface must not hold it back."""
-        found, inside = self.intersections(x), vertices_inside(self._solids, self.rows, x)
+        found, inside = self.intersections(x), vertices_inside(self._solids, self._cloth_rows, x)
+        self._no_room.find(self._solids, inside, x)
         self._tangled = bool(found) or any(len(rows) for _, rows in inside)
         for b, rows in inside:
             self._detection.given_up[rows, b] = True
         for b, c, corners in found:
-            self._detection.given_up[corners[:, 0], c] = self._detection.given_up[corners[:, 1], b] = True
+            self._detection.given_up[corners[:, 0], c] = True
+            if c in self._detection.cloths:
+                self._detection.given_up[corners[:, 1], b] = True
 
     def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
         """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""

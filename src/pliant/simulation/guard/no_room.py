@@ -1,0 +1,159 @@
+"""Where bodies leave the cloth no room: two of their surfaces overlap, or are nearer to each other than cloth needs.
+
+Such cloth cannot be kept free of intersections and within its strain limit at once. The strain limit is kept, and so is
+the separation of cloth from cloth; what is inside of a body is counted. It is held between the bodies: it moves with
+the nearer surface, and nothing pushes it out, because either way leads into the other body. When they part, it has
+room again, and moves out through the nearest surface.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import contacts as _contacts
+from ...contacts import Contacts
+from ...kernels.simulation import no_room as _kernels
+from ...scene import Scene
+from ...state import State
+from .inside import Solids, leave_room
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+ACROSS = 0.5  # least cosine between the normal of a body and the direction in which it pushes cloth that it squeezes
+OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
+
+
+class NearestPoints(NamedTuple):
+    """Vertices of cloth, and the points of bodies nearest to them: corners (k,3) and weights (k,3)."""
+
+    rows: Rows
+    corners: Rows
+    weights: Floats
+
+    def take(self, which: NDArray[Any]) -> "NearestPoints":
+        """Return those selected by `which`: flags (k,) or indices."""
+        return NearestPoints(self.rows[which], self.corners[which], self.weights[which])
+
+    def at(self, x: Floats) -> Floats:
+        """Return the points (k,3) at x (n,3)."""
+        return np.asarray((self.weights[:, :, None] * x[self.corners]).sum(1))
+
+    def farthest_first(self, x: Floats) -> "NearestPoints":
+        """Return them so that a vertex inside of several bodies comes last with the nearest of them."""
+        return self.take(np.argsort(-np.linalg.norm(x[self.rows] - self.at(x), axis=1), kind="stable"))
+
+
+def _joined(parts: list[NearestPoints]) -> NearestPoints:
+    return NearestPoints(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+_NOTHING = NearestPoints(np.zeros(0, np.int32), np.zeros((0, 3), np.int32), np.zeros((0, 3)))
+
+
+class NoRoom:
+    """The vertices of cloth that are inside of bodies which leave them no room, in the present frame."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.eps, self._w = scene.eps, scene.inverse_masses
+        self._inside_of = np.zeros((int(scene.first[-1]), len(scene.bodies)), np.bool_)
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a frame in which all cloth has room."""
+        self._inside_of[:] = False
+        self.all_rows = np.zeros(0, np.int32)  # free or not
+        self._held = self._leaving = _NOTHING
+
+    def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], x: Floats) -> None:
+        """Find which of the vertices `inside` of bodies at x (n,3), as of `vertices_inside`, have no room. Grips never
+        have: they cannot move out."""
+        held, leaving = [_NOTHING], [_NOTHING]
+        for solid in solids:
+            for rows in (rows for b, rows in inside if b == solid.body):
+                nearest = NearestPoints(rows, *solid.nearest(x[rows]))
+                room, free = leave_room(solids, x, nearest.corners, nearest.weights, self.eps), self._w[rows] > 0.0
+                self._inside_of[rows[~(room & free)], solid.body] = True
+                held.append(nearest.take(~room & free))
+                leaving.append(nearest.take(room & free))
+        self._held, self._leaving = (_joined(parts).farthest_first(x) for parts in (held, leaving))
+        self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
+        self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
+
+    def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
+        """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
+        found = []
+        for b in np.flatnonzero(self._inside_of[self.all_rows].any(0)).tolist():
+            stuck = self._inside_of[:, b]
+            before = stuck.copy()
+            while True:  # every turn but the last adds a vertex
+                beside = edges[stuck[edges].any(1)]
+                if stuck[beside].all():
+                    break
+                stuck[beside] = True
+            rows = np.flatnonzero(stuck & ~before).astype(np.int32)
+            if len(rows):
+                found.append((rows, b))
+        if found:
+            self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
+        return found
+
+    def follow(self, state: State, dt: float) -> None:
+        """Let free cloth without room move with the nearest surface, in place of its own motion; let cloth that has
+        room move with it, too, and out."""
+        for found in (self._held, self._leaving):
+            if len(found.rows):
+                state.x[found.rows] = state.x_start[found.rows] + found.at(state.x) - found.at(state.x_start)
+        if len(self._leaving.rows):
+            found, x = self._leaving, state.x[self._leaving.rows]
+            way = found.at(state.x) - x
+            far = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+            state.x[found.rows] = x + np.minimum(OUTWARD * dt / far, 1.0) * way
+
+    def without(self, found: Contacts) -> Contacts:
+        """Return the contacts with bodies without those of vertices that have no room, or of midpoints beside them."""
+        if not len(self.all_rows):
+            return found
+        v, other = found["vertices"], found["bodies"][:, 1]
+        stuck = np.zeros(len(found), np.bool_)
+        for k in range(4):
+            stuck |= (v[:, k] >= 0) & self._inside_of[v[:, k], other]
+        return found[~stuck]
+
+
+def squeezed(found: Contacts, x: Floats, soft: Flags, which: Rows, faces: Rows, near: float) -> Flags:
+    """Return which contacts (k,) of cloth with bodies at x (n,3) squeeze one of the vertices `which` from both sides.
+
+    soft (n,) marks the vertices of cloth; faces (m,3): those of the bodies; near: distance in metres below which two
+    surfaces squeeze what is between. Contacts along the surface, as with the edges around a face that cloth touches,
+    do not count.
+    """
+    v, w = found["vertices"], found["weights"]
+    split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
+    first = soft[v[:, 0]]  # the cloth is the first side
+    body = (np.arange(4) < split[:, None]) != first[:, None]
+    weights = np.where(body, np.abs(w), 0.0)[:, :, None]
+    push = np.where(first[:, None], 1.0, -1.0) * found["normal"]
+    outward = (weights * _vertex_normals(x, faces, v[body])[v]).sum(1)
+    across = np.abs((outward * push).sum(1)) >= ACROSS * np.linalg.norm(outward, axis=1)
+    rows, corner = np.nonzero(~body & across[:, None] & np.isin(v, which))
+    order = np.argsort(v[rows, corner], kind="stable")
+    rows, corner = rows[order], corner[order]
+    marked, out = np.zeros(len(rows), np.bool_), np.zeros(len(found), np.bool_)
+    _kernels.mark_squeezed(v[rows, corner], push[rows], (weights * x[v]).sum(1)[rows], near, marked)
+    out[rows[marked]] = True
+    return out
+
+
+def _vertex_normals(x: Floats, faces: Rows, which: Rows) -> Floats:
+    """Return unit normals (n,3) of the vertices `which` at x (n,3)."""
+    flags = np.zeros(len(x), np.bool_)
+    flags[which] = True
+    faces = faces[flags[faces].any(1)]
+    a, b, c = (x[faces[:, k]] for k in range(3))
+    area = np.repeat(np.cross(b - a, c - a), 3, axis=0)
+    out = np.stack([np.bincount(faces.ravel(), area[:, k], len(x)) for k in range(3)], 1)
+    return np.asarray(out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-300))
