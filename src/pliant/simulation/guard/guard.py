@@ -33,6 +33,7 @@ log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # detection passes with a limited move per substep; then cloth that is still blocked waits for the next
+REPREDICTIONS = 3  # per substep, before a detection pass
 PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
 LIMITED = 1  # such rounds per substep of a frame, beyond the first `PATIENCE`: then neither waits any more
 FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
@@ -181,7 +182,7 @@ class Guard(FormerNames):
         if not self.safe:
             return
         target, self.hindered = state.x, False
-        if self._is_reachable(target):
+        if self._is_reachable(target) or self._repredict(state, dt):
             self._safe_x[:], self._moved_since_pass = target, True
             return
         self.hindered = True
@@ -206,6 +207,21 @@ class Guard(FormerNames):
             self.apply(state, dt)
         target[self.rows] = x[self.rows]
         self._safe_x[:], self._moved_since_pass = target, True
+
+    def _repredict(self, state: State, dt: float) -> bool:
+        """Where few vertices leave their bounds, follow their motion, and push the pairs that are found then. Return
+        whether all vertices can move to their targets now."""
+        for _ in range(REPREDICTIONS):
+            if self._detection.follows_prediction(state.x):
+                return False
+            new = self._detection.repredict(state.x)
+            if new < 0:
+                return False
+            if new > 0:
+                self.apply(state, dt)
+            if self._is_reachable(state.x):
+                return True
+        return False
 
     def _carry_along(self, state: State, dt: float, x: Floats) -> None:
         """Move bodies and grips in x to their positions at the end of the substep and carry the cloth along; then let

@@ -64,6 +64,10 @@ class GuardedPairs:
     def __getitem__(self, which: NDArray[np.bool_]) -> "GuardedPairs":
         return GuardedPairs(*(getattr(self, field.name)[which] for field in dataclasses.fields(self)))
 
+    def __add__(self, other: "GuardedPairs") -> "GuardedPairs":
+        names = [field.name for field in dataclasses.fields(self)]
+        return GuardedPairs(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))
+
     @property
     def features(self) -> FeaturePairs:
         return FeaturePairs(self.vertices, self.kinds, self.normals)
