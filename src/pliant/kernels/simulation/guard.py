@@ -286,14 +286,18 @@ def leaves_bounds(rows, radius, start, displacement, x, t):
 
 
 @kernel
-def outside_bounds(rows, radius, start, displacement, x, t, outside):
-    """Mark in `outside` (n,) those of `rows` for which `leaves_bounds` holds; return their number."""
+def outside_bounds(rows, radius, start, displacement, x, t, most, outside):
+    """Mark in `outside` (n,) those of `rows` for which `leaves_bounds` holds; return their number, or a greater one than
+    that of all rows if one is farther than `most` from its predicted position.
+    """
     count = 0
     outside[:] = False
     for r in range(len(rows)):
         i = rows[r]
-        middle = vec.madd(vec.load(start, i), vec.load(displacement, i), t)
-        outside[i] = not vec.norm2(vec.sub(vec.load(x, i), middle)) <= (KEPT * radius[i]) ** 2
+        d_2 = vec.norm2(vec.sub(vec.load(x, i), vec.madd(vec.load(start, i), vec.load(displacement, i), t)))
+        if not d_2 <= most * most:
+            return len(rows) + 1
+        outside[i] = d_2 > (KEPT * radius[i]) ** 2
         count += outside[i]
     return count
 

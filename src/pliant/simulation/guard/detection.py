@@ -116,14 +116,15 @@ class Detection:
         return min(max((one[0] + two[0]) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
 
     def repredict(self, target: Floats) -> int:
-        """Predict the motion of the vertices that `target` leaves anew, if they are few, and find the pairs that come
-        near around these and that the last pass did not find. Return their number, or -1 if a pass is needed."""
+        """Predict the motion of the vertices that `target` leaves anew, if they are few and not too far away, and find
+        all pairs that come near them. Return the number of these, or -1 if a pass is needed."""
         t = self._progress(target)
-        motion = self.start, self.predicted, target
-        if not self._predicts or t <= 0.0 or _kernels.leaves_bounds(self.driven, self.radius, *motion, t):
+        motion = self.start, self.predicted, target, t
+        if not self._predicts or t <= 0.0 or _kernels.leaves_bounds(self.driven, self.radius, *motion):
             return -1
-        outside = np.empty(len(self.start), np.bool_)
-        if _kernels.outside_bounds(self.rows, LEAVING * self.radius, *motion, t, outside) > FEW * len(self.rows):
+        outside, most = np.empty(len(target), np.bool_), A_SUBSTEP * self.max_reach * t
+        count = _kernels.outside_bounds(self.rows, LEAVING * self.radius, *motion, most, outside)
+        if count > FEW * len(self.rows):
             return -1
         self.repredictions += 1
         _kernels.turn_towards(outside, self.radius, self.start, target, t, OVERSHOOT, self.predicted)

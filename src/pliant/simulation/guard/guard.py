@@ -99,6 +99,11 @@ class Guard(FormerNames):
     def passes(self) -> int:
         return self._detection.passes
 
+    @property
+    def repredictions(self) -> int:
+        """How often the motion of a few vertices was predicted anew, which saves a detection pass."""
+        return self._detection.repredictions
+
     def detection_pass(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
         """Find all near pairs at x, see `Detection.run`; x is known to be free of intersections."""
         share = self._detection.run(x, stride, motion, far=far)
