@@ -287,8 +287,8 @@ def leaves_bounds(rows, radius, start, displacement, x, t):
 
 @kernel
 def outside_bounds(rows, radius, start, displacement, x, t, most, outside):
-    """Mark in `outside` (n,) those of `rows` for which `leaves_bounds` holds; return their number, or a greater one than
-    that of all rows if one is farther than `most` from its predicted position.
+    """Mark in `outside` (n,) those of `rows` for which `leaves_bounds` holds. Return their number, or a greater
+    one than that of all rows if any is farther than `most` from its predicted position.
     """
     count = 0
     outside[:] = False

@@ -13,7 +13,19 @@ from ...contacts import Contacts
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import guard as _kernels
 from ...scene import Scene
-from .pairs import GuardedPairs, Obstacle, among, guarded, keys, leaf_mesh_of, near_at_rest, records, rows_of, spacing
+from .pairs import (
+    GuardedPairs,
+    Obstacle,
+    among,
+    guarded,
+    keys,
+    leaf_mesh_of,
+    near_at_rest,
+    records,
+    rows_of,
+    spacing,
+    with_any,
+)
 from .sewing import links_of, near_pairs_of
 
 Floats = NDArray[np.float64]
@@ -142,11 +154,12 @@ class Detection:
 
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
         """Replace all contacts of the vertices `which` (n,) by those given; return their number."""
-        cloth, bodies = (found[which[found["vertices"]].any(1)] for found in (cloth, bodies))
-        self.guarded = self.guarded[~which[self.guarded.vertices].any(1)] + self._guard(cloth, bodies)
-        for name, new in (("contacts", self._pushed(cloth)), ("obstacle_contacts", bodies)):
-            old = getattr(self, name)
-            setattr(self, name, _contacts.concatenate_unsorted([old[~which[old["vertices"]].any(1)], new]))
+        cloth, bodies = (found[with_any(which, found["vertices"])] for found in (cloth, bodies))
+        self.guarded = self.guarded[~with_any(which, self.guarded.vertices)] + self._guard(cloth, bodies)
+        cloth = self._pushed(cloth)
+        kept = [found[~with_any(which, found["vertices"])] for found in (self.contacts, self.obstacle_contacts)]
+        self.contacts = _contacts.concatenate_unsorted([kept[0], cloth])
+        self.obstacle_contacts = _contacts.concatenate_unsorted([kept[1], bodies])
         return len(cloth) + len(bodies)
 
     def _guard(self, *found: Contacts) -> GuardedPairs:

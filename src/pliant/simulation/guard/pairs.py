@@ -122,6 +122,11 @@ def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     return found[~free]
 
 
+def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
+    """Return which rows (k,c) of vertices have any of the vertices `which` (n,)."""
+    return np.asarray(which[rows].any(1), np.bool_)
+
+
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
     """Return which rows (k,c) are among `some` (m,c)."""
     whole = np.concatenate([some, rows])
