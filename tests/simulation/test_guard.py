@@ -104,6 +104,31 @@ def test_cloth_that_goes_on_as_it_did_is_looked_at_once_a_frame(rng):
     assert guard.passes == 1
 
 
+@pytest.mark.compiled
+def test_where_a_few_vertices_leave_their_course_they_are_followed_and_nothing_ever_meets(rng):
+    scene = pile(body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), obstacle=True))
+    state, guard = scene.start(), Guard(scene, scene.start())
+    free = np.flatnonzero(scene.inverse_masses > 0.0)
+    count, would, passes = IntersectionStatistics(scene, state.x), 0, 0
+    for _ in range(cases(40)):
+        state.x[:] = seen(scene, rng)
+        state.v[free] = rng.normal(size=3)
+        guard.begin(state, 0.002, 4)
+        some, before = rng.choice(free, 4, replace=False), guard.passes
+        way = 10.0 ** rng.uniform(-0.5, 1.0) * rng.normal(size=(4, 3))
+        for _ in range(4):
+            state.x_start[:] = state.x
+            state.x += 0.002 * state.v
+            state.x[some] += 0.002 * way
+            would += sum(count.at(state.x))
+            guard.keep(state, 0.002)
+            guard.finish(state, 0.002)
+            assert count.at(state.x) == (0, 0)
+        passes += guard.passes == before
+    assert would > 0
+    assert guard.repredictions > passes > 0
+
+
 def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng):
     scene = pile(
         body=Body(ball(0.015, 2, centre=(0.0, 0.08, 0.0)), obstacle=True, motion=Motion([0.0], [np.eye(3, 4)]))

@@ -93,6 +93,24 @@ def test_every_pair_of_one_mesh_that_comes_near_on_the_way_is_found(rng):
     assert count > 100
 
 
+@pytest.mark.parametrize("drifting", [False, True])
+def test_every_near_pair_of_the_marked_triangles_is_found_once(rng, drifting):
+    mesh = crumpled(rng)
+    made, way = leaf_mesh(mesh), ways(rng, mesh.vertices) * drifting
+    if drifting:
+        made.predict(way)
+    some = np.zeros(mesh.n_vertices, np.bool_)
+    some[rng.choice(mesh.n_vertices, 6, replace=False)] = True
+    there, _, edges = NearPairs(made).around(some[made.leaves.corners].any(1), 0.004, drifting=drifting)
+    faces, ends = nearest(mesh, way, mesh, way, True)
+    of_face = some[:, None] | some[mesh.faces].any(1)
+    of_edge = some[mesh.topology.edges].any(1)[:, None] | some[mesh.topology.edges].any(1)
+    for d, wanted, pairs in ((faces, of_face, there), (ends, of_edge, edges)):
+        assert among(pairs, d.shape)[(d < 0.004) & wanted].all()
+        assert len(np.unique(pairs, axis=0)) == len(pairs)
+    assert ((ends < 0.004) & of_edge).any()
+
+
 def test_cloth_that_bends_as_it_goes_is_passed_over_where_none_of_it_comes_near(rng):
     culled = count = 0
     for _ in range(cases(4)):

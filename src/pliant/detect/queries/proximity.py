@@ -43,18 +43,36 @@ class NearPairs:
         For self-contact the first array holds both directions. `drifting` returns a superset of the pairs that come
         this near during the predicted displacements (`LeafMesh.predict`), see kernels/queries/drift.py.
         """
-        return self.ordered(*self._traverse(distance, distance, drifting))
+        return self.ordered(*self._traverse(distance, distance, drifting, self._begin_at(distance, drifting)))
+
+    def around(
+        self, triangles: NDArray[np.bool_], distance: float, *, drifting: bool = False
+    ) -> tuple[Rows, Rows, Rows]:
+        """As `within`, for the pairs of features of which one belongs to one of the marked `triangles` (m,) of a, in
+        the order of its leaves, and for some of their neighbours."""
+        begin = np.where(triangles, 0, len(self.b.tree.nodes)).astype(np.int32)
+        found = self.ordered(*self._traverse(distance, distance, drifting, begin))
+        # both triangles of a pair may be marked
+        return (_distinct(found[0]), found[1], _distinct(found[2])) if self.same else found
 
     def candidates(self, distance: float) -> tuple[Rows, Counts]:
         """Broad phase: return the candidates `found` (parts,capacity,3), each with its kind and the indices of its
         features in the leaf meshes, of which counts (parts,) are filled; a superset of the near pairs.
         """
-        return self._traverse(distance, _proximity.UNTESTED, False)
+        return self._traverse(distance, _proximity.UNTESTED, False, self._begin_at(distance, False))
 
-    def _traverse(self, distance: float, within: float, drifting: bool) -> tuple[Rows, Counts]:
-        a, b, parts = self.a, self.b, _proximity.PARTS
-        reach = with_rounding_margin(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
-        begin = self._begin if self.cones is None else self.cones.begin(reach, a.drift if drifting else None)
+    def _reach(self, distance: float, drifting: bool) -> float:
+        a, b = self.a, self.b
+        return with_rounding_margin(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
+
+    def _begin_at(self, distance: float, drifting: bool) -> Rows:
+        """Return the node (m,) where the traversal of each triangle of a starts."""
+        if self.cones is None:
+            return self._begin
+        return self.cones.begin(self._reach(distance, drifting), self.a.drift if drifting else None)
+
+    def _traverse(self, distance: float, within: float, drifting: bool, begin: Rows) -> tuple[Rows, Counts]:
+        a, b, parts, reach = self.a, self.b, _proximity.PARTS, self._reach(distance, drifting)
         counts = np.zeros(parts, np.int64)
         one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)
         while True:
@@ -83,6 +101,13 @@ class NearPairs:
         _proximity.sort_buckets(start, pairs)
         one, two = int(start[n_a]), int(start[base[1]])
         return pairs[:one], pairs[one:two], pairs[two:]
+
+
+def _distinct(pairs: Rows) -> Rows:
+    """Return sorted pairs (k,2) without repetitions."""
+    new = np.ones(len(pairs), np.bool_)
+    new[1:] = (pairs[1:] != pairs[:-1]).any(1)
+    return pairs[new]
 
 
 def _cones(a: LeafMesh) -> "Cones":

@@ -150,6 +150,8 @@ def still_range(a, drift_a, b, search, first, last, out):
     batches = all_batches()
     meets, closer = batches.meets, batches.closer
     for p in range(first, last):
+        if begin[p] >= total:
+            continue
         x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
         y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
         z_0, z_1 = boxes[p, 2] + min(u_a[p, 2], 0.0) - reach, boxes[p, 5] + max(u_a[p, 5], 0.0) + reach
@@ -192,6 +194,8 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
     batches = all_batches()
     meets, closer = batches.meets, batches.closer
     for p in range(first, last):
+        if begin[p] >= total:
+            continue
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
         n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))

@@ -256,6 +256,8 @@ def near_range(a, b, search, within, first, last, out):
     face_batch, edge_batch = new_batches()
     faces, edges = face_batch.pairs, edge_batch.pairs
     for p in range(first, last):
+        if begin[p] >= total:
+            continue
         x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
         x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]

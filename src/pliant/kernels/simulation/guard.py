@@ -286,6 +286,37 @@ def leaves_bounds(rows, radius, start, displacement, x, t):
 
 
 @kernel
+def outside_bounds(rows, radius, start, displacement, x, t, most, outside):
+    """Mark in `outside` (n,) those of `rows` for which `leaves_bounds` holds. Return their number, or a greater
+    one than that of all rows if any is farther than `most` from its predicted position.
+    """
+    count = 0
+    outside[:] = False
+    for r in range(len(rows)):
+        i = rows[r]
+        d_2 = vec.norm2(vec.sub(vec.load(x, i), vec.madd(vec.load(start, i), vec.load(displacement, i), t)))
+        if not d_2 <= most * most:
+            return len(rows) + 1
+        outside[i] = d_2 > (KEPT * radius[i]) ** 2
+        count += outside[i]
+    return count
+
+
+@kernel
+def turn_towards(outside, radius, start, x, t, overshoot, displacement):
+    """Change the predicted `displacement` of the vertices `outside` so that at time t > 0 they are beyond x by the
+    fraction `overshoot` of how far x deviates, but at most of their radius: a vertex that accelerates comes back to it.
+    """
+    for i in range(len(outside)):
+        if not outside[i]:
+            continue
+        d = vec.load(displacement, i)
+        off = vec.sub(vec.sub(vec.load(x, i), vec.load(start, i)), vec.scale(d, t))
+        more = 1.0 + overshoot * min(1.0, radius[i] / max(vec.norm(off), TINY))
+        vec.store(displacement, i, vec.madd(d, off, more / t))
+
+
+@kernel
 def fastest(rows, others, x, displacement, box, reach):
     """Greatest displacement relative to `others` among those of `rows` that can come within reach of a box (6,)."""
     most, mean = 0.0, (0.0, 0.0, 0.0)

@@ -13,14 +13,30 @@ from ...contacts import Contacts
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import guard as _kernels
 from ...scene import Scene
-from .pairs import GuardedPairs, Obstacle, among, guarded, keys, leaf_mesh_of, near_at_rest, records, rows_of, spacing
+from .pairs import (
+    GuardedPairs,
+    Obstacle,
+    among,
+    guarded,
+    keys,
+    leaf_mesh_of,
+    near_at_rest,
+    records,
+    rows_of,
+    spacing,
+    with_any,
+)
 from .sewing import links_of, near_pairs_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 AROUND = 1.5  # of the thickness: smallest query distance around cloth
 REACH = 0.75  # of eps: initial query distance around a body; cloth usually rests farther away
-AHEAD = 8.0  # relative displacement that is predicted for a frame, over the largest query distance
+AHEAD = 32.0  # relative displacement that is predicted for a frame, over the largest query distance
+A_SUBSTEP = 8.0  # the same for a substep; if it is greater, no motion is predicted
+FEW = 0.1  # of all vertices that may leave their bounds; if there are more, a new pass takes less time
+LEAVING = 0.5  # of its bound: a vertex beyond that is predicted anew together with those that leave theirs
+OVERSHOOT = 0.5  # of its bound by which a vertex that left it is predicted to go beyond where it is
 LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
@@ -61,7 +77,8 @@ class Detection:
         self.unguarded_pairs = _NONE  # pairs (k,4) that touch in this frame and cannot be opened
         self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: no pair of these is guarded
         self.contacts = self.obstacle_contacts = _contacts.empty()  # of cloth with cloth, and with bodies
-        self.passes = 0
+        self._reach = 0.0  # query distance around cloth of the last pass
+        self.passes = self.repredictions = 0
         self._rest_keys = np.zeros(0, np.int64)
         self._rest_keys = self._keys_at_rest(x)
 
@@ -79,15 +96,15 @@ class Detection:
         """
         self.passes += 1
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
-        reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
-        self._cloth.move(x)
+        self._reach = reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
+        self.start[:] = x
+        self._cloth.move(self.start)
         for body in self.obstacles:
             if self._first_pass or body.moves:
-                body.near.b.move(x)
+                body.near.b.move(self.start)
         self._first_pass = False
         share = self._predict(x, motion, reach, far)
-        self.contacts = self._records(self._near, *self._near.within(reach, drifting=self._predicts), reach)
-        self.start[:] = x
+        self.contacts = self._records(self._near, self._near.within(reach, drifting=self._predicts), reach)
         self.radius[:] = np.inf
         self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
         self.obstacle_contacts = _contacts.concatenate_unsorted([self._detect_body(body) for body in self.obstacles])
@@ -103,11 +120,49 @@ class Detection:
 
     def follows_prediction(self, target: Floats) -> bool:
         """Whether all vertices are within their bounds of the predicted motion at one common time."""
-        motion = self.start, self.predicted, target
-        one, two = (_kernels.progress(rows, *motion) for rows in (self.rows, self.driven))
-        whole = one[1] + two[1]
-        t = min(max((one[0] + two[0]) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+        motion, t = (self.start, self.predicted, target), self._progress(target)
         return not any(_kernels.leaves_bounds(rows, self.radius, *motion, t) for rows in (self.rows, self.driven))
+
+    def _progress(self, target: Floats) -> float:
+        """Return the time at which the predicted motion is nearest to `target`."""
+        one, two = (_kernels.progress(rows, self.start, self.predicted, target) for rows in (self.rows, self.driven))
+        whole = one[1] + two[1]
+        return min(max((one[0] + two[0]) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+
+    def repredict(self, target: Floats) -> int:
+        """Predict the motion of the vertices that `target` leaves anew, if they are few and not too far away, and find
+        all pairs that come near them. Return the number of these, or -1 if a pass is needed."""
+        t = self._progress(target)
+        motion = self.start, self.predicted, target, t
+        if not self._predicts or t <= 0.0 or _kernels.leaves_bounds(self.driven, self.radius, *motion):
+            return -1
+        outside, most = np.empty(len(target), np.bool_), A_SUBSTEP * self.max_reach * t
+        count = _kernels.outside_bounds(self.rows, LEAVING * self.radius, *motion, most, outside)
+        if count > FEW * len(self.rows):
+            return -1
+        self.repredictions += 1
+        _kernels.turn_towards(outside, self.radius, self.start, target, t, OVERSHOOT, self.predicted)
+        self._cloth.predict(self.predicted)
+        triangles = outside[self._cloth.leaves.corners].any(1)
+        cloth = self._around(self._near, triangles, self._reach)
+        bodies = [self._around(body.near, triangles, body.reach) for body in self.obstacles]
+        for body in self.obstacles:
+            self._bound_by_distance(body)
+        return self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
+
+    def _around(self, near: NearPairs, triangles: NDArray[np.bool_], reach: float) -> Contacts:
+        found = self._records(near, near.around(triangles, reach, drifting=self._predicts), reach)
+        return guarded(found, self.given_up) if self.given_up.any() else found
+
+    def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
+        """Replace all contacts of the vertices `which` (n,) by those given; return their number."""
+        cloth, bodies = (found[with_any(which, found["vertices"])] for found in (cloth, bodies))
+        self.guarded = self.guarded[~with_any(which, self.guarded.vertices)] + self._guard(cloth, bodies)
+        cloth = self._pushed(cloth)
+        kept = [found[~with_any(which, found["vertices"])] for found in (self.contacts, self.obstacle_contacts)]
+        self.contacts = _contacts.concatenate_unsorted([kept[0], cloth])
+        self.obstacle_contacts = _contacts.concatenate_unsorted([kept[1], bodies])
+        return len(cloth) + len(bodies)
 
     def _guard(self, *found: Contacts) -> GuardedPairs:
         both = _contacts.concatenate_unsorted(list(found))
@@ -134,7 +189,7 @@ class Detection:
         bodies = [(b.rows[: b.moves * len(b.rows)], b.box) for b in self.obstacles]
         for rows, box in [(self.rows, _EVERYWHERE), *bodies]:
             most = max(most, _kernels.fastest(self.rows, rows, x, motion, box, reach))
-        if not far and most > self.max_reach * (self.substeps_left + 1):
+        if not far and most > A_SUBSTEP * self.max_reach * (self.substeps_left + 1):
             # one substep's motion exceeds the largest query distance: predict no motion
             self.predicted[:], self._predicts = 0.0, False
             return 0.0
@@ -149,15 +204,8 @@ class Detection:
 
     def _detect_body(self, body: Obstacle) -> Contacts:
         """Return the contacts with a body, and bound the motion of vertices that have none."""
-        cloth = self._cloth
-        found = self._records(body.near, *body.near.within(body.reach, drifting=self._predicts), body.reach)
-        share = _kernels.SHARE if body.moves else _kernels.STILL
-        drifts = (cloth.drift.boxes, body.near.b.drift.nodes[0]) if self._predicts else _NO_DRIFT
-        least = _kernels.bound_by_distance(
-            cloth.leaves.corners, cloth.at.boxes, body.box, *drifts, body.reach, share, self.radius
-        )
-        if body.moves:
-            self.radius[body.rows] = np.minimum(self.radius[body.rows], _kernels.SHARE * least)
+        found = self._records(body.near, body.near.within(body.reach, drifting=self._predicts), body.reach)
+        self._bound_by_distance(body)
         # adapt the query distance of the next pass in this frame to the number of candidates
         if self._predicts:
             return found
@@ -167,16 +215,24 @@ class Detection:
             body.reach = min(1.5 * body.reach, max(self.max_reach, REACH * self.eps))
         return found
 
+    def _bound_by_distance(self, body: Obstacle) -> None:
+        """Bound the motion of vertices by their distance from a body, or by the query distance around it."""
+        cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
+        drifts = (cloth.drift.boxes, body.near.b.drift.nodes[0]) if self._predicts else _NO_DRIFT
+        boxes = cloth.leaves.corners, cloth.at.boxes, body.box
+        least = _kernels.bound_by_distance(*boxes, *drifts, body.reach, share, self.radius)
+        if body.moves:
+            self.radius[body.rows] = np.minimum(self.radius[body.rows], _kernels.SHARE * least)
+
     def _rounding_at(self, x: Floats) -> float:
         """Return a bound of the rounding error of distances at x, metres."""
         return ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
 
-    def _records(self, near: NearPairs, forward: Rows, backward: Rows, edges: Rows, reach: float) -> Contacts:
-        motion = self.predicted if self._predicts else None
-        return records(near.a, near.b, (forward, backward, edges), reach, motion, self.body_of)
+    def _records(self, near: NearPairs, pairs: tuple[Rows, Rows, Rows], reach: float) -> Contacts:
+        return records(near.a, near.b, pairs, reach, self.predicted if self._predicts else None, self.body_of)
 
     def _keys_at_rest(self, x: Floats) -> NDArray[np.int64]:
         """Return keys of pairs of mesh neighbours within the thickness at the start; these are not pushed apart."""
         self._cloth.move(x)
-        found = self._records(self._near, *self._near.within(self.thickness), self.thickness)
+        found = self._records(self._near, self._near.within(self.thickness), self.thickness)
         return near_at_rest(found, self.links, len(x))

@@ -36,6 +36,7 @@ log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # detection passes with a limited move per substep; then cloth that is still blocked waits for the next
+REPREDICTIONS = 3  # per substep, before a detection pass
 PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
 # limited rounds per substep that a frame may use besides PATIENCE; when this budget is spent, bodies carry cloth at
 # once and blocked cloth waits for the next substep
@@ -108,6 +109,11 @@ class Guard(FormerNames):
     @property
     def passes(self) -> int:
         return self._detection.passes
+
+    @property
+    def repredictions(self) -> int:
+        """How often the motion of a few vertices was predicted anew, which saves a detection pass."""
+        return self._detection.repredictions
 
     def detection_pass(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
         """Find all near pairs at x, see `Detection.run`; x must be free of intersections of guarded pairs."""
@@ -213,7 +219,7 @@ class Guard(FormerNames):
         if not self.safe:
             return
         target, self.hindered = state.x, False
-        if self._is_reachable(target):
+        if self._is_reachable(target) or self._repredict(state, dt):
             self._safe_x[:], self._moved_since_pass = target, True
             return
         self.hindered = True
@@ -245,6 +251,21 @@ class Guard(FormerNames):
         """Whether the work of this frame is spent: bodies complete their motion without carrying
         cloth, cloth moves as far as is proved free, and strain is not limited again."""
         return self._passes_left <= 0
+
+    def _repredict(self, state: State, dt: float) -> bool:
+        """Where few vertices leave their bounds, follow their motion, and push the pairs that are found then. Return
+        whether all vertices can move to their targets now."""
+        for _ in range(REPREDICTIONS):
+            if self._detection.follows_prediction(state.x):
+                return False
+            new = self._detection.repredict(state.x)
+            if new < 0:
+                return False
+            if new > 0:
+                self.apply(state, dt)
+            if self._is_reachable(state.x):
+                return True
+        return False
 
     def _carry_along(self, state: State, dt: float, x: Floats) -> None:
         """Move bodies and grips in x to their positions at the end of the substep and carry the cloth along; then let

@@ -64,6 +64,10 @@ class GuardedPairs:
     def __getitem__(self, which: NDArray[np.bool_]) -> "GuardedPairs":
         return GuardedPairs(*(getattr(self, field.name)[which] for field in dataclasses.fields(self)))
 
+    def __add__(self, other: "GuardedPairs") -> "GuardedPairs":
+        names = [field.name for field in dataclasses.fields(self)]
+        return GuardedPairs(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))
+
     @property
     def features(self) -> FeaturePairs:
         return FeaturePairs(self.vertices, self.kinds, self.normals)
@@ -116,6 +120,11 @@ def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     for k in range(4):
         free |= given_up[v[:, k], np.where(k < split, two, one)]
     return found[~free]
+
+
+def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
+    """Return which rows (k,c) of vertices have any of the vertices `which` (n,)."""
+    return np.asarray(which[rows].any(1), np.bool_)
 
 
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
