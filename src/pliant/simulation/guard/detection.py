@@ -77,6 +77,7 @@ class Detection:
         self.unguarded_pairs = _NONE  # pairs (k,4) that touch in this frame and cannot be opened
         self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: no pair of these is guarded
         self.contacts = self.obstacle_contacts = _contacts.empty()  # of cloth with cloth, and with bodies
+        self._fraction = np.ones(count)  # of its motion that each vertex can complete
         self._reach = 0.0  # query distance around cloth of the last pass
         self.passes = self.repredictions = 0
         self._rest_keys = np.zeros(0, np.int64)
@@ -128,6 +129,35 @@ class Detection:
         one, two = (_kernels.progress(rows, self.start, self.predicted, target) for rows in (self.rows, self.driven))
         whole = one[1] + two[1]
         return min(max((one[0] + two[0]) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+
+    def is_reachable(self, target: Floats) -> bool:
+        """Whether all vertices can move to `target` at once."""
+        if not self.follows_prediction(target):
+            return False
+        self._fraction[:] = 1.0
+        held = np.zeros(len(self.guarded.room), np.bool_)
+        count = self.guarded.limit(self.start, target, self._fraction, held)
+        return not count or float(self._fraction.min()) >= 1.0
+
+    def advance(self, target: Floats, x: Floats) -> tuple[int, float]:
+        """Move x towards `target` as far as is safe; return how many vertices fall short, and the fraction of
+        the driven vertices."""
+        if self.is_reachable(target):
+            x[self.rows], x[self.driven] = target[self.rows], target[self.driven]
+            return 0, 1.0
+        for rows in (self.rows, self.driven):
+            _kernels.within_ball(rows, self.radius, self.start, target, self._fraction)
+        self._fraction[self.driven] = self._fraction[self.driven].min(initial=1.0)
+        held = np.zeros(len(self.guarded.room), np.bool_)
+        while True:  # every iteration but the last holds at least one more pair
+            count = self.guarded.limit(self.start, target, self._fraction, held)
+            # bodies and grips keep their shape: all driven vertices move by the smallest fraction among them
+            driven = float(self._fraction[self.driven].min(initial=1.0))
+            self._fraction[self.driven] = driven
+            if not count or driven >= 1.0:
+                break
+        _kernels.advance(self.driven, self._fraction, self.start, target, x)
+        return _kernels.advance(self.rows, self._fraction, self.start, target, x), driven
 
     def repredict(self, target: Floats) -> int:
         """Predict the motion of the vertices that `target` leaves anew, if they are few and not too far away, and find

@@ -90,7 +90,6 @@ class Guard(FormerNames):
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
         self._moved_since_pass = False  # whether `keep` has accepted a motion since the last detection pass
         self._unhindered = True  # no vertex was held back in this frame
-        self._fraction = np.ones(len(state.x))  # of its displacement that each vertex may move
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
         self.hindered = False
         self.failed_substeps = 0
@@ -219,7 +218,7 @@ class Guard(FormerNames):
         if not self.safe:
             return
         target, self.hindered = state.x, False
-        if self._is_reachable(target) or self._repredict(state, dt):
+        if self._detection.is_reachable(target) or self._repredict(state, dt):
             self._safe_x[:], self._moved_since_pass = target, True
             return
         self.hindered = True
@@ -230,7 +229,7 @@ class Guard(FormerNames):
         # cloth cannot be pushed out of the way of a faster body, which has already passed it
         fast = _kernels.farthest(self.driven, x, target) > FAST * self._detection.max_reach
         for rounds in range(PATIENCE):
-            left, driven = self._advance(target, x)
+            left, driven = self._detection.advance(target, x)
             hurry = self._limited_left <= 0 or self.degraded
             if driven >= 1.0 and (left == 0 or rounds >= ROUNDS or hurry):
                 break
@@ -263,7 +262,7 @@ class Guard(FormerNames):
                 return False
             if new > 0:
                 self.apply(state, dt)
-            if self._is_reachable(state.x):
+            if self._detection.is_reachable(state.x):
                 return True
         return False
 
@@ -282,7 +281,7 @@ class Guard(FormerNames):
         for _ in range(0 if self.degraded else AFTER):
             self.detection_pass(x, 0.0)
             self.apply(state, dt)
-            if not self._advance(target, x)[0]:
+            if not self._detection.advance(target, x)[0]:
                 break
 
     def _leave_behind(self, target: Floats, x: Floats) -> None:
@@ -362,35 +361,6 @@ class Guard(FormerNames):
     def _extrapolated(self, state: State, x: Floats) -> Floats:
         """Return the displacements from x to the end of the frame at constant velocity."""
         return np.asarray((state.x - x) + (state.x - state.x_start) * self._detection.substeps_left)
-
-    def _is_reachable(self, target: Floats) -> bool:
-        """Whether all vertices can move to `target` at once."""
-        if not self._detection.follows_prediction(target):
-            return False
-        self._fraction[:] = 1.0
-        held = np.zeros(len(self._detection.guarded.room), np.bool_)
-        count = self._detection.guarded.limit(self._detection.start, target, self._fraction, held)
-        return not count or float(self._fraction.min()) >= 1.0
-
-    def _advance(self, target: Floats, x: Floats) -> tuple[int, float]:
-        """Move x towards `target` as far as is safe; return how many vertices fall short, and the fraction of
-        the driven vertices."""
-        if self._is_reachable(target):
-            x[self.rows], x[self.driven] = target[self.rows], target[self.driven]
-            return 0, 1.0
-        for rows in (self.rows, self.driven):
-            _kernels.within_ball(rows, self._detection.radius, self._detection.start, target, self._fraction)
-        self._fraction[self.driven] = self._fraction[self.driven].min(initial=1.0)
-        held = np.zeros(len(self._detection.guarded.room), np.bool_)
-        while True:  # every iteration but the last holds at least one more pair
-            count = self._detection.guarded.limit(self._detection.start, target, self._fraction, held)
-            # bodies and grips keep their shape: all driven vertices move by the smallest fraction among them
-            driven = float(self._fraction[self.driven].min(initial=1.0))
-            self._fraction[self.driven] = driven
-            if not count or driven >= 1.0:
-                break
-        _kernels.advance(self.driven, self._fraction, self._detection.start, target, x)
-        return _kernels.advance(self.rows, self._fraction, self._detection.start, target, x), driven
 
     def _stride(self, state: State) -> float:
         """Return the largest displacement in this substep, metres."""
