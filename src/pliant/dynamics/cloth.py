@@ -49,7 +49,8 @@ class ClothDynamics:
         begin = self.rows.start
         parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.cloths]
         self._parts, self._warned_of = parts, 0.0
-        self.membrane = _membrane(parts)
+        implicit = solver == "implicit" and _moves(parts, self.w)
+        self.membrane = _membrane(parts, coloured=not implicit)
         self.hinges = _hinges(parts)
         faces = self.membrane.faces
         air = np.zeros(len(scene.bodies))
@@ -65,7 +66,6 @@ class ClothDynamics:
         self._gravity = np.asarray(scene.gravity)
         self.seams = Seams(scene)
         self._scaling = RestScaling(scene, self.membrane)
-        implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
         elements = softened(self.membrane, self.hinges)
         self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs) if implicit else None
         self._limit = StrainLimit(parts, self.w)
@@ -182,8 +182,16 @@ def by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return order, np.searchsorted(colours[order], np.arange(count + 1)).astype(np.int64)
 
 
-def _membrane(parts: list[Any]) -> _kernels.Membrane:
-    """Return the membrane elements of all cloths; triangles without area have no rest shape and are left out."""
+def _moves(parts: list[Any], w: Floats) -> bool:
+    """Return whether any vertex of a triangle with area is free: whether there is anything to solve."""
+    return any(bool(w[np.delete(mesh.faces, mesh.issues.degenerate, 0) + first].any()) for _, mesh, first in parts)
+
+
+def _membrane(parts: list[Any], *, coloured: bool) -> _kernels.Membrane:
+    """Return the membrane elements of all cloths; triangles without area have no rest shape and are left out.
+
+    Sweeps of XPBD need them by colours; otherwise they follow the vertices, whose positions then stay in the cache.
+    """
     faces, rest = [np.zeros((0, 3), np.int32)], [np.zeros((0, 4))]
     compliance = [np.zeros((0, 3))]
     for body, mesh, first in parts:
@@ -194,7 +202,8 @@ def _membrane(parts: list[Any]) -> _kernels.Membrane:
         stiffness = np.array([*stuff.stretch_by_direction, stuff.shear])
         compliance.append(1.0 / (mesh.face_areas[good][:, None] * stiffness))
     f = np.concatenate(faces)
-    order, start = by_colour(f)
+    near = np.argsort(f.min(axis=1), kind="stable") if len(f) else np.zeros(0, np.int64), np.zeros(1, np.int64)
+    order, start = by_colour(f) if coloured else near
     return _kernels.Membrane(f[order], np.concatenate(rest)[order], np.concatenate(compliance)[order], start)
 
 

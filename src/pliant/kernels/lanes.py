@@ -46,7 +46,11 @@ class _Rows:
     def number(self, at):
         """value[at] in every lane."""
         one = self.b.insert_element(_UNDEFINED, self.b.load(self.b.gep(self.value, [at])), ir.Constant(_SMALL, 0))
-        return self.b.shuffle_vector(one, _UNDEFINED, ir.Constant(ir.VectorType(_SMALL, _LANES), [0] * _LANES))
+        return self.lane(one, 0)
+
+    def lane(self, row, k):
+        """Number `k` of a row in every lane."""
+        return self.b.shuffle_vector(row, _UNDEFINED, ir.Constant(ir.VectorType(_SMALL, _LANES), [k] * _LANES))
 
     def loop(self, first, last, step, start, body):
         """Emit `for at in range(first, last, step): sums = body(at, sums)`; return the last `at` and sums."""
@@ -60,7 +64,7 @@ class _Rows:
             phi.add_incoming(value, before)
         b.cbranch(b.icmp_signed("<", at, last), inside, after)
         b.position_at_end(inside)
-        following = body(at, sums)
+        following = body(at, list(sums))
         at.add_incoming(b.add(at, ir.Constant(_INDEX, step)), b.block)
         for phi, value in zip(sums, following, strict=True):
             phi.add_incoming(value, b.block)
@@ -69,23 +73,61 @@ class _Rows:
         return at, sums
 
 
+def _numbers(context, builder, signature, row):
+    """A row as four floats."""
+    numbers = [builder.extract_element(row, ir.Constant(_SMALL, k)) for k in range(_LANES)]
+    return context.make_tuple(builder, signature.return_type, numbers)
+
+
+def _weighted(rows, term):
+    """Sum of value[at] * term(place[at]) over at = first..last-1."""
+    b = rows.b
+
+    def body(at, sums):
+        places = [b.add(at, ir.Constant(_INDEX, k)) for k in range(len(sums))]
+        terms = [b.fmul(rows.number(k), term(rows.chosen(k))) for k in places]
+        return [b.fadd(total, each) for total, each in zip(sums, terms, strict=True)]
+
+    # an addition takes three cycles: four sums at a time keep the adders busy
+    whole = b.sub(rows.last, ir.Constant(_INDEX, 3))
+    at, (s, t, u, v) = rows.loop(rows.first, whole, 4, [_ZERO] * 4, body)
+    return rows.loop(at, rows.last, 1, [b.fadd(b.fadd(s, t), b.fadd(u, v))], body)[1][0]
+
+
 def _weighted_rows(context, value, place, first, last, x):
     def generate(context, builder, signature, args):
-        rows, b = _Rows(context, builder, signature, args), builder
-
-        def body(at, sums):
-            places = [b.add(at, ir.Constant(_INDEX, k)) for k in range(len(sums))]
-            terms = [b.fmul(rows.number(k), rows.load(rows.chosen(k))) for k in places]
-            return [b.fadd(total, term) for total, term in zip(sums, terms, strict=True)]
-
-        # an addition takes three cycles: four sums at a time keep the adders busy
-        whole = b.sub(rows.last, ir.Constant(_INDEX, 3))
-        at, (s, t, u, v) = rows.loop(rows.first, whole, 4, [_ZERO] * 4, body)
-        _, (total,) = rows.loop(at, rows.last, 1, [b.fadd(b.fadd(s, t), b.fadd(u, v))], body)
-        numbers = [b.extract_element(total, ir.Constant(_SMALL, k)) for k in range(_LANES)]
-        return context.make_tuple(b, signature.return_type, numbers)
+        rows = _Rows(context, builder, signature, args)
+        return _numbers(context, builder, signature, _weighted(rows, rows.load))
 
     return _FOUR_FLOATS(value, place, first, last, x), generate
+
+
+def _weighted_differences(context, value, place, first, last, x, i):
+    def generate(context, builder, signature, args):
+        rows = _Rows(context, builder, signature, args)
+        own = rows.load(args[5])
+        total = _weighted(rows, lambda j: builder.fsub(rows.load(j), own))
+        return _numbers(context, builder, signature, total)
+
+    return _FOUR_FLOATS(value, place, first, last, x, i), generate
+
+
+def _block_products(context, value, place, first, last, x, i):
+    def generate(context, builder, signature, args):
+        rows, b = _Rows(context, builder, signature, args), builder
+        own, columns = rows.load(args[5]), b.bitcast(rows.value, _ROW.as_pointer())
+
+        def body(at, sums):
+            d, first = b.fsub(rows.load(rows.chosen(at)), own), b.mul(at, ir.Constant(_INDEX, 3))
+            for k in range(3):  # a sum for each column: the additions of one do not wait for those of another
+                column = b.load(b.gep(columns, [b.add(first, ir.Constant(_INDEX, k))]), align=4)
+                sums[k] = b.fadd(sums[k], b.fmul(column, rows.lane(d, k)))
+            return sums
+
+        _, (s, t, u) = rows.loop(rows.first, rows.last, 1, [_ZERO] * 3, body)
+        return _numbers(context, builder, signature, b.fadd(b.fadd(s, t), u))
+
+    return _FOUR_FLOATS(value, place, first, last, x, i), generate
 
 
 def _subtract_multiples(context, value, place, first, last, x, i):
@@ -104,14 +146,28 @@ def _subtract_multiples(context, value, place, first, last, x, i):
     return types.void(value, place, first, last, x, i), generate
 
 
-if COMPILED:
-    weighted_rows, subtract_multiples = intrinsic(_weighted_rows), intrinsic(_subtract_multiples)
-else:
+def _plain_weighted_rows(value, place, first, last, x):
+    """Return the sum of value[at] * x[place[at]] over at = first..last-1 as four floats."""
+    return value[first:last] @ x[place[first:last]]
 
-    def weighted_rows(value, place, first, last, x):
-        """Return the sum of value[at] * x[place[at]] over at = first..last-1 as four floats; x: (n,4) f4."""
-        return np.float32(value[first:last]) @ x[place[first:last]]
 
-    def subtract_multiples(value, place, first, last, x, i):
-        """x[place[at]] -= value[at] * x[i] for at = first..last-1; x: (n,4) f4, no place is `i` or twice there."""
-        x[place[first:last]] -= np.float32(value[first:last, None]) * x[i]
+def _plain_weighted_differences(value, place, first, last, x, i):
+    """Return the sum of value[at] * (x[place[at]] - x[i]) over at = first..last-1 as four floats."""
+    return value[first:last] @ (x[place[first:last]] - x[i])
+
+
+def _plain_block_products(value, place, first, last, x, i):
+    """Return the sum of the blocks value[at], (3,4) by columns, times x[place[at]] - x[i], over at = first..last-1."""
+    return np.einsum("kji,kj->i", value[first:last], (x[place[first:last]] - x[i])[:, :3])
+
+
+def _plain_subtract_multiples(value, place, first, last, x, i):
+    """x[place[at]] -= value[at] * x[i] for at = first..last-1; no place is `i`, or there twice."""
+    x[place[first:last]] -= value[first:last, None] * x[i]
+
+
+# x: (n,4) f4; value: (k,) f4, or (k,3,4) f4; place: (k,) i4; first, last, i: i8
+weighted_rows = intrinsic(_weighted_rows) if COMPILED else _plain_weighted_rows
+weighted_differences = intrinsic(_weighted_differences) if COMPILED else _plain_weighted_differences
+block_products = intrinsic(_block_products) if COMPILED else _plain_block_products
+subtract_multiples = intrinsic(_subtract_multiples) if COMPILED else _plain_subtract_multiples

@@ -1,0 +1,170 @@
+"""The stiffness of cloth as a sparse matrix of 3x3 blocks between vertices, assembled once per substep.
+
+Forces inside cloth do not act on a translation, so every row of the matrix sums to zero: products are computed from
+differences of displacements, by the blocks beside the diagonal alone. Rounding the blocks to single precision therefore
+changes the stiffness by its seventh digit but exerts no force on cloth that moves as a whole. The energy is that of
+`implicit`; its Hessian is used without the terms that can make it indefinite (Gauss-Newton for shear, tension only for
+the geometric stiffness). Every row is gathered in a fixed order: bitwise identical on any number of threads.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..jit import kernel, prange
+from ..lanes import block_products, weighted_differences
+from .cloth import columns, part, unit_columns
+
+CHUNKS = 64  # ranges of a loop that threads share; sums are added up in their order
+MOST = 10.0  # bound of the gradient of shear: below a tenth of the rest length it is meaningless
+
+
+class Stiffness(NamedTuple):
+    """Blocks between the vertices of edges, by rows, and the bending stiffness between other vertices."""
+
+    start: np.ndarray  # (n+1,)
+    place: np.ndarray  # (k,) i4 columns, without the diagonal
+    source_start: np.ndarray  # (k+1,)
+    source: np.ndarray  # (s,) i4 blocks of triangles that add up: 2 * (3 * triangle + edge), + 1 if transposed
+    near: np.ndarray  # (k,) bending stiffness, N/m
+    blocks: np.ndarray  # (k,3,4) f4 columns of the blocks, N/m; the last number of each is padding
+    far_start: np.ndarray  # (n+1,)
+    far_place: np.ndarray  # (l,) i4
+    far: np.ndarray  # (l,) f4 bending stiffness, N/m
+
+
+@kernel
+def outer(out, row, a, b, s, even):
+    """Store in `out` (m,9) the sum of the matrices a (xx, yy, zz, xy, xz, yz) and even, and of s b[0] b[1]^T."""
+    p, q = vec.scale(b[0], s), b[1]
+    out[row, 0] = a[0] + even + p[0] * q[0]
+    out[row, 1] = a[3] + p[0] * q[1]
+    out[row, 2] = a[4] + p[0] * q[2]
+    out[row, 3] = a[3] + p[1] * q[0]
+    out[row, 4] = a[1] + even + p[1] * q[1]
+    out[row, 5] = a[5] + p[1] * q[2]
+    out[row, 6] = a[4] + p[2] * q[0]
+    out[row, 7] = a[5] + p[2] * q[1]
+    out[row, 8] = a[2] + even + p[2] * q[2]
+
+
+@kernel
+def mixed(u, v, a, b):
+    """a u u^T + b v v^T as xx, yy, zz, xy, xz, yz."""
+    p, q = vec.scale(u, a), vec.scale(v, b)
+    return (
+        p[0] * u[0] + q[0] * v[0],
+        p[1] * u[1] + q[1] * v[1],
+        p[2] * u[2] + q[2] * v[2],
+        p[0] * u[1] + q[0] * v[1],
+        p[0] * u[2] + q[0] * v[2],
+        p[1] * u[2] + q[1] * v[2],
+    )
+
+
+@kernel
+def triangle_blocks(m, first, last, x, out):
+    """Stiffness of triangles first..last-1 at x between the ends of their edges ab, bc, ca: rows 3e.. of out (3m,9)."""
+    for e in range(first, last):
+        r0, r1, r2, r3 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3]
+        a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
+        u, v = columns(a, b, c, (r0, r1, r2, r3))
+        _, _, i_u, i_v, u, v = unit_columns(u, v)
+        t_u, t_v = max(0.0, 1.0 - i_u), max(0.0, 1.0 - i_v)
+        k_u, k_v, k_s = 1.0 / m.compliance[e, 0], 1.0 / m.compliance[e, 1], 1.0 / m.compliance[e, 2]
+        s = vec.dot(u, v)
+        w_u, w_v = vec.scale(vec.madd(v, u, -s), min(i_u, MOST)), vec.scale(vec.madd(u, v, -s), min(i_v, MOST))
+        shear_b, shear_c = vec.madd(vec.scale(w_u, r0), w_v, r2), vec.madd(vec.scale(w_u, r1), w_v, r3)
+        shear_a = vec.scale(vec.add(shear_b, shear_c), -1.0)
+        o_u, o_v = -r0 - r1, -r2 - r3
+        p, q = o_u * r0 * k_u, o_v * r2 * k_v
+        outer(out, 3 * e, mixed(u, v, p * (1.0 - t_u), q * (1.0 - t_v)), (shear_a, shear_b), k_s, p * t_u + q * t_v)
+        p, q = r0 * r1 * k_u, r2 * r3 * k_v
+        outer(out, 3 * e + 1, mixed(u, v, p * (1.0 - t_u), q * (1.0 - t_v)), (shear_b, shear_c), k_s, p * t_u + q * t_v)
+        p, q = r1 * o_u * k_u, r3 * o_v * k_v
+        outer(out, 3 * e + 2, mixed(u, v, p * (1.0 - t_u), q * (1.0 - t_v)), (shear_c, shear_a), k_s, p * t_u + q * t_v)
+
+
+@kernel
+def inverse(block):
+    """Inverse of a symmetric positive definite block xx, yy, zz, xy, xz, yz, in the same order."""
+    a, b, c, d, e, f = block
+    x, y, z = b * c - f * f, e * f - d * c, d * f - e * b
+    s = 1.0 / (a * x + d * y + e * z)
+    return x * s, (a * c - e * e) * s, (a * b - d * d) * s, y * s, z * s, (d * e - a * f) * s
+
+
+@kernel
+def gather_row(k, i, parts, own):
+    """Add up the blocks of row `i`; return its diagonal block, which is `own` less the row's sum."""
+    xx, yy, zz, xy, xz, yz = own, own, own, 0.0, 0.0, 0.0
+    for at in range(k.start[i], k.start[i + 1]):
+        b0, b4, b8 = k.near[at], k.near[at], k.near[at]
+        b1, b2, b3, b5, b6, b7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for which in range(k.source_start[at], k.source_start[at + 1]):
+            s = k.source[which] >> 1
+            b0, b4, b8 = b0 + parts[s, 0], b4 + parts[s, 4], b8 + parts[s, 8]
+            if k.source[which] & 1:
+                b1, b2, b3 = b1 + parts[s, 3], b2 + parts[s, 6], b3 + parts[s, 1]
+                b5, b6, b7 = b5 + parts[s, 7], b6 + parts[s, 2], b7 + parts[s, 5]
+            else:
+                b1, b2, b3 = b1 + parts[s, 1], b2 + parts[s, 2], b3 + parts[s, 3]
+                b5, b6, b7 = b5 + parts[s, 5], b6 + parts[s, 6], b7 + parts[s, 7]
+        k.blocks[at, 0, 0], k.blocks[at, 0, 1], k.blocks[at, 0, 2] = b0, b3, b6
+        k.blocks[at, 1, 0], k.blocks[at, 1, 1], k.blocks[at, 1, 2] = b1, b4, b7
+        k.blocks[at, 2, 0], k.blocks[at, 2, 1], k.blocks[at, 2, 2] = b2, b5, b8
+        xx, yy, zz, xy, xz, yz = xx - b0, yy - b4, zz - b8, xy - b1, xz - b2, yz - b5
+    return xx, yy, zz, xy, xz, yz
+
+
+@kernel(parallel=True)
+def assemble(m, k, mass, x, parts, inverses):
+    """Compute the blocks at x, and the inverses (n,6) of the diagonal blocks of the system matrix.
+
+    mass: (n,) mass / dt^2; the inverses are zero where it is. parts: (3m,9) scratch.
+    """
+    for p in prange(CHUNKS):
+        a, b = part(0, len(m.faces), p, CHUNKS)
+        triangle_blocks(m, a, b, x, parts)
+    for p in prange(CHUNKS):
+        a, b = part(0, len(x), p, CHUNKS)
+        for i in range(a, b):
+            result = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            if mass[i] > 0.0:
+                own = mass[i]
+                for at in range(k.far_start[i], k.far_start[i + 1]):
+                    own -= k.far[at]
+                result = inverse(gather_row(k, i, parts, own))
+            for j in range(6):
+                inverses[i, j] = result[j]
+
+
+@kernel
+def in_order(a):
+    """Sum from first to last; NumPy's sum in a parallel kernel would depend on the number of threads."""
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k]
+    return total
+
+
+@kernel(parallel=True)
+def multiply(k, mass, p, out):
+    """Product of the system matrix with p (zero at prescribed vertices), both (n,4) f4, and the dot product p . out."""
+    partial = np.zeros(CHUNKS)
+    for c in prange(CHUNKS):
+        a, b = part(0, len(p), c, CHUNKS)
+        total = 0.0
+        for i in range(a, b):
+            if mass[i] == 0.0:
+                vec.store(out, i, (0.0, 0.0, 0.0))
+                continue
+            near = block_products(k.blocks, k.place, k.start[i], k.start[i + 1], p, i)
+            far = weighted_differences(k.far, k.far_place, k.far_start[i], k.far_start[i + 1], p, i)
+            own = vec.load(p, i)
+            q = vec.madd((near[0] + far[0], near[1] + far[1], near[2] + far[2]), own, mass[i])
+            vec.store(out, i, q)
+            total += vec.dot(own, q)
+        partial[c] = total
+    return in_order(partial)
