@@ -13,6 +13,7 @@ from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
 from ..kernels.dynamics.springs import relax_springs, spring_energy
+from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
 from ..materials import Cloth
 from ..mesh import Mesh
@@ -30,6 +31,7 @@ SOLVERS = ("implicit", "xpbd")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
+_WORTH_THREADS_VERTICES = 800
 _TOO_STIFF = 10.0  # stiffness of a material over that which a sweep of XPBD carries, above which a warning is due
 log = logging.getLogger("pliant.dynamics")
 
@@ -56,10 +58,14 @@ class ClothDynamics:
         air = np.zeros(len(scene.bodies))
         for b in scene.cloths:
             air[b] = getattr(scene.bodies[b].material, "air", 0.0)
-        self.air = air[np.searchsorted(scene.first, faces[:, 0] + begin, side="right") - 1]
-        order = np.argsort(faces.ravel(), kind="stable")
         counts = np.bincount(faces.ravel(), minlength=len(self.w))
-        self._start, self._beside = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order // 3
+        self.air = Air(
+            faces=faces,
+            density=air[np.searchsorted(scene.first, faces[:, 0] + begin, side="right") - 1],
+            start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            beside=np.argsort(faces.ravel(), kind="stable") // 3,
+            force=np.zeros((len(faces), 3)),
+        )
         self._pairs = _viscosity(parts, self.w)
         self._shares: dict[float, Floats] = {}
         self._spare = np.empty((len(self.w), 3))
@@ -83,10 +89,9 @@ class ClothDynamics:
         x, v = state.x[self.rows], state.v[self.rows]
         start, beside, rate = self._pairs
         if len(rate):
-            _kernels.even_out(v, self._spare, start, beside, self._share(dt))
-        if self.air.any():
-            faces = self.membrane.faces
-            _kernels.air_push(faces, x, v, Air(self.wind, self.air), dt, self.w, self._start, self._beside)
+            worth(_kernels.even_out, len(v), _WORTH_THREADS_VERTICES)(v, self._spare, start, beside, self._share(dt))
+        if self.air.density.any():
+            worth(_kernels.air_push, len(v), _WORTH_THREADS_VERTICES)(self.air, x, v, self.wind, dt, self.w)
 
     def _share(self, dt: float) -> Floats:
         """Return the fraction of each velocity difference exchanged in `dt`, limited for stability."""
@@ -202,8 +207,7 @@ def _membrane(parts: list[Any], *, coloured: bool) -> _kernels.Membrane:
         stiffness = np.array([*stuff.stretch_by_direction, stuff.shear])
         compliance.append(1.0 / (mesh.face_areas[good][:, None] * stiffness))
     f = np.concatenate(faces)
-    near = np.argsort(f.min(axis=1), kind="stable") if len(f) else np.zeros(0, np.int64), np.zeros(1, np.int64)
-    order, start = by_colour(f) if coloured else near
+    order, start = by_colour(f) if coloured else (np.argsort(f.min(axis=1), kind="stable"), np.arange(len(f) + 1))
     return _kernels.Membrane(f[order], np.concatenate(rest)[order], np.concatenate(compliance)[order], start)
 
 

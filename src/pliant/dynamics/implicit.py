@@ -51,7 +51,7 @@ class ImplicitSolver:
         self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
         n, f = len(w), len(membrane.faces)
         self._blocks = np.zeros((n, 6), np.float32)
-        self._parts, self._force = np.empty((3 * f, 9)), np.empty((3 * f, 3))
+        self._parts, self._force = np.empty((3 * f, 9), np.float32), np.empty((3 * f, 3))
         self._r, self._z, self._p, self._q = (np.zeros((n, 4), np.float32) for _ in range(4))
         self._curl, self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(3))
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)

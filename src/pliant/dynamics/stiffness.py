@@ -26,7 +26,7 @@ def stiffness_pattern(faces: NDArray[np.int32], bending: Any) -> Stiffness:
     keys, value = keys[by_row], value[by_row]
     at = np.searchsorted(pairs, keys)
     is_near = pairs[np.minimum(at, len(pairs) - 1)] == keys
-    near = np.zeros(len(pairs))
+    near = np.zeros(len(pairs), np.float32)
     near[at[is_near]] = value[is_near]
     far = keys[~is_near]
     return Stiffness(

@@ -42,28 +42,25 @@ def triangle_forces(m, first, last, x, force):
         t = s / m.compliance[e, 2]
         along_u = vec.madd(vec.scale(u, (n_u - 1.0) / m.compliance[e, 0]), vec.madd(v, u, -s), t * i_u)
         along_v = vec.madd(vec.scale(v, (n_v - 1.0) / m.compliance[e, 1]), vec.madd(u, v, -s), t * i_v)
-        put(force, e, along_u, along_v, r)
+        b = vec.madd(vec.scale(along_u, r[0]), along_v, r[2])
+        c = vec.madd(vec.scale(along_u, r[1]), along_v, r[3])
+        vec.store(force, 3 * e, vec.scale(vec.add(b, c), -1.0))
+        vec.store(force, 3 * e + 1, b)
+        vec.store(force, 3 * e + 2, c)
 
 
 @kernel
-def put(force, e, along_u, along_v, r):
-    """Store gradients by the columns of the deformation gradient as gradients by the corners of triangle `e`."""
-    b = vec.madd(vec.scale(along_u, r[0]), along_v, r[2])
-    c = vec.madd(vec.scale(along_u, r[1]), along_v, r[3])
-    vec.store(force, 3 * e, vec.scale(vec.add(b, c), -1.0))
-    vec.store(force, 3 * e + 1, b)
-    vec.store(force, 3 * e + 2, c)
-
-
-@kernel
-def at_vertex(g, i, force, x):
-    """Sum at vertex `i` of the gradients of its triangles and of bending."""
-    total = (0.0, 0.0, 0.0)
-    for at in range(g.start[i], g.start[i + 1]):
-        total = vec.add(total, vec.load(force, g.corner[at]))
-    for at in range(g.row_start[i], g.row_start[i + 1]):
-        total = vec.madd(total, vec.load(x, g.row_place[at]), g.bending[at])
-    return total
+def vertex_residuals(g, first, last, x, predicted, curl, force, out):
+    """Gather the `residual` of vertices first..last-1 from the gradients of their triangles, and add bending."""
+    for i in range(first, last):
+        total = vec.load(curl, i)
+        for at in range(g.start[i], g.start[i + 1]):
+            total = vec.add(total, vec.load(force, g.corner[at]))
+        for at in range(g.row_start[i], g.row_start[i + 1]):
+            total = vec.madd(total, vec.load(x, g.row_place[at]), g.bending[at])
+        away = vec.sub(vec.load(predicted, i), vec.load(x, i))
+        result = vec.sub(vec.scale(away, g.mass[i]), total)
+        vec.store(out, i, result if g.mass[i] > 0.0 else (0.0, 0.0, 0.0))
 
 
 @kernel(parallel=True)
@@ -78,13 +75,7 @@ def residual(m, g, x, predicted, curl, force, out):
         triangle_forces(m, a, b, x, force)
     for p in prange(CHUNKS):
         a, b = part(0, len(x), p, CHUNKS)
-        for i in range(a, b):
-            if g.mass[i] == 0.0:
-                vec.store(out, i, (0.0, 0.0, 0.0))
-                continue
-            total = vec.add(at_vertex(g, i, force, x), vec.load(curl, i))
-            away = vec.sub(vec.load(predicted, i), vec.load(x, i))
-            vec.store(out, i, vec.sub(vec.scale(away, g.mass[i]), total))
+        vertex_residuals(g, a, b, x, predicted, curl, force, out)
 
 
 @kernel(parallel=True)

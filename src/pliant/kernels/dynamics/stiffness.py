@@ -17,6 +17,7 @@ from ..lanes import block_products, weighted_differences
 from .cloth import columns, part, unit_columns
 
 CHUNKS = 64  # ranges of a loop that threads share; sums are added up in their order
+ROUNDING = 1e-6  # of single precision, after a few operations
 MOST = 10.0  # bound of the gradient of shear: below a tenth of the rest length it is meaningless
 
 
@@ -27,7 +28,7 @@ class Stiffness(NamedTuple):
     place: np.ndarray  # (k,) i4 columns, without the diagonal
     source_start: np.ndarray  # (k+1,)
     source: np.ndarray  # (s,) i4 blocks of triangles that add up: 2 * (3 * triangle + edge), + 1 if transposed
-    near: np.ndarray  # (k,) bending stiffness, N/m
+    near: np.ndarray  # (k,) f4 bending stiffness, N/m
     blocks: np.ndarray  # (k,3,4) f4 columns of the blocks, N/m; the last number of each is padding
     far_start: np.ndarray  # (n+1,)
     far_place: np.ndarray  # (l,) i4
@@ -35,18 +36,19 @@ class Stiffness(NamedTuple):
 
 
 @kernel
-def outer(out, row, a, b, s, even):
-    """Store in `out` (m,9) the sum of the matrices a (xx, yy, zz, xy, xz, yz) and even, and of s b[0] b[1]^T."""
-    p, q = vec.scale(b[0], s), b[1]
-    out[row, 0] = a[0] + even + p[0] * q[0]
-    out[row, 1] = a[3] + p[0] * q[1]
-    out[row, 2] = a[4] + p[0] * q[2]
-    out[row, 3] = a[3] + p[1] * q[0]
-    out[row, 4] = a[1] + even + p[1] * q[1]
-    out[row, 5] = a[5] + p[1] * q[2]
-    out[row, 6] = a[4] + p[2] * q[0]
-    out[row, 7] = a[5] + p[2] * q[1]
-    out[row, 8] = a[2] + even + p[2] * q[2]
+def plus_outer(a, even, p, q):
+    """The 3x3 matrix a + even + p q^T by rows; a: xx, yy, zz, xy, xz, yz."""
+    return (
+        a[0] + even + p[0] * q[0],
+        a[3] + p[0] * q[1],
+        a[4] + p[0] * q[2],
+        a[3] + p[1] * q[0],
+        a[1] + even + p[1] * q[1],
+        a[5] + p[1] * q[2],
+        a[4] + p[2] * q[0],
+        a[5] + p[2] * q[1],
+        a[2] + even + p[2] * q[2],
+    )
 
 
 @kernel
@@ -64,6 +66,17 @@ def mixed(u, v, a, b):
 
 
 @kernel
+def edge_block(axes, tension, p, q, shears):
+    """Stiffness between two corners of a triangle by rows; p, q: stiffness along the columns u, v = axes.
+
+    tension: shares t of the geometric stiffness of both. shears: gradients of shear at the corners, one times its
+    stiffness.
+    """
+    along = mixed(axes[0], axes[1], p * (1.0 - tension[0]), q * (1.0 - tension[1]))
+    return plus_outer(along, p * tension[0] + q * tension[1], shears[0], shears[1])
+
+
+@kernel
 def triangle_blocks(m, first, last, x, out):
     """Stiffness of triangles first..last-1 at x between the ends of their edges ab, bc, ca: rows 3e.. of out (3m,9)."""
     for e in range(first, last):
@@ -71,19 +84,19 @@ def triangle_blocks(m, first, last, x, out):
         a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
         u, v = columns(a, b, c, (r0, r1, r2, r3))
         _, _, i_u, i_v, u, v = unit_columns(u, v)
-        t_u, t_v = max(0.0, 1.0 - i_u), max(0.0, 1.0 - i_v)
+        t = (max(0.0, 1.0 - i_u), max(0.0, 1.0 - i_v))
         k_u, k_v, k_s = 1.0 / m.compliance[e, 0], 1.0 / m.compliance[e, 1], 1.0 / m.compliance[e, 2]
         s = vec.dot(u, v)
         w_u, w_v = vec.scale(vec.madd(v, u, -s), min(i_u, MOST)), vec.scale(vec.madd(u, v, -s), min(i_v, MOST))
-        shear_b, shear_c = vec.madd(vec.scale(w_u, r0), w_v, r2), vec.madd(vec.scale(w_u, r1), w_v, r3)
-        shear_a = vec.scale(vec.add(shear_b, shear_c), -1.0)
-        o_u, o_v = -r0 - r1, -r2 - r3
-        p, q = o_u * r0 * k_u, o_v * r2 * k_v
-        outer(out, 3 * e, mixed(u, v, p * (1.0 - t_u), q * (1.0 - t_v)), (shear_a, shear_b), k_s, p * t_u + q * t_v)
-        p, q = r0 * r1 * k_u, r2 * r3 * k_v
-        outer(out, 3 * e + 1, mixed(u, v, p * (1.0 - t_u), q * (1.0 - t_v)), (shear_b, shear_c), k_s, p * t_u + q * t_v)
-        p, q = r1 * o_u * k_u, r3 * o_v * k_v
-        outer(out, 3 * e + 2, mixed(u, v, p * (1.0 - t_u), q * (1.0 - t_v)), (shear_c, shear_a), k_s, p * t_u + q * t_v)
+        at_b, at_c = vec.madd(vec.scale(w_u, r0), w_v, r2), vec.madd(vec.scale(w_u, r1), w_v, r3)
+        at_a = vec.scale(vec.add(at_b, at_c), -1.0)
+        stiff_b, stiff_c = vec.scale(at_b, k_s), vec.scale(at_c, k_s)
+        o_u, o_v = -(r0 + r1) * k_u, -(r2 + r3) * k_v
+        ab = edge_block((u, v), t, o_u * r0, o_v * r2, (at_a, stiff_b))
+        bc = edge_block((u, v), t, r0 * r1 * k_u, r2 * r3 * k_v, (stiff_b, at_c))
+        ca = edge_block((u, v), t, o_u * r1, o_v * r3, (stiff_c, at_a))
+        for k in range(9):
+            out[3 * e, k], out[3 * e + 1, k], out[3 * e + 2, k] = ab[k], bc[k], ca[k]
 
 
 @kernel
@@ -96,48 +109,47 @@ def inverse(block):
 
 
 @kernel
-def gather_row(k, i, parts, own):
-    """Add up the blocks of row `i`; return its diagonal block, which is `own` less the row's sum."""
-    xx, yy, zz, xy, xz, yz = own, own, own, 0.0, 0.0, 0.0
-    for at in range(k.start[i], k.start[i + 1]):
-        b0, b4, b8 = k.near[at], k.near[at], k.near[at]
-        b1, b2, b3, b5, b6, b7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for which in range(k.source_start[at], k.source_start[at + 1]):
-            s = k.source[which] >> 1
-            b0, b4, b8 = b0 + parts[s, 0], b4 + parts[s, 4], b8 + parts[s, 8]
-            if k.source[which] & 1:
-                b1, b2, b3 = b1 + parts[s, 3], b2 + parts[s, 6], b3 + parts[s, 1]
-                b5, b6, b7 = b5 + parts[s, 7], b6 + parts[s, 2], b7 + parts[s, 5]
-            else:
-                b1, b2, b3 = b1 + parts[s, 1], b2 + parts[s, 2], b3 + parts[s, 3]
-                b5, b6, b7 = b5 + parts[s, 5], b6 + parts[s, 6], b7 + parts[s, 7]
-        k.blocks[at, 0, 0], k.blocks[at, 0, 1], k.blocks[at, 0, 2] = b0, b3, b6
-        k.blocks[at, 1, 0], k.blocks[at, 1, 1], k.blocks[at, 1, 2] = b1, b4, b7
-        k.blocks[at, 2, 0], k.blocks[at, 2, 1], k.blocks[at, 2, 2] = b2, b5, b8
-        xx, yy, zz, xy, xz, yz = xx - b0, yy - b4, zz - b8, xy - b1, xz - b2, yz - b5
-    return xx, yy, zz, xy, xz, yz
+def gather_rows(k, first, last, mass, parts, inverses):
+    """Add up the blocks of rows first..last-1, and invert their diagonal blocks: inertia less the row's sum.
+
+    These precondition, so they may be a little stiffer: by more than the rounding of the blocks, which otherwise could
+    make them indefinite where inertia is less than a millionth of the stiffness.
+    """
+    zero = np.float32(0.0)
+    for i in range(first, last):
+        xx, yy, zz, xy, xz, yz = mass[i], mass[i], mass[i], 0.0, 0.0, 0.0
+        for at in range(k.start[i], k.start[i + 1]):
+            b0, b1, b2, b3, b4, b5, b6, b7, b8 = zero, zero, zero, zero, zero, zero, zero, zero, zero
+            for which in range(k.source_start[at], k.source_start[at + 1]):
+                s, t = k.source[which] >> 1, 2 * (k.source[which] & 1)  # t: 2 if transposed
+                b0, b1, b2 = b0 + parts[s, 0], b1 + parts[s, 1 + t], b2 + parts[s, 2 + 2 * t]
+                b3, b4, b5 = b3 + parts[s, 3 - t], b4 + parts[s, 4], b5 + parts[s, 5 + t]
+                b6, b7, b8 = b6 + parts[s, 6 - 2 * t], b7 + parts[s, 7 - t], b8 + parts[s, 8]
+            b0, b4, b8 = b0 + k.near[at], b4 + k.near[at], b8 + k.near[at]
+            k.blocks[at, 0, 0], k.blocks[at, 0, 1], k.blocks[at, 0, 2] = b0, b3, b6
+            k.blocks[at, 1, 0], k.blocks[at, 1, 1], k.blocks[at, 1, 2] = b1, b4, b7
+            k.blocks[at, 2, 0], k.blocks[at, 2, 1], k.blocks[at, 2, 2] = b2, b5, b8
+            xx, yy, zz, xy, xz, yz = xx - b0, yy - b4, zz - b8, xy - b1, xz - b2, yz - b5
+        far = ROUNDING * (xx + yy + zz)
+        for at in range(k.far_start[i], k.far_start[i + 1]):
+            far -= k.far[at]
+        result = inverse((xx + far, yy + far, zz + far, xy, xz, yz))
+        for j in range(6):
+            inverses[i, j] = result[j] if mass[i] > 0.0 else 0.0
 
 
 @kernel(parallel=True)
 def assemble(m, k, mass, x, parts, inverses):
     """Compute the blocks at x, and the inverses (n,6) of the diagonal blocks of the system matrix.
 
-    mass: (n,) mass / dt^2; the inverses are zero where it is. parts: (3m,9) scratch.
+    mass: (n,) mass / dt^2; the inverses are zero where it is. parts: (3m,9) f4 scratch.
     """
     for p in prange(CHUNKS):
         a, b = part(0, len(m.faces), p, CHUNKS)
         triangle_blocks(m, a, b, x, parts)
     for p in prange(CHUNKS):
         a, b = part(0, len(x), p, CHUNKS)
-        for i in range(a, b):
-            result = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-            if mass[i] > 0.0:
-                own = mass[i]
-                for at in range(k.far_start[i], k.far_start[i + 1]):
-                    own -= k.far[at]
-                result = inverse(gather_row(k, i, parts, own))
-            for j in range(6):
-                inverses[i, j] = result[j]
+        gather_rows(k, a, b, mass, parts, inverses)
 
 
 @kernel
@@ -149,22 +161,27 @@ def in_order(a):
     return total
 
 
+@kernel
+def multiply_rows(k, first, last, mass, p, out):
+    """Rows first..last-1 of the product of `multiply`; return their part of p . out."""
+    total = 0.0
+    for i in range(first, last):
+        near = block_products(k.blocks, k.place, k.start[i], k.start[i + 1], p, i)
+        far = weighted_differences(k.far, k.far_place, k.far_start[i], k.far_start[i + 1], p, i)
+        own = vec.load(p, i)
+        q = vec.madd((near[0] + far[0], near[1] + far[1], near[2] + far[2]), own, mass[i])
+        if mass[i] == 0.0:
+            q = (0.0, 0.0, 0.0)
+        vec.store(out, i, q)
+        total += vec.dot(own, q)
+    return total
+
+
 @kernel(parallel=True)
 def multiply(k, mass, p, out):
     """Product of the system matrix with p (zero at prescribed vertices), both (n,4) f4, and the dot product p . out."""
     partial = np.zeros(CHUNKS)
     for c in prange(CHUNKS):
         a, b = part(0, len(p), c, CHUNKS)
-        total = 0.0
-        for i in range(a, b):
-            if mass[i] == 0.0:
-                vec.store(out, i, (0.0, 0.0, 0.0))
-                continue
-            near = block_products(k.blocks, k.place, k.start[i], k.start[i + 1], p, i)
-            far = weighted_differences(k.far, k.far_place, k.far_start[i], k.far_start[i + 1], p, i)
-            own = vec.load(p, i)
-            q = vec.madd((near[0] + far[0], near[1] + far[1], near[2] + far[2]), own, mass[i])
-            vec.store(out, i, q)
-            total += vec.dot(own, q)
-        partial[c] = total
+        partial[c] = multiply_rows(k, a, b, mass, p, out)
     return in_order(partial)
