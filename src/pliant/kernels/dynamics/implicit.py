@@ -15,6 +15,7 @@ import numpy as np
 from .. import vec
 from ..jit import kernel, prange
 from .cloth import columns, part, unit_columns
+from .lots import INPUTS, LOT, gather, set_three, three
 from .stiffness import CHUNKS, MOST, in_order
 
 
@@ -30,23 +31,35 @@ class Corners(NamedTuple):
 
 
 @kernel
+def lot_forces(lot):
+    """Gradients of the energy of a lot of triangles by their corners b (rows 0..2) and c (3..5)."""
+    for k in range(LOT):
+        r = (lot[6 * LOT + k], lot[7 * LOT + k], lot[8 * LOT + k], lot[9 * LOT + k])
+        u, v = columns((0.0, 0.0, 0.0), three(lot, 0, k), three(lot, 3, k), r)
+        n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
+        s = vec.dot(u, v)
+        t = s / lot[12 * LOT + k]
+        along_u = vec.scale(u, (n_u - 1.0) / lot[10 * LOT + k])
+        along_v = vec.scale(v, (n_v - 1.0) / lot[11 * LOT + k])
+        along_u = vec.madd(along_u, vec.madd(v, u, -s), t * min(i_u, MOST))
+        along_v = vec.madd(along_v, vec.madd(u, v, -s), t * min(i_v, MOST))
+        set_three(lot, 0, k, vec.madd(vec.scale(along_u, r[0]), along_v, r[2]))
+        set_three(lot, 3, k, vec.madd(vec.scale(along_u, r[1]), along_v, r[3]))
+
+
+@kernel
 def triangle_forces(m, first, last, x, force):
     """Gradient (3m,3) of the energy of triangles first..last-1 by corners."""
-    for e in range(first, last):
-        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
-        a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
-        u, v = columns(a, b, c, r)
-        n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
-        i_u, i_v = min(i_u, MOST), min(i_v, MOST)
-        s = vec.dot(u, v)
-        t = s / m.compliance[e, 2]
-        along_u = vec.madd(vec.scale(u, (n_u - 1.0) / m.compliance[e, 0]), vec.madd(v, u, -s), t * i_u)
-        along_v = vec.madd(vec.scale(v, (n_v - 1.0) / m.compliance[e, 1]), vec.madd(u, v, -s), t * i_v)
-        b = vec.madd(vec.scale(along_u, r[0]), along_v, r[2])
-        c = vec.madd(vec.scale(along_u, r[1]), along_v, r[3])
-        vec.store(force, 3 * e, vec.scale(vec.add(b, c), -1.0))
-        vec.store(force, 3 * e + 1, b)
-        vec.store(force, 3 * e + 2, c)
+    lot = np.ones(INPUTS * LOT)
+    for begin in range(first, last, LOT):
+        end = min(begin + LOT, last)
+        gather(m, begin, end, x, lot)
+        lot_forces(lot)
+        for k in range(end - begin):
+            e, b, c = 3 * (begin + k), three(lot, 0, k), three(lot, 3, k)
+            vec.store(force, e, vec.scale(vec.add(b, c), -1.0))
+            vec.store(force, e + 1, b)
+            vec.store(force, e + 2, c)
 
 
 @kernel
