@@ -90,7 +90,7 @@ class ImplicitSolver:
         """
         self._predicted[:] = x
         x[self._free_of_held] -= dt * dt * gravity
-        self.solve(x, self._predicted, dt, first=True)
+        self.solve(x, self._predicted, dt)
         self._keep_momentum(self.pieces, x_start, x)
 
     def _keep_momentum(self, pieces: Pieces, x_start: Floats, x: Floats) -> None:
@@ -125,11 +125,8 @@ class ImplicitSolver:
         """Remember x, the positions before contacts."""
         self._relaxed[:] = x
 
-    def solve(self, x: Floats, predicted: Floats, dt: float, *, first: bool = False) -> None:
-        """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`.
-
-        The `first` solve of a step assembles its matrix, and the second solves with the same.
-        """
+    def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
+        """Improve x, the first guess, as the end of the step whose motion without inner forces is `predicted`."""
         g, factor = self.system(dt)
         m, r, z, p, q = self.membrane, self._r, self._z, self._p, self._q
         if len(self.bent):
@@ -139,8 +136,7 @@ class ImplicitSolver:
                 self._curl[:] = 0.0
             add_rest_forces(self.springs, self.rest_lengths, x, self._curl)
         self._run(_kernels.residual, m, g, x, predicted, self._curl, self._force, r)
-        if first:
-            self._run(_stiffness.assemble, m, self.stiffness, g.mass, x, self._parts, self._blocks)
+        self._run(_stiffness.assemble, m, self.stiffness, g.mass, x, self._parts, self._blocks)
         rz = self._precondition(factor)
         p[:] = z
         for k in range(self.iterations):

@@ -1,4 +1,4 @@
-"""The stiffness of cloth as a sparse matrix of 3x3 blocks between vertices, assembled once per substep.
+"""The stiffness of cloth as a sparse matrix of 3x3 blocks between vertices, assembled for each solve.
 
 Forces inside cloth do not act on a translation, so every row of the matrix sums to zero: products are computed from
 differences of displacements, by the blocks beside the diagonal alone. Rounding the blocks to single precision therefore
