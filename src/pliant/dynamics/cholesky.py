@@ -40,8 +40,8 @@ class Cholesky:
         self._scratch = np.empty((len(order) + len(self.factor.images), 4), np.float32)
         self._solve = worth(_kernels.solve, len(entry), _WORTH_THREADS)
 
-    def solve(self, right: Floats, out: Floats) -> None:
-        """Write the solution for the right-hand sides (m,3) into `out` (m,3)."""
+    def solve(self, right: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the solution for the right-hand sides, the first three columns of `right`, into those of `out`."""
         self._solve(self.factor, right, out, self._scratch)
 
 
