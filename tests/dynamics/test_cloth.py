@@ -117,7 +117,7 @@ def test_parallel_and_serial_sweeps_give_the_same_bits():
 
 
 def test_elements_of_one_colour_share_no_vertex():
-    dynamics = ClothDynamics(Scene([Body(cloth(1.0, 1.0, SIDE, irregular=True))]))
+    dynamics = ClothDynamics(Scene([Body(cloth(1.0, 1.0, SIDE, irregular=True))]), "xpbd")
     for elements, start in (
         (dynamics.membrane.faces, dynamics.membrane.start),
         (dynamics.hinges.vertices, dynamics.hinges.start),
@@ -134,7 +134,7 @@ def test_a_fan_with_more_faces_than_colours_still_works():
     ring = np.stack([np.cos(a), np.zeros(n), np.sin(a)], 1)
     k = np.arange(n)
     fan = Mesh(np.concatenate([[[0, 0, 0]], ring]), np.stack([np.zeros(n, int), 1 + (k + 1) % n, 1 + k], 1))
-    dynamics = ClothDynamics(Scene([Body(fan)]))
+    dynamics = ClothDynamics(Scene([Body(fan)]), "xpbd")
     assert len(dynamics.membrane.start) == kernels.LAST + 2
     x = fan.vertices * 1.1
     y = x.copy()

@@ -19,7 +19,8 @@ class Cholesky:
     """The factorisation of a symmetric positive definite sparse matrix.
 
     `rows` are the rows of the vectors that the matrix acts on: `solve` reads and writes only these. Ordered by minimum
-    degree (SuperLU's). Raises ValueError if the matrix is not positive definite.
+    degree (SuperLU's). Computed in double and solved in single precision. Raises ValueError if the matrix is not
+    positive definite.
     """
 
     def __init__(self, matrix: Any, rows: Ints) -> None:
@@ -35,12 +36,12 @@ class Cholesky:
         row, entry = _kernels.factorise(start, place, value, parent, begin)
         if not np.isfinite(entry).all():
             raise ValueError("the matrix is not positive definite")
-        self.factor = _by_rows_and_columns(np.asarray(rows)[order], row, entry, begin, parts)
-        self._scratch = np.empty((len(order), 3))
+        self.factor = _in_parts(np.asarray(rows)[order], row, entry, begin, parts)
+        self._scratch = np.empty((len(order) + len(self.factor.images), 4), np.float32)
         self._solve = worth(_kernels.solve, len(entry), _WORTH_THREADS)
 
-    def solve(self, right: Floats, out: Floats) -> None:
-        """Write the solution for the right-hand sides (m,3) into `out` (m,3)."""
+    def solve(self, right: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the solution for the right-hand sides, the first three columns of `right`, into those of `out`."""
         self._solve(self.factor, right, out, self._scratch)
 
 
@@ -91,21 +92,24 @@ def _subtrees(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
     return order, np.searchsorted(group[order], np.arange(PARTS + 1)).astype(np.int64)
 
 
-def _by_rows_and_columns(order: Ints, row: Ints, entry: Floats, begin: Ints, parts: Ints) -> _kernels.Factor:
-    """Return the factor without its diagonal, by rows and by columns."""
-    n = len(order)
+def _in_parts(order: Ints, row: Ints, entry: Floats, begin: Ints, parts: Ints) -> _kernels.Factor:
+    """Return the factor without its diagonal, in which every subtree refers to its own images of the top."""
+    n, top = len(order), parts[-1]
     column = np.repeat(np.arange(n), np.diff(begin))
     below = row != column
     row, column, value = row[below], column[below], entry[below]
-    by_row = np.argsort(row, kind="stable")
+    joins = (column < top) & (row >= top)
+    part = np.searchsorted(parts[:-1], column[joins], side="right") - 1
+    images, which = np.unique(part * n + row[joins], return_inverse=True)
+    place = row.copy()
+    place[joins] = n + which
     return _kernels.Factor(
         order=order.astype(np.int64),
-        diagonal=1.0 / entry[begin[:-1]],
-        row_start=np.searchsorted(row[by_row], np.arange(n + 1)).astype(np.int64),
-        row_place=column[by_row].astype(np.int32),
-        row_value=value[by_row],
-        column_start=np.searchsorted(column, np.arange(n + 1)).astype(np.int64),
-        column_place=row.astype(np.int32),
-        column_value=value,
+        diagonal=(1.0 / entry[begin[:-1]]).astype(np.float32),
+        start=np.searchsorted(column, np.arange(n + 1)).astype(np.int64),
+        place=place.astype(np.int32),
+        value=value.astype(np.float32),
         parts=parts,
+        images=images % n,
+        image_start=np.searchsorted(images, n * np.arange(len(parts))).astype(np.int64),
     )

@@ -14,6 +14,7 @@ from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
 from ..kernels.dynamics.contact_springs import Repulsion
 from ..kernels.dynamics.springs import relax_springs, spring_energy
+from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
 from ..materials import Cloth
 from ..mesh import Mesh
@@ -31,6 +32,7 @@ SOLVERS = ("implicit", "xpbd")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
+_WORTH_THREADS_VERTICES = 800
 _TOO_STIFF = 10.0  # stiffness of a material over that which a sweep of XPBD carries, above which a warning is due
 log = logging.getLogger("pliant.dynamics")
 
@@ -50,23 +52,27 @@ class ClothDynamics:
         begin = self.rows.start
         parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.cloths]
         self._parts, self._warned_of = parts, 0.0
-        self.membrane = _membrane(parts)
+        implicit = solver == "implicit" and _moves(parts, self.w)
+        self.membrane = _membrane(parts, coloured=not implicit)
         self.hinges = _hinges(parts)
         faces = self.membrane.faces
         air = np.zeros(len(scene.bodies))
         for b in scene.cloths:
             air[b] = getattr(scene.bodies[b].material, "air", 0.0)
-        self.air = air[np.searchsorted(scene.first, faces[:, 0] + begin, side="right") - 1]
-        order = np.argsort(faces.ravel(), kind="stable")
         counts = np.bincount(faces.ravel(), minlength=len(self.w))
-        self._start, self._beside = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order // 3
+        self.air = Air(
+            faces=faces,
+            density=air[np.searchsorted(scene.first, faces[:, 0] + begin, side="right") - 1],
+            start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            beside=np.argsort(faces.ravel(), kind="stable") // 3,
+            force=np.zeros((len(faces), 3)),
+        )
         self._pairs = _viscosity(parts, self.w)
         self._shares: dict[float, Floats] = {}
         self._spare = np.empty((len(self.w), 3))
         self._gravity = np.asarray(scene.gravity)
         self.seams = Seams(scene)
         self._scaling = RestScaling(scene, self.membrane)
-        implicit = solver == "implicit" and bool(self.w[faces].any())  # something to solve
         elements = softened(self.membrane, self.hinges)
         self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs) if implicit else None
         self._limit = StrainLimit(parts, self.w)
@@ -85,10 +91,9 @@ class ClothDynamics:
         x, v = state.x[self.rows], state.v[self.rows]
         start, beside, rate = self._pairs
         if len(rate):
-            _kernels.even_out(v, self._spare, start, beside, self._share(dt))
-        if self.air.any():
-            faces = self.membrane.faces
-            _kernels.air_push(faces, x, v, Air(self.wind, self.air), dt, self.w, self._start, self._beside)
+            worth(_kernels.even_out, len(v), _WORTH_THREADS_VERTICES)(v, self._spare, start, beside, self._share(dt))
+        if self.air.density.any():
+            worth(_kernels.air_push, len(v), _WORTH_THREADS_VERTICES)(self.air, x, v, self.wind, dt, self.w)
 
     def _share(self, dt: float) -> Floats:
         """Return the fraction of each velocity difference exchanged in `dt`, limited for stability."""
@@ -214,8 +219,16 @@ def by_colour(elements: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return order, np.searchsorted(colours[order], np.arange(count + 1)).astype(np.int64)
 
 
-def _membrane(parts: list[Any]) -> _kernels.Membrane:
-    """Return the membrane elements of all cloths; triangles without area have no rest shape and are left out."""
+def _moves(parts: list[Any], w: Floats) -> bool:
+    """Return whether any vertex of a triangle with area is free: whether there is anything to solve."""
+    return any(bool(w[np.delete(mesh.faces, mesh.issues.degenerate, 0) + first].any()) for _, mesh, first in parts)
+
+
+def _membrane(parts: list[Any], *, coloured: bool) -> _kernels.Membrane:
+    """Return the membrane elements of all cloths; triangles without area have no rest shape and are left out.
+
+    Sweeps of XPBD need them by colours; otherwise they follow the vertices, whose positions then stay in the cache.
+    """
     faces, rest = [np.zeros((0, 3), np.int32)], [np.zeros((0, 4))]
     compliance = [np.zeros((0, 3))]
     for body, mesh, first in parts:
@@ -226,7 +239,7 @@ def _membrane(parts: list[Any]) -> _kernels.Membrane:
         stiffness = np.array([*stuff.stretch_by_direction, stuff.shear])
         compliance.append(1.0 / (mesh.face_areas[good][:, None] * stiffness))
     f = np.concatenate(faces)
-    order, start = by_colour(f)
+    order, start = by_colour(f) if coloured else (np.argsort(f.min(axis=1), kind="stable"), np.arange(len(f) + 1))
     return _kernels.Membrane(f[order], np.concatenate(rest)[order], np.concatenate(compliance)[order], start)
 
 

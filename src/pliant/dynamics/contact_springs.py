@@ -9,6 +9,7 @@ from ..kernels.dynamics.contact_springs import Repulsion
 from ..kernels.respond.projection import Substep
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 SOFT = 0.1  # of the offset: how far the springs can be compressed, until contacts are projected
 
 
@@ -33,28 +34,23 @@ class ContactSprings:
             self._arrays = _arrays(2 * len(contacts), self._n)
         self.count, self.touched = _kernels.collect_springs(contacts, substep, v, first, repulsion, ahead, self._arrays)
 
-    def begin(self, x: Floats, r: Floats, blocks: Floats) -> None:
+    def begin(self, x: Floats, r: Singles, blocks: Singles) -> None:
         """Begin a solve: add the forces at x to the residual r, and the stiffness to the inverse `blocks` (n,6)."""
         if self.count:
             _kernels.add_spring_forces(self._arrays, self.count, x, r)
             _kernels.stiffen(self._arrays, self.touched, blocks)
 
-    def end(self, blocks: Floats) -> None:
-        """End a solve: restore the blocks."""
-        if self.count:
-            _kernels.restore_blocks(self._arrays, self.touched, blocks)
-
-    def multiply(self, p: Floats, out: Floats) -> float:
+    def multiply(self, p: Singles, out: Singles) -> float:
         """Add the product of the stiffness with p to `out`; return its dot product with p."""
         return float(_kernels.multiply_springs(self._arrays, self.count, p, out)) if self.count else 0.0
 
-    def shrink(self, r: Floats) -> None:
+    def shrink(self, r: Singles) -> None:
         """Scale the rows of r down before the factor that does not know the springs is solved; see `restore`."""
         if self.count:
             _kernels.save_rows(self._arrays, self.touched, r)
             _kernels.scale_rows(self._arrays, self.touched, r)
 
-    def restore(self, r: Floats, z: Floats) -> None:
+    def restore(self, r: Singles, z: Singles) -> None:
         """Restore the rows of r, and scale those of z, the solution, so that the preconditioner stays symmetric."""
         if self.count:
             _kernels.restore_rows(self._arrays, self.touched, r)
@@ -75,6 +71,5 @@ def _arrays(c: int, n: int) -> _kernels.SpringArrays:
         axes=np.zeros((n, 3)),
         totals=np.zeros((n, 2)),
         factors=np.zeros((n, 6)),
-        blocks=np.zeros((n, 6)),
-        saved=np.zeros((n, 3)),
+        saved=np.zeros((n, 3), np.float32),
     )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..kernels.dynamics import contact_constraints as _constraints
 from ..kernels.dynamics import implicit as _kernels
+from ..kernels.dynamics import stiffness as _stiffness
 from ..kernels.dynamics.cloth import Hinges, Membrane
 from ..kernels.dynamics.pieces import Pieces, recentre, untwist
 from ..kernels.dynamics.springs import Springs, add_rest_forces
@@ -18,6 +19,7 @@ from .cholesky import Cholesky
 from .contact_springs import ContactSprings
 from .pieces import unconstrained_pieces, untouched
 from .springs import NONE
+from .stiffness import stiffness_pattern
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 800  # vertices
@@ -45,14 +47,14 @@ class ImplicitSolver:
         self.pieces = unconstrained_pieces(np.concatenate([membrane.faces, self.springs.vertices]), w)
         self._free_of_held = np.setdiff1d(self._free, self.pieces.rows)  # of cloth that pins or grips hold
         self.bent = np.flatnonzero(hinges.rest > 0.0)
-        self._stiffness, self._bending = _matrices(membrane, hinges, self.springs, len(w))
+        self._bound, self._bending = _matrices(membrane, hinges, self.springs, len(w))
+        self.stiffness = stiffness_pattern(membrane.faces, self._bending)
         self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
         n, f = len(w), len(membrane.faces)
-        self._blocks = np.zeros((n, 6))
-        self._axes, self._force = np.empty((f, 10)), np.empty((3 * f, 3))
-        self._r, self._z, self._p, self._q, self._curl, self._predicted, self._relaxed = (
-            np.zeros((n, 3)) for _ in range(7)
-        )
+        self._blocks = np.zeros((n, 6), np.float32)
+        self._parts, self._force = np.empty((3 * f, 9), np.float32), np.empty((3 * f, 3))
+        self._r, self._z, self._p, self._q = (np.zeros((n, 4), np.float32) for _ in range(4))
+        self._curl, self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(3))
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
         self.still = STILL / float(np.median(np.abs(membrane.rest).max(1)))  # m
@@ -65,7 +67,7 @@ class ImplicitSolver:
             from scipy.sparse import diags_array
 
             free = self._free
-            matrix = (self._stiffness + diags_array(self.mass / dt**2)).tocsr()[free][:, free]
+            matrix = (self._bound + diags_array(self.mass / dt**2)).tocsr()[free][:, free]
             self._systems[dt] = self._corners(dt), _factor(matrix, free)
         return self._systems[dt]
 
@@ -79,7 +81,6 @@ class ImplicitSolver:
             row_start=b.indptr.astype(np.int64),
             row_place=b.indices.astype(np.int32),
             bending=b.data,
-            bending_diagonal=b.diagonal(),
             mass=self.mass / dt**2,
         )
 
@@ -95,7 +96,7 @@ class ImplicitSolver:
             flying = untouched(self.pieces, self.springs_of_contacts.rows)
             held = np.setdiff1d(self._free, flying.rows)
         x[held] -= dt * dt * gravity
-        self.solve(x, self._predicted, dt, first=True)
+        self.solve(x, self._predicted, dt)
         self._keep_momentum(flying, x_start, x)
 
     def _keep_momentum(self, pieces: Pieces, x_start: Floats, x: Floats) -> None:
@@ -132,35 +133,28 @@ class ImplicitSolver:
         """Remember x, the positions before contacts."""
         self._relaxed[:] = x
 
-    def solve(self, x: Floats, predicted: Floats, dt: float, *, first: bool = False) -> None:
-        """Improve x, the first guess, as the end of the step whose motion without internal forces is `predicted`.
-
-        The `first` solve of a step inverts the diagonal blocks of its matrix.
-        """
+    def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
+        """Improve x, the first guess, as the end of the step whose motion without internal forces is `predicted`."""
         g, factor = self.system(dt)
-        m, axes, force, r, z, p, q = self.membrane, self._axes, self._force, self._r, self._z, self._p, self._q
+        m, r, z, p, q = self.membrane, self._r, self._z, self._p, self._q
         if len(self.bent):
             _kernels.curl_forces(self.hinges, x, self.bent, self._curl)
         if len(self.rest_lengths):
             if not len(self.bent):
                 self._curl[:] = 0.0
             add_rest_forces(self.springs, self.rest_lengths, x, self._curl)
-        self._run(_kernels.residual, m, g, x, predicted, self._curl, axes, force, r)
-        if first:
-            self._run(_kernels.inverse_blocks, m, g, axes, self._blocks)
+        self._run(_kernels.residual, m, g, x, predicted, self._curl, self._force, r)
+        self._run(_stiffness.assemble, m, self.stiffness, g.mass, x, self._parts, self._blocks)
         springs = self.springs_of_contacts
         springs.begin(x, r, self._blocks)
         rz = self._precondition(factor)
         p[:] = z
         for k in range(self.iterations):
-            curvature = self._run(_kernels.multiply, m, g, axes, p, force, q) + springs.multiply(p, q)
-            step = rz / curvature if rz > 0.0 else 0.0
-            self._run(_kernels.add_scaled, x, p, step, x)
+            curvature = self._run(_stiffness.multiply, self.stiffness, g.mass, p, q) + springs.multiply(p, q)
+            self._run(_kernels.take_step, p, q, rz / curvature if rz > 0.0 else 0.0, x, r)
             if k + 1 < self.iterations:
-                self._run(_kernels.add_scaled, r, q, -step, r)
                 before, rz = rz, self._precondition(factor)
-                self._run(_kernels.add_scaled, z, p, rz / before if before > 0.0 else 0.0, p)
-        springs.end(self._blocks)
+                self._run(_kernels.turn, z, rz / before if before > 0.0 else 0.0, p)
 
     def _precondition(self, factor: Cholesky) -> float:
         """Compute z from the residual r, both only in the directions that contacts leave free; return r . z."""

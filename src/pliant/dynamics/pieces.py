@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.dynamics import pieces as _kernels
 from ..kernels.dynamics.pieces import Pieces
 
 
@@ -23,7 +24,4 @@ def unconstrained_pieces(elements: NDArray[np.int32], w: NDArray[np.float64]) ->
 
 def untouched(pieces: Pieces, rows: NDArray[np.int32]) -> Pieces:
     """Return the pieces that have none of the vertices `rows`."""
-    n = np.diff(pieces.start)
-    touched = np.bincount(np.repeat(np.arange(len(n)), n), np.isin(pieces.rows, rows), len(n)) > 0
-    start = np.concatenate([[0], np.cumsum(n[~touched])]).astype(np.int64)
-    return Pieces(start, pieces.rows[~np.repeat(touched, n)])
+    return Pieces(*_kernels.untouched(pieces, rows))

@@ -1,9 +1,11 @@
 """Sparse Cholesky factorisation of a symmetric positive definite matrix, and solves with three right-hand sides.
 
 The factorisation is the up-looking one, row by row along paths of the elimination tree (Davis, Direct Methods for
-Sparse Linear Systems, 2006). Columns are ordered as `parts` subtrees of that tree, followed by the `top` that joins
-them: rows of different subtrees are independent, so that threads solve them side by side. Every unknown is gathered
-from its row or column in a fixed order, so results are bitwise identical on any number of threads.
+Sparse Linear Systems, 2006), in double precision; solves are in single precision, because the factor preconditions.
+
+Columns are ordered as `parts` subtrees of that tree, followed by the `top` that joins them: different subtrees are
+independent, so that threads solve them side by side. What a subtree subtracts from the top is collected in rows of its
+own and added in the order of the subtrees, so results are bitwise identical on any number of threads.
 """
 
 import math
@@ -12,20 +14,20 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import kernel, prange
+from ..lanes import subtract_multiples, weighted_rows
 
 
 class Factor(NamedTuple):
-    """The factor L of P A P^T = L L^T, by rows for the forward and by columns for the backward substitution."""
+    """The factor L of P A P^T = L L^T, by columns, for both substitutions."""
 
     order: np.ndarray  # (n,) row of A at each place of P A P^T
-    diagonal: np.ndarray  # (n,) reciprocal diagonal of L
-    row_start: np.ndarray  # (n+1,)
-    row_place: np.ndarray  # (nnz,) columns, below the diagonal, ascending
-    row_value: np.ndarray  # (nnz,)
-    column_start: np.ndarray  # (n+1,)
-    column_place: np.ndarray  # (nnz,) rows, below the diagonal, ascending
-    column_value: np.ndarray  # (nnz,)
+    diagonal: np.ndarray  # (n,) f4 reciprocal diagonal of L
+    start: np.ndarray  # (n+1,)
+    place: np.ndarray  # (nnz,) i4 rows of the scratch: places below the diagonal; for the top, of its image
+    value: np.ndarray  # (nnz,) f4
     parts: np.ndarray  # (parts+1,) first place of each subtree, and of the top
+    images: np.ndarray  # (k,) places of the top that subtrees refer to; their images are rows n.. of the scratch
+    image_start: np.ndarray  # (parts+1,) first of them for each subtree
 
 
 @kernel
@@ -114,54 +116,58 @@ def factorise(start, place, value, parent, column_start):
 
 @kernel
 def forward(f, first, last, x):
-    """Forward substitution of places first..last-1: each from the earlier places of its row."""
+    """Forward substitution of places first..last-1: each subtracts its column from the later places."""
     for i in range(first, last):
-        a, b, c = x[i, 0], x[i, 1], x[i, 2]
-        for at in range(f.row_start[i], f.row_start[i + 1]):
-            j, entry = f.row_place[at], f.row_value[at]
-            a -= entry * x[j, 0]
-            b -= entry * x[j, 1]
-            c -= entry * x[j, 2]
         d = f.diagonal[i]
-        x[i, 0], x[i, 1], x[i, 2] = a * d, b * d, c * d
+        x[i, 0], x[i, 1], x[i, 2] = x[i, 0] * d, x[i, 1] * d, x[i, 2] * d
+        subtract_multiples(f.value, f.place, f.start[i], f.start[i + 1], x, i)
 
 
 @kernel
 def backward(f, first, last, x):
-    """Backward substitution of places last-1..first: each from the later places of its column.
-
-    The loop is that of `forward` on other arrays; passing arrays to a function per unknown would cost more than it.
-    """
+    """Backward substitution of places last-1..first: each from the later places of its column."""
     for i in range(last - 1, first - 1, -1):
-        a, b, c = x[i, 0], x[i, 1], x[i, 2]
-        for at in range(f.column_start[i], f.column_start[i + 1]):
-            j, entry = f.column_place[at], f.column_value[at]
-            a -= entry * x[j, 0]
-            b -= entry * x[j, 1]
-            c -= entry * x[j, 2]
+        total = weighted_rows(f.value, f.place, f.start[i], f.start[i + 1], x)
         d = f.diagonal[i]
-        x[i, 0], x[i, 1], x[i, 2] = a * d, b * d, c * d
+        x[i, 0], x[i, 1], x[i, 2] = (x[i, 0] - total[0]) * d, (x[i, 1] - total[1]) * d, (x[i, 2] - total[2]) * d
+
+
+@kernel
+def read(f, first, last, r, x):
+    """Copy the right-hand sides of places first..last-1."""
+    for i in range(first, last):
+        k = f.order[i]
+        x[i, 0], x[i, 1], x[i, 2], x[i, 3] = r[k, 0], r[k, 1], r[k, 2], 0.0
+
+
+@kernel
+def write(f, first, last, x, z):
+    """Copy the solutions of places first..last-1."""
+    for i in range(first, last):
+        k = f.order[i]
+        z[k, 0], z[k, 1], z[k, 2] = x[i, 0], x[i, 1], x[i, 2]
 
 
 @kernel(parallel=True)
 def solve(f, r, z, x):
-    """Solve A z = r for (m,3) arrays; rows of A are rows `order` of r and z. x: (n,3) scratch."""
+    """Solve A z = r for (m,3) arrays; rows of A are rows `order` of r and z. x: (n+k,4) f4 scratch."""
     n, parts = len(f.order), len(f.parts) - 1
     for p in prange(parts):
-        for i in range(f.parts[p], f.parts[p + 1]):
-            k = f.order[i]
-            x[i, 0], x[i, 1], x[i, 2] = r[k, 0], r[k, 1], r[k, 2]
+        read(f, f.parts[p], f.parts[p + 1], r, x)
+        for k in range(n + f.image_start[p], n + f.image_start[p + 1]):
+            x[k, 0], x[k, 1], x[k, 2], x[k, 3] = 0.0, 0.0, 0.0, 0.0
         forward(f, f.parts[p], f.parts[p + 1], x)
-    for i in range(f.parts[parts], n):
-        k = f.order[i]
-        x[i, 0], x[i, 1], x[i, 2] = r[k, 0], r[k, 1], r[k, 2]
-    forward(f, f.parts[parts], n, x)
-    backward(f, f.parts[parts], n, x)
-    for i in range(f.parts[parts], n):
-        k = f.order[i]
-        z[k, 0], z[k, 1], z[k, 2] = x[i, 0], x[i, 1], x[i, 2]
+    top = f.parts[parts]
+    read(f, top, n, r, x)
+    for k in range(len(f.images)):
+        i = f.images[k]
+        x[i, 0], x[i, 1], x[i, 2] = x[i, 0] + x[n + k, 0], x[i, 1] + x[n + k, 1], x[i, 2] + x[n + k, 2]
+    forward(f, top, n, x)
+    backward(f, top, n, x)
+    write(f, top, n, x, z)
     for p in prange(parts):
+        for k in range(f.image_start[p], f.image_start[p + 1]):
+            i = f.images[k]
+            x[n + k, 0], x[n + k, 1], x[n + k, 2] = x[i, 0], x[i, 1], x[i, 2]
         backward(f, f.parts[p], f.parts[p + 1], x)
-        for i in range(f.parts[p], f.parts[p + 1]):
-            k = f.order[i]
-            z[k, 0], z[k, 1], z[k, 2] = x[i, 0], x[i, 1], x[i, 2]
+        write(f, f.parts[p], f.parts[p + 1], x, z)

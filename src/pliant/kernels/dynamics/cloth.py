@@ -17,10 +17,13 @@ PARTS = 16  # ranges of a colour distributed over threads
 
 
 class Air(NamedTuple):
-    """The air that cloth moves through."""
+    """The faces that air acts on."""
 
-    wind: tuple[float, float, float]  # m/s
-    density: np.ndarray  # (m,) kg/m3, one per face: cloths may move through different air
+    faces: np.ndarray  # (m,3)
+    density: np.ndarray  # (m,) kg/m3 of the air at each: cloths may move through different air
+    start: np.ndarray  # (n+1,)
+    beside: np.ndarray  # faces at every vertex, by rows
+    force: np.ndarray  # (m,3) scratch
 
 
 class Membrane(NamedTuple):
@@ -201,15 +204,25 @@ def relax_parallel(m, h, x, w, dt):
     relax_hinges(h, h.start[colours], len(h.vertices), x, w, dt)
 
 
-@kernel
+@kernel(parallel=True)
 def even_out(v, before, start, beside, share):
     """Smooth velocities between neighbours: v_i += sum share (v_j - v_i), from the velocities `before`.
 
     If share times m_i is the same in both directions of an edge, momentum is conserved; a uniform motion is not damped.
     """
-    for i in range(len(v)):
-        vec.store(before, i, vec.load(v, i))
-    for i in range(len(start) - 1):
+    for p in prange(PARTS):
+        a, b = part(0, len(v), p, PARTS)
+        for i in range(a, b):
+            vec.store(before, i, vec.load(v, i))
+    for p in prange(PARTS):
+        a, b = part(0, len(v), p, PARTS)
+        exchange(v, before, a, b, start, beside, share)
+
+
+@kernel
+def exchange(v, before, first, last, start, beside, share):
+    """`even_out` vertices first..last-1."""
+    for i in range(first, last):
         own = vec.load(before, i)
         total = own
         for at in range(start[i], start[i + 1]):
@@ -217,29 +230,42 @@ def even_out(v, before, start, beside, share):
         vec.store(v, i, total)
 
 
-@kernel
-def air_push(faces, x, v, air, dt, w, start, beside):
+@kernel(parallel=True)
+def air_push(air, x, v, wind, dt, w):
     """Add to `v` the aerodynamic drag on each face in `dt`: along its normal, by the wind relative to the face.
 
-    Gathered per vertex (`start`, `beside`: its faces), so that the order of additions is fixed. A vertex is never
-    accelerated by more than its speed relative to the air.
+    Gathered per vertex, so that the order of additions is fixed. A vertex is never accelerated by more than its speed
+    relative to the air.
     """
-    wind, density = air
-    force = np.empty((len(faces), 3))
-    for f in range(len(faces)):
-        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+    for p in prange(PARTS):
+        a, b = part(0, len(air.faces), p, PARTS)
+        face_drag(air, a, b, x, v, wind)
+    for p in prange(PARTS):
+        a, b = part(0, len(v), p, PARTS)
+        drag_vertices(air, a, b, v, wind, dt, w)
+
+
+@kernel
+def face_drag(air, first, last, x, v, wind):
+    """Force on faces first..last-1: pressure 1/2 rho c v^2 with c = 2 for a plate normal to the flow, on |n| / 2."""
+    for f in range(first, last):
+        i, j, k = air.faces[f, 0], air.faces[f, 1], air.faces[f, 2]
         a = vec.load(x, i)
         n = vec.cross(vec.sub(vec.load(x, j), a), vec.sub(vec.load(x, k), a))
         mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
         across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
-        # pressure 1/2 rho c v^2 with c = 2 for a plate normal to the flow, on the area |n| / 2
-        vec.store(force, f, vec.scale(n, 0.5 * density[f] * across * abs(across)))
-    for i in range(len(start) - 1):
+        vec.store(air.force, f, vec.scale(n, 0.5 * air.density[f] * across * abs(across)))
+
+
+@kernel
+def drag_vertices(air, first, last, v, wind, dt, w):
+    """Add the forces on their faces to the velocities of vertices first..last-1."""
+    for i in range(first, last):
         if w[i] == 0.0:
             continue
         total = (0.0, 0.0, 0.0)
-        for at in range(start[i], start[i + 1]):
-            total = vec.add(total, vec.load(force, beside[at]))
+        for at in range(air.start[i], air.start[i + 1]):
+            total = vec.add(total, vec.load(air.force, air.beside[at]))
         change = vec.scale(total, w[i] * dt / 3.0)
         most = vec.norm(vec.sub(wind, vec.load(v, i)))
         size = vec.norm(change)

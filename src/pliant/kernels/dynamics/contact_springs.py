@@ -12,7 +12,7 @@ import numpy as np
 from .. import vec
 from ..accessors import anchor_of, anchor_velocity_of, normal_of
 from ..jit import kernel
-from .implicit import inverse
+from .stiffness import inverse
 
 STIFFNESS = 4.0  # times mass / dt^2: the weight of a vertex compresses its spring by g dt^2 / 4
 
@@ -40,7 +40,6 @@ class SpringArrays(NamedTuple):
     axes: np.ndarray  # (n,3) sum of the normals of each
     totals: np.ndarray  # (n,2) stiffness of all springs of each
     factors: np.ndarray  # (n,6) symmetric: by which the preconditioner is scaled: xx, yy, zz, xy, xz, yz
-    blocks: np.ndarray  # (n,6) their inverse diagonal blocks without springs
     saved: np.ndarray  # (n,3) their rows of a vector
 
 
@@ -195,7 +194,8 @@ def stiffen(s, touched, blocks):
         n = vec.load(s.axes, k)
         length = vec.norm(n)
         n = vec.scale(n, 1.0 / length) if length > 0.0 else (0.0, 1.0, 0.0)
-        b = (blocks[i, 0], blocks[i, 1], blocks[i, 2], blocks[i, 3], blocks[i, 4], blocks[i, 5])
+        c = 1.0  # double precision
+        b = (c * blocks[i, 0], c * blocks[i, 1], c * blocks[i, 2], c * blocks[i, 3], c * blocks[i, 4], c * blocks[i, 5])
         across = n[0] * n[0] * b[0] + n[1] * n[1] * b[1] + n[2] * n[2] * b[2]
         across += 2.0 * (n[0] * n[1] * b[3] + n[0] * n[2] * b[4] + n[1] * n[2] * b[5])
         along = 0.5 * (b[0] + b[1] + b[2] - across)
@@ -205,7 +205,7 @@ def stiffen(s, touched, blocks):
         sums = (old[0] + own[0], old[1] + own[1], old[2] + own[2], old[3] + own[3], old[4] + own[4], old[5] + own[5])
         new = inverse(sums)
         for j in range(6):
-            s.factors[k, j], s.blocks[k, j], blocks[i, j] = factor[j], b[j], new[j]
+            s.factors[k, j], blocks[i, j] = factor[j], new[j]
 
 
 @kernel
@@ -220,14 +220,6 @@ def with_axis(n, across, along):
         d * n[0] * n[2],
         d * n[1] * n[2],
     )
-
-
-@kernel
-def restore_blocks(s, touched, blocks):
-    """Undo `stiffen`."""
-    for k in range(touched):
-        for j in range(6):
-            blocks[s.rows[k], j] = s.blocks[k, j]
 
 
 @kernel

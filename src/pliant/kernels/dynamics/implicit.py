@@ -1,10 +1,10 @@
-"""Forces and stiffness of cloth for implicit integration, applied without assembling a matrix.
+"""Forces of cloth for implicit integration, and the vector operations of conjugate gradients.
 
 The energy is that of the XPBD constraints: half the squares of |u| - 1, |v| - 1 and cos(u,v) over their compliances,
-with the columns u, v of each triangle's deformation gradient, plus the quadratic bending energy of the hinges. Its
-Hessian is used without the terms that can make it indefinite (Gauss-Newton for shear, tension only for the geometric
-stiffness). Products are computed per triangle, then gathered per vertex in a fixed order, so that results are bitwise
-identical on any number of threads.
+with the columns u, v of each triangle's deformation gradient, plus the quadratic bending energy of the hinges. Forces
+are computed per triangle, then gathered per vertex in a fixed order, so that results are bitwise identical on any
+number of threads. They are computed in double precision; the vectors of conjugate gradients are (n,4) arrays in single
+precision, of which the last column is padding.
 """
 
 import math
@@ -15,9 +15,8 @@ import numpy as np
 from .. import vec
 from ..jit import kernel, prange
 from .cloth import columns, part, unit_columns
-
-CHUNKS = 64  # ranges of a loop that threads share; sums are added up in their order
-MOST = 10.0  # bound of the gradient of shear: below a tenth of the rest length it is meaningless
+from .lots import INPUTS, LOT, gather, set_three, three
+from .stiffness import CHUNKS, MOST, in_order
 
 
 class Corners(NamedTuple):
@@ -28,75 +27,57 @@ class Corners(NamedTuple):
     row_start: np.ndarray  # (n+1,)
     row_place: np.ndarray  # columns of the linear terms
     bending: np.ndarray  # values of the bending stiffness, N/m
-    bending_diagonal: np.ndarray  # (n,)
     mass: np.ndarray  # (n,) mass / dt^2, kg/s2; 0 for vertices with prescribed motion
 
 
 @kernel
-def triangle_forces(m, first, last, x, axes, force):
-    """Gradient of the energy of triangles first..last-1 by corners; and their axes for `triangle_products`.
-
-    axes: (m,10) unit columns u, v, bounded reciprocal lengths, and shares of the geometric stiffness. force: (3m,3).
-    """
-    for e in range(first, last):
-        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
-        a, b, c = vec.load(x, m.faces[e, 0]), vec.load(x, m.faces[e, 1]), vec.load(x, m.faces[e, 2])
-        u, v = columns(a, b, c, r)
+def lot_forces(lot):
+    """Gradients of the energy of a lot of triangles by their corners b (rows 0..2) and c (3..5)."""
+    for k in range(LOT):
+        r = (lot[6 * LOT + k], lot[7 * LOT + k], lot[8 * LOT + k], lot[9 * LOT + k])
+        u, v = columns((0.0, 0.0, 0.0), three(lot, 0, k), three(lot, 3, k), r)
         n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
-        axes[e, 0], axes[e, 1], axes[e, 2] = u
-        axes[e, 3], axes[e, 4], axes[e, 5] = v
-        axes[e, 8], axes[e, 9] = max(0.0, 1.0 - i_u), max(0.0, 1.0 - i_v)
-        i_u, i_v = min(i_u, MOST), min(i_v, MOST)
-        axes[e, 6], axes[e, 7] = i_u, i_v
         s = vec.dot(u, v)
-        t = s / m.compliance[e, 2]
-        along_u = vec.madd(vec.scale(u, (n_u - 1.0) / m.compliance[e, 0]), vec.madd(v, u, -s), t * i_u)
-        along_v = vec.madd(vec.scale(v, (n_v - 1.0) / m.compliance[e, 1]), vec.madd(u, v, -s), t * i_v)
-        put(force, e, along_u, along_v, r)
+        t = s / lot[12 * LOT + k]
+        along_u = vec.scale(u, (n_u - 1.0) / lot[10 * LOT + k])
+        along_v = vec.scale(v, (n_v - 1.0) / lot[11 * LOT + k])
+        along_u = vec.madd(along_u, vec.madd(v, u, -s), t * min(i_u, MOST))
+        along_v = vec.madd(along_v, vec.madd(u, v, -s), t * min(i_v, MOST))
+        set_three(lot, 0, k, vec.madd(vec.scale(along_u, r[0]), along_v, r[2]))
+        set_three(lot, 3, k, vec.madd(vec.scale(along_u, r[1]), along_v, r[3]))
 
 
 @kernel
-def put(force, e, along_u, along_v, r):
-    """Store gradients by the columns of the deformation gradient as gradients by the corners of triangle `e`."""
-    b = vec.madd(vec.scale(along_u, r[0]), along_v, r[2])
-    c = vec.madd(vec.scale(along_u, r[1]), along_v, r[3])
-    vec.store(force, 3 * e, vec.scale(vec.add(b, c), -1.0))
-    vec.store(force, 3 * e + 1, b)
-    vec.store(force, 3 * e + 2, c)
+def triangle_forces(m, first, last, x, force):
+    """Gradient (3m,3) of the energy of triangles first..last-1 by corners."""
+    lot = np.ones(INPUTS * LOT)
+    for begin in range(first, last, LOT):
+        end = min(begin + LOT, last)
+        gather(m, begin, end, x, lot)
+        lot_forces(lot)
+        for k in range(end - begin):
+            e, b, c = 3 * (begin + k), three(lot, 0, k), three(lot, 3, k)
+            vec.store(force, e, vec.scale(vec.add(b, c), -1.0))
+            vec.store(force, e + 1, b)
+            vec.store(force, e + 2, c)
 
 
 @kernel
-def triangle_products(m, first, last, axes, p, force):
-    """Products of the stiffness of triangles first..last-1 with displacements p, by corners."""
-    for e in range(first, last):
-        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
-        a, b, c = vec.load(p, m.faces[e, 0]), vec.load(p, m.faces[e, 1]), vec.load(p, m.faces[e, 2])
-        d_u, d_v = columns(a, b, c, r)
-        u, v = (axes[e, 0], axes[e, 1], axes[e, 2]), (axes[e, 3], axes[e, 4], axes[e, 5])
-        i_u, i_v, t_u, t_v = axes[e, 6], axes[e, 7], axes[e, 8], axes[e, 9]
-        s, uu, vv = vec.dot(u, v), vec.dot(d_u, u), vec.dot(d_v, v)
-        k_u, k_v = 1.0 / m.compliance[e, 0], 1.0 / m.compliance[e, 1]
-        shear = ((vec.dot(d_u, v) - s * uu) * i_u + (vec.dot(d_v, u) - s * vv) * i_v) / m.compliance[e, 2]
-        along_u = vec.madd(vec.scale(u, k_u * uu * (1.0 - t_u)), d_u, k_u * t_u)
-        along_u = vec.madd(along_u, vec.madd(v, u, -s), shear * i_u)
-        along_v = vec.madd(vec.scale(v, k_v * vv * (1.0 - t_v)), d_v, k_v * t_v)
-        along_v = vec.madd(along_v, vec.madd(u, v, -s), shear * i_v)
-        put(force, e, along_u, along_v, r)
-
-
-@kernel
-def at_vertex(g, i, force, x):
-    """Sum at vertex `i` of the gradients, or products, of its triangles and of bending."""
-    total = (0.0, 0.0, 0.0)
-    for at in range(g.start[i], g.start[i + 1]):
-        total = vec.add(total, vec.load(force, g.corner[at]))
-    for at in range(g.row_start[i], g.row_start[i + 1]):
-        total = vec.madd(total, vec.load(x, g.row_place[at]), g.bending[at])
-    return total
+def vertex_residuals(g, first, last, x, predicted, curl, force, out):
+    """Gather the `residual` of vertices first..last-1 from the gradients of their triangles, and add bending."""
+    for i in range(first, last):
+        total = vec.load(curl, i)
+        for at in range(g.start[i], g.start[i + 1]):
+            total = vec.add(total, vec.load(force, g.corner[at]))
+        for at in range(g.row_start[i], g.row_start[i + 1]):
+            total = vec.madd(total, vec.load(x, g.row_place[at]), g.bending[at])
+        away = vec.sub(vec.load(predicted, i), vec.load(x, i))
+        result = vec.sub(vec.scale(away, g.mass[i]), total)
+        vec.store(out, i, result if g.mass[i] > 0.0 else (0.0, 0.0, 0.0))
 
 
 @kernel(parallel=True)
-def residual(m, g, x, predicted, curl, axes, force, out):
+def residual(m, g, x, predicted, curl, force, out):
     """Negative gradient of the incremental potential at x, zero at prescribed vertices: out.
 
     The incremental potential of a step of dt is the elastic energy plus |x - predicted|^2 mass / (2 dt^2); g.mass is
@@ -104,92 +85,10 @@ def residual(m, g, x, predicted, curl, axes, force, out):
     """
     for p in prange(CHUNKS):
         a, b = part(0, len(m.faces), p, CHUNKS)
-        triangle_forces(m, a, b, x, axes, force)
+        triangle_forces(m, a, b, x, force)
     for p in prange(CHUNKS):
         a, b = part(0, len(x), p, CHUNKS)
-        for i in range(a, b):
-            if g.mass[i] == 0.0:
-                vec.store(out, i, (0.0, 0.0, 0.0))
-                continue
-            total = vec.add(at_vertex(g, i, force, x), vec.load(curl, i))
-            away = vec.sub(vec.load(predicted, i), vec.load(x, i))
-            vec.store(out, i, vec.sub(vec.scale(away, g.mass[i]), total))
-
-
-@kernel
-def in_order(a):
-    """Sum from first to last; NumPy's sum in a parallel kernel would depend on the number of threads."""
-    total = 0.0
-    for k in range(len(a)):
-        total += a[k]
-    return total
-
-
-@kernel(parallel=True)
-def multiply(m, g, axes, p, force, out):
-    """Product of the system matrix with p (zero at prescribed vertices), and the dot product p . out."""
-    partial = np.zeros(CHUNKS)
-    for c in prange(CHUNKS):
-        a, b = part(0, len(m.faces), c, CHUNKS)
-        triangle_products(m, a, b, axes, p, force)
-    for c in prange(CHUNKS):
-        a, b = part(0, len(p), c, CHUNKS)
-        total = 0.0
-        for i in range(a, b):
-            if g.mass[i] == 0.0:
-                vec.store(out, i, (0.0, 0.0, 0.0))
-                continue
-            own = vec.load(p, i)
-            q = vec.madd(at_vertex(g, i, force, p), own, g.mass[i])
-            vec.store(out, i, q)
-            total += vec.dot(own, q)
-        partial[c] = total
-    return in_order(partial)
-
-
-@kernel
-def corner_block(m, e, corner, axes, block):
-    """Add the stiffness of triangle `e` at one of its corners to a symmetric block: xx, yy, zz, xy, xz, yz."""
-    r0, r1, r2, r3 = m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3]
-    c_u, c_v = (-r0 - r1, -r2 - r3) if corner == 0 else (r0, r2) if corner == 1 else (r1, r3)
-    u, v = (axes[e, 0], axes[e, 1], axes[e, 2]), (axes[e, 3], axes[e, 4], axes[e, 5])
-    i_u, i_v, t_u, t_v = axes[e, 6], axes[e, 7], axes[e, 8], axes[e, 9]
-    s, shear = vec.dot(u, v), 1.0 / m.compliance[e, 2]
-    along_u, along_v = c_u * c_u / m.compliance[e, 0], c_v * c_v / m.compliance[e, 1]
-    a, b, even = along_u * (1.0 - t_u), along_v * (1.0 - t_v), along_u * t_u + along_v * t_v
-    j = vec.add(vec.scale(vec.madd(v, u, -s), c_u * i_u), vec.scale(vec.madd(u, v, -s), c_v * i_v))
-    return (
-        block[0] + even + a * u[0] * u[0] + b * v[0] * v[0] + shear * j[0] * j[0],
-        block[1] + even + a * u[1] * u[1] + b * v[1] * v[1] + shear * j[1] * j[1],
-        block[2] + even + a * u[2] * u[2] + b * v[2] * v[2] + shear * j[2] * j[2],
-        block[3] + a * u[0] * u[1] + b * v[0] * v[1] + shear * j[0] * j[1],
-        block[4] + a * u[0] * u[2] + b * v[0] * v[2] + shear * j[0] * j[2],
-        block[5] + a * u[1] * u[2] + b * v[1] * v[2] + shear * j[1] * j[2],
-    )
-
-
-@kernel
-def inverse(block):
-    """Inverse of a symmetric positive definite block, in the same order."""
-    a, b, c, d, e, f = block
-    x, y, z = b * c - f * f, e * f - d * c, d * f - e * b
-    s = 1.0 / (a * x + d * y + e * z)
-    return x * s, (a * c - e * e) * s, (a * b - d * d) * s, y * s, z * s, (d * e - a * f) * s
-
-
-@kernel(parallel=True)
-def inverse_blocks(m, g, axes, out):
-    """Inverses (n,6) of the diagonal blocks of the system matrix with these `axes`; zero at prescribed vertices."""
-    for p in prange(CHUNKS):
-        a, b = part(0, len(out), p, CHUNKS)
-        for i in range(a, b):
-            own = g.mass[i] + g.bending_diagonal[i]
-            block = (own, own, own, 0.0, 0.0, 0.0)
-            for at in range(g.start[i], g.start[i + 1]):
-                block = corner_block(m, g.corner[at] // 3, g.corner[at] % 3, axes, block)
-            result = inverse(block) if g.mass[i] > 0.0 else (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-            for k in range(6):
-                out[i, k] = result[k]
+        vertex_residuals(g, a, b, x, predicted, curl, force, out)
 
 
 @kernel(parallel=True)
@@ -211,12 +110,22 @@ def add_blocks(blocks, r, z):
 
 
 @kernel(parallel=True)
-def add_scaled(x, y, s, out):
-    """out = x + s y; `out` may be either of them."""
+def take_step(p, q, step, x, r):
+    """x += step p, and r -= step q."""
     for c in prange(CHUNKS):
         first, last = part(0, len(x), c, CHUNKS)
         for i in range(first, last):
-            vec.store(out, i, vec.madd(vec.load(x, i), vec.load(y, i), s))
+            vec.store(x, i, vec.madd(vec.load(x, i), vec.load(p, i), step))
+            vec.store(r, i, vec.madd(vec.load(r, i), vec.load(q, i), -step))
+
+
+@kernel(parallel=True)
+def turn(z, share, p):
+    """p = z + share p: the next direction."""
+    for c in prange(CHUNKS):
+        first, last = part(0, len(p), c, CHUNKS)
+        for i in range(first, last):
+            vec.store(p, i, vec.madd(vec.load(z, i), vec.load(p, i), share))
 
 
 @kernel

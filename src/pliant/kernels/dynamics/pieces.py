@@ -17,6 +17,31 @@ class Pieces(NamedTuple):
 
 
 @kernel
+def untouched(pieces, touched):
+    """Return start and rows of the pieces that have none of the vertices `touched`."""
+    most = -1
+    for at in range(len(pieces.rows)):
+        most = max(most, pieces.rows[at])
+    is_touched = np.zeros(most + 1, np.bool_)
+    for at in range(len(touched)):
+        if touched[at] <= most:
+            is_touched[touched[at]] = True
+    start, rows = np.zeros(len(pieces.start), np.int64), np.empty(len(pieces.rows), np.int64)
+    count, end = 0, 0
+    for q in range(len(pieces.start) - 1):
+        alone = True
+        for at in range(pieces.start[q], pieces.start[q + 1]):
+            alone = alone and not is_touched[pieces.rows[at]]
+        if alone:
+            for at in range(pieces.start[q], pieces.start[q + 1]):
+                rows[end] = pieces.rows[at]
+                end += 1
+            count += 1
+            start[count] = end
+    return start[: count + 1], rows[:end]
+
+
+@kernel
 def recentre(pieces, before, x, masses):
     """Remove from the displacement `before` -> x of each piece the displacement of its centre of mass."""
     for q in range(len(pieces.start) - 1):

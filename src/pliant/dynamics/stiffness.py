@@ -1,0 +1,42 @@
+"""The pattern of the stiffness matrix of cloth: which vertices are coupled, and by which triangles."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.dynamics.stiffness import Stiffness
+
+
+def stiffness_pattern(faces: NDArray[np.int32], bending: Any) -> Stiffness:
+    """Return the blocks between the ends of the edges of `faces` (m,3), all zero, and the constant `bending` (n,n)."""
+    from scipy.sparse import coo_array
+
+    n, m = bending.shape[0], len(faces)
+    a, b = faces.ravel().astype(np.int64), np.roll(faces, -1, axis=1).ravel().astype(np.int64)
+    key, code = np.concatenate([a * n + b, b * n + a]), 2 * np.arange(3 * m)
+    code = np.concatenate([code, code + 1])
+    order = np.argsort(key, kind="stable")
+    pairs, counts = np.unique(key, return_counts=True)
+    linear = coo_array(bending)
+    i, j, value = linear.row.astype(np.int64), linear.col.astype(np.int64), linear.data
+    beside = (i != j) & (value != 0.0)
+    keys, value = (i * n + j)[beside], value[beside]
+    by_row = np.argsort(keys)
+    keys, value = keys[by_row], value[by_row]
+    at = np.searchsorted(pairs, keys)
+    is_near = pairs[np.minimum(at, len(pairs) - 1)] == keys
+    near = np.zeros(len(pairs), np.float32)
+    near[at[is_near]] = value[is_near]
+    far = keys[~is_near]
+    return Stiffness(
+        start=np.searchsorted(pairs, n * np.arange(n + 1)).astype(np.int64),
+        place=(pairs % n).astype(np.int32),
+        source_start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        source=code[order].astype(np.int32),
+        near=near,
+        blocks=np.zeros((len(pairs), 3, 4), np.float32),
+        far_start=np.searchsorted(far, n * np.arange(n + 1)).astype(np.int64),
+        far_place=(far % n).astype(np.int32),
+        far=value[~is_near].astype(np.float32),
+    )

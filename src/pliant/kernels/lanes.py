@@ -1,0 +1,173 @@
+"""Rows of four floats as one vector of the processor: sums and updates of rows that an index list chooses.
+
+LLVM vectorises loops over arrays, but not the three components of a vector: it unrolls that loop first, and Numba turns
+the pass that would join its statements off. These functions state the vector operations; on (n,4) arrays of f4 they
+take a third of the time of the same loop over three numbers. The fourth lane is padding. Multiplication and addition
+are not fused, so results do not depend on the processor.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from .jit import COMPILED
+
+_LANES = 4
+_FLOAT, _INDEX, _SMALL = ir.FloatType(), ir.IntType(64), ir.IntType(32)
+_ROW = ir.VectorType(_FLOAT, _LANES)
+_UNDEFINED, _ZERO = ir.Constant(_ROW, ir.Undefined), ir.Constant(_ROW, [0.0] * _LANES)
+_FOUR_FLOATS = types.UniTuple(types.float32, _LANES)
+
+
+class _Rows:
+    """Access to the arguments of an intrinsic: rows of `x` chosen by `place`, and the numbers beside it."""
+
+    def __init__(self, context, builder, signature, args):
+        def array(k):
+            return context.make_array(signature.args[k])(context, builder, args[k]).data
+
+        self.b = builder
+        self.value, self.place = array(0), array(1)
+        self.first, self.last = args[2], args[3]
+        self.x = builder.bitcast(array(4), _ROW.as_pointer())
+
+    def at(self, i):
+        """Pointer to row `i` of x."""
+        return self.b.gep(self.x, [i])
+
+    def load(self, i):
+        return self.b.load(self.at(i), align=4)
+
+    def chosen(self, at):
+        """The row that place[at] chooses."""
+        return self.b.sext(self.b.load(self.b.gep(self.place, [at])), _INDEX)
+
+    def number(self, at):
+        """value[at] in every lane."""
+        one = self.b.insert_element(_UNDEFINED, self.b.load(self.b.gep(self.value, [at])), ir.Constant(_SMALL, 0))
+        return self.lane(one, 0)
+
+    def lane(self, row, k):
+        """Number `k` of a row in every lane."""
+        return self.b.shuffle_vector(row, _UNDEFINED, ir.Constant(ir.VectorType(_SMALL, _LANES), [k] * _LANES))
+
+    def loop(self, first, last, step, start, body):
+        """Emit `for at in range(first, last, step): sums = body(at, sums)`; return the last `at` and sums."""
+        b, before = self.b, self.b.block
+        head, inside, after = (b.append_basic_block(name) for name in ("rows", "row", "rows_end"))
+        b.branch(head)
+        b.position_at_end(head)
+        at, sums = b.phi(_INDEX), [b.phi(_ROW) for _ in start]
+        at.add_incoming(first, before)
+        for phi, value in zip(sums, start, strict=True):
+            phi.add_incoming(value, before)
+        b.cbranch(b.icmp_signed("<", at, last), inside, after)
+        b.position_at_end(inside)
+        following = body(at, list(sums))
+        at.add_incoming(b.add(at, ir.Constant(_INDEX, step)), b.block)
+        for phi, value in zip(sums, following, strict=True):
+            phi.add_incoming(value, b.block)
+        b.branch(head)
+        b.position_at_end(after)
+        return at, sums
+
+
+def _numbers(context, builder, signature, row):
+    """A row as four floats."""
+    numbers = [builder.extract_element(row, ir.Constant(_SMALL, k)) for k in range(_LANES)]
+    return context.make_tuple(builder, signature.return_type, numbers)
+
+
+def _weighted(rows, term):
+    """Sum of value[at] * term(place[at]) over at = first..last-1."""
+    b = rows.b
+
+    def body(at, sums):
+        places = [b.add(at, ir.Constant(_INDEX, k)) for k in range(len(sums))]
+        terms = [b.fmul(rows.number(k), term(rows.chosen(k))) for k in places]
+        return [b.fadd(total, each) for total, each in zip(sums, terms, strict=True)]
+
+    # an addition takes three cycles: four sums at a time keep the adders busy
+    whole = b.sub(rows.last, ir.Constant(_INDEX, 3))
+    at, (s, t, u, v) = rows.loop(rows.first, whole, 4, [_ZERO] * 4, body)
+    return rows.loop(at, rows.last, 1, [b.fadd(b.fadd(s, t), b.fadd(u, v))], body)[1][0]
+
+
+def _weighted_rows(context, value, place, first, last, x):
+    def generate(context, builder, signature, args):
+        rows = _Rows(context, builder, signature, args)
+        return _numbers(context, builder, signature, _weighted(rows, rows.load))
+
+    return _FOUR_FLOATS(value, place, first, last, x), generate
+
+
+def _weighted_differences(context, value, place, first, last, x, i):
+    def generate(context, builder, signature, args):
+        rows = _Rows(context, builder, signature, args)
+        own = rows.load(args[5])
+        total = _weighted(rows, lambda j: builder.fsub(rows.load(j), own))
+        return _numbers(context, builder, signature, total)
+
+    return _FOUR_FLOATS(value, place, first, last, x, i), generate
+
+
+def _block_products(context, value, place, first, last, x, i):
+    def generate(context, builder, signature, args):
+        rows, b = _Rows(context, builder, signature, args), builder
+        own, columns = rows.load(args[5]), b.bitcast(rows.value, _ROW.as_pointer())
+
+        def body(at, sums):
+            d, first = b.fsub(rows.load(rows.chosen(at)), own), b.mul(at, ir.Constant(_INDEX, 3))
+            for k in range(3):  # a sum for each column: the additions of one do not wait for those of another
+                column = b.load(b.gep(columns, [b.add(first, ir.Constant(_INDEX, k))]), align=4)
+                sums[k] = b.fadd(sums[k], b.fmul(column, rows.lane(d, k)))
+            return sums
+
+        _, (s, t, u) = rows.loop(rows.first, rows.last, 1, [_ZERO] * 3, body)
+        return _numbers(context, builder, signature, b.fadd(b.fadd(s, t), u))
+
+    return _FOUR_FLOATS(value, place, first, last, x, i), generate
+
+
+def _subtract_multiples(context, value, place, first, last, x, i):
+    def generate(context, builder, signature, args):
+        rows, b = _Rows(context, builder, signature, args), builder
+        own = rows.load(args[5])
+
+        def body(at, sums):
+            to = rows.at(rows.chosen(at))
+            b.store(b.fsub(b.load(to, align=4), b.fmul(rows.number(at), own)), to, align=4)
+            return sums
+
+        rows.loop(rows.first, rows.last, 1, [], body)
+        return context.get_dummy_value()
+
+    return types.void(value, place, first, last, x, i), generate
+
+
+def _plain_weighted_rows(value, place, first, last, x):
+    """Return the sum of value[at] * x[place[at]] over at = first..last-1 as four floats."""
+    return value[first:last] @ x[place[first:last]]
+
+
+def _plain_weighted_differences(value, place, first, last, x, i):
+    """Return the sum of value[at] * (x[place[at]] - x[i]) over at = first..last-1 as four floats."""
+    return value[first:last] @ (x[place[first:last]] - x[i])
+
+
+def _plain_block_products(value, place, first, last, x, i):
+    """Return the sum of the blocks value[at], (3,4) by columns, times x[place[at]] - x[i], over at = first..last-1."""
+    return np.einsum("kji,kj->i", value[first:last], (x[place[first:last]] - x[i])[:, :3])
+
+
+def _plain_subtract_multiples(value, place, first, last, x, i):
+    """x[place[at]] -= value[at] * x[i] for at = first..last-1; no place is `i`, or there twice."""
+    x[place[first:last]] -= value[first:last, None] * x[i]
+
+
+# x: (n,4) f4; value: (k,) f4, or (k,3,4) f4; place: (k,) i4; first, last, i: i8
+weighted_rows = intrinsic(_weighted_rows) if COMPILED else _plain_weighted_rows
+weighted_differences = intrinsic(_weighted_differences) if COMPILED else _plain_weighted_differences
+block_products = intrinsic(_block_products) if COMPILED else _plain_block_products
+subtract_multiples = intrinsic(_subtract_multiples) if COMPILED else _plain_subtract_multiples
