@@ -182,3 +182,15 @@ def concatenate(parts: Sequence[Contacts]) -> Contacts:
 
 
 __getattr__ = renamed.module(__name__, {"join": f"{__name__}:concatenate_unsorted"})
+
+
+def from_bytes(name: str, data: bytes, count: int) -> Contacts:
+    """Return the contacts of `count` vertices that `tobytes` wrote, validated, because kernels do not check indices."""
+    found = cast("Contacts", np.frombuffer(data, CONTACT).copy())
+    rows = found["vertices"]
+    if (rows < -1).any() or (rows >= count).any() or (rows[:, 0] < 0).any():
+        raise ValueError(f"{name} has vertex indices out of range; the state has {count} vertices")
+    floats = [field for field in CONTACT.names or () if CONTACT[field].base.kind == "f"]
+    if not all(np.isfinite(found[field]).all() for field in floats):
+        raise ValueError(f"{name} contains values that are not finite")
+    return found

@@ -31,10 +31,10 @@ def case(rng, *, ahead=False, friction=0.3):
     x_start = rng.normal(size=(N, 3))
     x = x_start + rng.normal(scale=1e-4, size=(N, 3))
     points = np.stack([x[1], x[3], 0.5 * (x[4] + x[5])])
-    found["anchor"] = points - 0.0015 * n
+    found["anchor"] = points - 0.0019 * n
     springs, w = ContactSprings(N), rng.uniform(50.0, 100.0, N)
-    repulsion = Repulsion(0.002, friction, 1e-9, (0.0, 0.0, 0.0))
-    springs.collect(found, Substep(x, x_start, w, DT), rng.normal(size=(N, 3)), 0, repulsion, ahead=ahead)
+    repulsion = Repulsion(0.002, SOFT, friction, 1e-9)
+    springs.collect(found, Substep(x, x_start, w, DT), rng.uniform(size=N), 0, repulsion, ahead=ahead)
     return springs, x, w
 
 
@@ -84,12 +84,13 @@ def test_the_preconditioner_knows_the_stiffness_of_a_vertex(rng):
 def test_contacts_that_move_other_bodies_have_no_springs(rng):
     found = _contacts.empty(1)
     found["vertices"][0, :2], found["weights"][0, :2], found["normal"][0] = (0, 4), (1.0, -1.0), (0, 1, 0)
-    x, w = rng.normal(scale=1e-4, size=(5, 3)), np.ones(5)
-    repulsion = Repulsion(0.002, 0.3, 1e-9, (0.0, 0.0, 0.0))
+    found["anchor"][0] = (0.0, -0.0019, 0.0)
+    x, w = rng.normal(scale=1e-6, size=(5, 3)), np.ones(5)
+    repulsion = Repulsion(0.002, SOFT, 0.3, 1e-9)
     for movable, count in ((1.0, 0), (0.0, 1)):
         w[4] = movable
         springs = ContactSprings(3)
-        springs.collect(found, Substep(x, x.copy(), w, DT), 0 * x, 0, repulsion, ahead=False)
+        springs.collect(found, Substep(x, x.copy(), w, DT), np.zeros(5), 0, repulsion, ahead=False)
         assert springs.count == count
 
 

@@ -105,7 +105,7 @@ def test_a_body_under_a_seam_does_not_open_it(solver):
     scene = Scene([Body(a), Body(b), ball], stitches=seams, closing=0.05, eps=0.004, friction=0.5)
     sim = Simulation(scene, substeps=4, method="bvh", solver=solver)
     frames = list(sim.run(40))
-    assert len(frames[-1].contacts) > 20
+    assert len(frames[-1].contacts) > 10
     assert gaps(scene, sim.state.x).max() < 5e-5
 
 

@@ -35,7 +35,7 @@ def test_the_free_end_of_a_held_edge_does_not_fly(rng):
         assert moved[1] <= FARTHEST * normal_correction[0] * (1.0 + 1e-12)
         v, before = np.zeros((4, 3)), np.zeros((4, 3))
         v[0] = [0.0, 3.0, 0.0]  # the held end is carried
-        apply_restitution(found, v, before, w, 0.0, 0.1, normal_correction)
+        apply_restitution(found, v, before, w, 0.0, 0.1, normal_correction, False)
         assert np.abs(v).max() <= 3.0 * FARTHEST * (1.0 + 1e-12)
 
 

@@ -28,7 +28,7 @@ def patch_on(plank: Body, friction: float, turn: np.ndarray | None = None, lift:
     patch = cloth(0.04, 0.04, 3)
     patch = patch.moved((patch.vertices + np.array([0.0, 0.05 + EPS + lift, 0.0])) @ turn.T)
     bodies = [Body(patch, material=Cloth(air=0.0, damping=0.0)), plank]
-    scene = Scene(bodies, eps=EPS, friction=friction)
+    scene = Scene(bodies, eps=EPS, friction=friction, self_contact="off")
     return Simulation(scene, substeps=10, method="bone-boxes", options={"midpoints": False})
 
 

@@ -20,6 +20,7 @@ from ..materials import Cloth
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
+from .contact_springs import GROWTH, SOFT
 from .implicit import ImplicitSolver
 from .rest_scale import RestScaling
 from .rigidity import Hinged, hinge_rigidities
@@ -111,6 +112,7 @@ class ClothDynamics:
             x, weight = state.x[self.rows], self.seams.weight_at(state.time)
             self._implicit.rest_lengths = self.seams.rest_at(state.time + dt)
             self._implicit.relax(x, state.x_start[self.rows], weight * self._gravity, dt)
+            self._implicit.springs_of_contacts.store_slides(x, self._implicit.still, state.slid[self.rows], GROWTH)
             self._limit.apply(x)
             self._implicit.end_relax(x)
             return
@@ -136,10 +138,9 @@ class ClothDynamics:
         if self._implicit is None:
             return
         substep = Substep(state.x, state.x_start, self._inverse_masses, dt)
-        fall = self.seams.weight_at(state.time) * dt * self._gravity
-        repulsion = Repulsion(self._eps, self._friction, self._implicit.still, (fall[0], fall[1], fall[2]))
+        repulsion = Repulsion(self._eps, SOFT, self._friction, self._implicit.still)
         springs = self._implicit.springs_of_contacts
-        springs.collect(contacts, substep, state.v, self.rows.start, repulsion, ahead=ahead)
+        springs.collect(contacts, substep, state.slid, self.rows.start, repulsion, ahead=ahead)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
         """Solve again with the contacts that have moved vertices (pushed > 0), by the implicit solver.
@@ -149,7 +150,9 @@ class ClothDynamics:
         if self._implicit is None:
             return False
         x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
-        return self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
+        again = self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
+        self._implicit.springs_of_contacts.store_slides(x, self._implicit.still, state.slid[self.rows])
+        return again
 
     def limit_strain(self, state: State) -> bool:
         """Shorten edges beyond the strain limit, of the implicit solver; return whether any was."""

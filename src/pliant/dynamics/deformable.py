@@ -64,8 +64,9 @@ class DeformableDynamics:
 
     @property
     def may_repel(self) -> bool:
-        """Whether contacts with obstacles can repel cloth inside its solve (`touch`)."""
-        return self.cloths is not None and self.cloths.may_repel
+        """Whether contacts with obstacles can repel cloth inside its solve (`touch`): not in scenes with soft bodies,
+        whose contacts are projected to the whole offset."""
+        return self.cloths is not None and self.cloths.may_repel and self.solids is None
 
     def touch(self, state: State, contacts: Contacts, dt: float, *, ahead: bool = False) -> None:
         """Let contacts repel cloth in the next solve; `ahead`: those at the end of the last substep."""

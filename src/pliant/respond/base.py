@@ -24,6 +24,7 @@ class Response:
     contacts may refer to vertices of moving obstacles. Only `Projection` reads it, to store their velocities too; the
     others ignore it.
 
+    repels: whether contacts repel cloth inside its solve already (`allows_springs`).
     unresolved: number of pairs that were still too near when an iterative response stopped. between: whether it works
     between two deformable bodies. iterates: whether `end_frame` separates contacts iteratively. strict: whether
     vertices that this response leaves inside a body are projected out at the end of the frame (`FinalProjection`).
@@ -33,6 +34,7 @@ class Response:
     iterates: ClassVar[bool] = False
     strict: ClassVar[bool] = False
     unresolved: int = 0
+    repels: bool = False
 
     @classmethod
     def allows_springs(cls, scene: Scene) -> bool:

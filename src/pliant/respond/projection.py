@@ -39,7 +39,8 @@ class Projection(Response):
 
     @classmethod
     def allows_springs(cls, scene: Scene) -> bool:
-        return scene.friction_model != "simple"  # friction of eq. 3 does not depend on the normal force
+        # friction of eq. 3 does not depend on the normal force; springs would add to the restitution
+        return scene.friction_model != "simple" and scene.restitution == 0.0
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the corrections and store the velocities before impact."""
@@ -64,6 +65,7 @@ class Projection(Response):
         """Correct v for the projection, with restitution."""
         if len(contacts):
             slow = 4.0 * self._gravity * dt  # four times the speed that gravity adds in a substep
+            velocities = state.v, self._before
             _kernels.apply_restitution(
-                contacts, state.v, self._before, self.w, self.restitution, slow, self.normal_correction
+                contacts, *velocities, self.w, self.restitution, slow, self.normal_correction, self.repels
             )

@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import os
 import sys
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from ..motion.rigid import Motion
 from ..scene import Scene, Solid
 from ..state import State
 
-FORMAT = 6
+FORMAT = 7
 _PARAMETERS = (
     "gravity",
     "wind",
@@ -80,6 +80,8 @@ class Checkpoint:
                 solver=self.solver,
                 response=self.response,
                 memory=np.frombuffer(self.response_state.tobytes(), np.uint8),
+                slid=s.slid,
+                repelling=np.frombuffer(s.repelling.tobytes(), np.uint8),
                 between=np.array([self.self_method, self.self_response]),
                 ways=self.detector_states,
             )
@@ -108,8 +110,9 @@ class Checkpoint:
                     raise ValueError(f"between has shape {saved['between'].shape}; expected a method and a response")
                 own = [_text("between", saved["between"][k]) for k in range(2)]
                 detector_states = validate.floats("ways", saved["ways"], (None, 11))
-                kept = np.frombuffer(saved["memory"].tobytes(), _contacts.CONTACT).copy()
-                response_state = _checked(cast("Contacts", kept), len(state.x))
+                response_state = _contacts.from_bytes("memory", saved["memory"].tobytes(), len(state.x))
+                state.slid = validate.floats("slid", saved["slid"], (len(state.x),))
+                state.repelling = _contacts.from_bytes("repelling", saved["repelling"].tobytes(), len(state.x))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises many types of exceptions for foreign files
@@ -141,17 +144,6 @@ def _text(name: str, value: Any) -> str:
     if (letters > sys.maxunicode).any():
         raise ValueError(f"{name} contains invalid Unicode code points")
     return str(array)
-
-
-def _checked(state: Contacts, count: int) -> Contacts:
-    """Return the state of a response for `count` vertices, validated; the kernels do not check its indices."""
-    rows = state["vertices"]
-    if (rows < -1).any() or (rows >= count).any() or (rows[:, 0] < 0).any():
-        raise ValueError(f"memory has vertex indices out of range; the state has {count} vertices")
-    floats = [name for name in state.dtype.names or () if state.dtype[name].base.kind == "f"]
-    if not all(np.isfinite(state[name]).all() for name in floats):
-        raise ValueError("memory contains values that are not finite")
-    return state
 
 
 def fingerprint(scene: Scene) -> str:

@@ -121,9 +121,10 @@ class Simulation:
         self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
         responds = RESPONSES[self.response_name]
-        self._repels = self.dynamics.may_repel and responds.allows_springs(scene)
-        eps = scene.eps * (1.0 - SOFT) if self._repels else scene.eps
+        closer = self.dynamics.may_repel and responds.allows_springs(scene)
+        eps = scene.eps * (1.0 - SOFT) if closer else None
         self.response = responds(scene, reads_obstacle_vertices=every_substep, eps=eps)
+        self.response.repels = closer
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
@@ -150,8 +151,6 @@ class Simulation:
             self.self_contact.begin(state, dt_substep, substeps)
         self.dynamics.begin(state, dt_substep)
         self.final_projection.begin(state)
-        with clock("detect"):
-            found = self.detect(state) if self._repels else _contacts.empty()
         for target in self.kinematics.targets(state.time, dt_substep, substeps):
             with clock("predict"):
                 self.dynamics.predict(state, dt_substep)
@@ -161,7 +160,7 @@ class Simulation:
             with clock("respond"):
                 self.response.constrain_prediction(state, dt_substep)
             with clock("relax"):
-                self._repel(found, dt_substep, ahead=True)
+                self._repel(state.repelling, dt_substep, ahead=True)
                 self._relax(dt_substep)
             with clock("guard"):
                 self.self_contact.redetect_if_needed(state)
@@ -207,10 +206,16 @@ class Simulation:
         for drag in self.drags:
             drag.pull(self.state, dt_substep)
 
+    @property
+    def _repels(self) -> bool:
+        """Whether contacts with obstacles repel cloth inside its solve."""
+        return self.dynamics.may_repel and self.response.allows_springs(self.scene)
+
     def _repel(self, found: Contacts, dt_substep: float, *, ahead: bool = False) -> None:
-        """Let contacts repel cloth in the next solve; `ahead`: those at the end of the last substep."""
+        """Let contacts repel cloth in the next solve; `ahead`: those of the last substep."""
         if self._repels:
             self.dynamics.touch(self.state, found, dt_substep, ahead=ahead)
+            self.state.repelling = found
 
     def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
         """Solve cloth again if drags, contacts or the guard have moved its vertices since the first solve, and enforce

@@ -15,15 +15,16 @@ from ..jit import kernel
 from .stiffness import inverse
 
 STIFFNESS = 4.0  # times mass / dt^2: the weight of a vertex compresses its spring by g dt^2 / 4
+PENETRATES = 1.5  # times the largest compression, at the start of a substep: such contacts are left to the response
 
 
 class Repulsion(NamedTuple):
     """How contacts repel cloth."""
 
     offset: float  # gap at which their springs are at rest, metres
+    soft: float  # fraction of it by which springs are compressed at most
     friction: float  # coefficient of Coulomb friction
     still: float  # smallest sliding displacement of a substep, metres
-    fall: tuple[float, float, float]  # velocity that gravity has added in this substep, m/s
 
 
 class SpringArrays(NamedTuple):
@@ -41,6 +42,7 @@ class SpringArrays(NamedTuple):
     totals: np.ndarray  # (n,2) stiffness of all springs of each
     factors: np.ndarray  # (n,6) symmetric: by which the preconditioner is scaled: xx, yy, zz, xy, xz, yz
     saved: np.ndarray  # (n,3) their rows of a vector
+    slides: np.ndarray  # (n,) how far each vertex slides, metres
 
 
 @kernel
@@ -87,15 +89,15 @@ def split(contact, first, n_rows, x, rows, weights):
 
 
 @kernel
-def collect_springs(contacts, substep, v, first, repulsion, ahead, s):
+def collect_springs(contacts, substep, slid, first, repulsion, ahead, s):
     """Store the springs of contacts of cloth with obstacles in `s`; return their number, and that of their vertices.
 
     Cloth has the rows from `first` on, as many as s.place; x and x_start have those of obstacles as well. ahead: the
     contacts are those of the end of the last substep, x the prediction; otherwise those at x, the result of the first
     solve. Friction resists like a spring to where the point would stick to its surface. Its stiffness gives the force
-    of friction, its coefficient times the normal force at the start of the substep, at the sliding displacement known
-    so far: that of the last substep, by the velocities v, or of the first solve. So a point within the cone of friction
-    comes to rest, one beyond it accelerates, and friction never reverses a motion.
+    of friction, its coefficient times the normal force at the start of the substep, at the sliding displacement slid
+    (n,) of the last solve, or the present one if the point was not in contact then. So a point within the cone of
+    friction comes to rest, one beyond it accelerates, and friction never reverses a motion.
     """
     x, x_start, w, dt = substep
     s.place[:] = -1
@@ -117,18 +119,54 @@ def collect_springs(contacts, substep, v, first, repulsion, ahead, s):
         level -= vec.dot(other, n)
         wall = vec.sub(wall, vec.sub(other, other_start))
         pressed = level - vec.dot(vec.add(start, wall), n)
-        if level - vec.dot(at, n) <= 0.0:
+        deep = repulsion.soft * repulsion.offset
+        if level - vec.dot(at, n) <= 0.0 or pressed > PENETRATES * deep:
             continue
+        level = min(level, vec.dot(at, n) + deep)
         hold = repulsion.friction * stiffness * max(pressed, 0.0)
-        last = vec.madd(vec.scale(vec.sub(point_of(weights, rows, v, first), repulsion.fall), dt), wall, -1.0)
-        slide = tangential(last if ahead else vec.sub(vec.sub(at, start), wall), n)
-        s.stiffness[count, 0], s.stiffness[count, 1] = stiffness, hold / max(vec.norm(slide), repulsion.still)
+        slide = vec.norm(tangential(vec.sub(vec.sub(at, start), wall), n))
+        before = slide_before(weights, rows, slid, first)
+        s.stiffness[count, 0] = stiffness
+        s.stiffness[count, 1] = hold / max(before if before > 0.0 else slide, repulsion.still)
         s.levels[count] = level
         vec.store(s.normals, count, n)
         vec.store(s.origins, count, vec.add(start, wall))
         touched = add_to_vertices(s, count, w, first, touched)
         count += 1
     return count, touched
+
+
+@kernel
+def slide_before(weights, rows, slid, first):
+    """Weighted mean of what the vertices of a spring slid in the last substep; 0 if any of them was not in contact."""
+    total = 0.0
+    for a in range(4):
+        if rows[a] >= 0:
+            if slid[rows[a] + first] == 0.0:
+                return 0.0
+            total += abs(weights[a]) * slid[rows[a] + first]
+    return total
+
+
+@kernel
+def store_slides(s, count, x, still, most, out):
+    """Store how far the vertices of springs slide along their surfaces at positions x, at least `still`, in out (n,);
+    0 for others.
+
+    Those that slide farther than before, by the former `out`, are expected to grow by the same ratio again, at most
+    `most` (1: not at all): friction holds them back while they begin to slide.
+    """
+    s.slides[:] = 0.0
+    for c in range(count):
+        at = point_of(s.weights[c], s.vertices[c], x, 0)
+        slide = vec.norm(tangential(vec.sub(at, vec.load(s.origins, c)), vec.load(s.normals, c)))
+        for a in range(4):
+            i = s.vertices[c, a]
+            if i >= 0:
+                s.slides[i] = max(s.slides[i], slide, still)
+    for i in range(len(out)):
+        growth = s.slides[i] / out[i] if out[i] > 0.0 else 1.0
+        out[i] = s.slides[i] * min(max(growth, 1.0), most)
 
 
 @kernel

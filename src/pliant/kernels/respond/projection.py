@@ -120,14 +120,15 @@ def project(contacts, substep, eps, friction, recovery, normal_correction, frict
 
 
 @kernel
-def apply_restitution(contacts, v, v_before, w, restitution, slow, normal_correction):
+def apply_restitution(contacts, v, v_before, w, restitution, slow, normal_correction, repelled):
     """Set the separating velocity to the restitution times the approach velocity, where that is faster than `slow`.
 
     Slower contacts have no restitution, so that bodies come to rest: their separating velocity is limited to zero,
-    because projection must not eject vertices.
+    because projection must not eject vertices. repelled: whether contacts that were not projected have been repelled by
+    springs; these must not eject vertices, either: they separate no faster than before, or than `slow` / 4.
     """
     for c in range(len(contacts)):
-        if normal_correction[c] == 0.0:
+        if normal_correction[c] == 0.0 and not repelled:
             continue
         contact = contacts[c]
         total = mobility(contact, w)
@@ -137,5 +138,7 @@ def apply_restitution(contacts, v, v_before, w, restitution, slow, normal_correc
         leaving = vec.dot(vec.sub(weighted(contact, v), wall), n)
         arriving = -vec.dot(vec.sub(weighted(contact, v_before), wall), n)
         wanted = restitution * arriving if arriving > slow else 0.0
-        if leaving > wanted or wanted > 0.0:
+        if normal_correction[c] == 0.0:
+            wanted = max(-arriving, 0.25 * slow)
+        if leaving > wanted or (wanted > 0.0 and normal_correction[c] > 0.0):
             spread(contact, v, w, vec.scale(n, wanted - leaving), total)
