@@ -152,12 +152,12 @@ def test_a_body_alone_gets_a_tablecloth_of_its_size(here, capsys):
 def test_a_tablecloth_that_slides_off_comes_to_rest_on_the_floor():
     scene = tablecloth_scene(shapes.ball(0.1, 2), resolution=9)
     soft = scene.bodies[0].mesh
-    aside = dataclasses.replace(scene.bodies[0], mesh=soft.moved(soft.vertices + np.array([0.14, 0.0, 0.0])))
+    aside = dataclasses.replace(scene.bodies[0], mesh=soft.moved(soft.vertices + np.array([0.2, 0.0, 0.0])))
     sim = pliant.Simulation(dataclasses.replace(scene, bodies=[aside, *scene.bodies[1:]]), substeps=4)
     for _ in range(250):
         frame = sim.step()
     x = frame.x[: soft.n_vertices]
-    assert -0.2 < x[:, 1].min() < x[:, 1].max() < 0.0  # a corner hangs over the edge of the floor
+    assert -0.25 < x[:, 1].min() < x[:, 1].max() < 0.0  # a corner hangs over the edge of the floor
 
 
 @pytest.mark.parametrize("scene", ["rod", "spinning-ball", "waving-mannequin"])

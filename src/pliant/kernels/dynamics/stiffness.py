@@ -150,9 +150,10 @@ def gather_rows(k, first, last, mass, parts, inverses):
         far = ROUNDING * (xx + yy + zz)
         for at in range(k.far_start[i], k.far_start[i + 1]):
             far -= k.far[at]
-        result = inverse((xx + far, yy + far, zz + far, xy, xz, yz))
+        prescribed = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        result = inverse((xx + far, yy + far, zz + far, xy, xz, yz)) if mass[i] > 0.0 else prescribed
         for j in range(6):
-            inverses[i, j] = result[j] if mass[i] > 0.0 else 0.0
+            inverses[i, j] = result[j]
 
 
 @kernel(parallel=True)
