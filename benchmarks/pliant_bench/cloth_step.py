@@ -127,7 +127,8 @@ class Pliant:
         self.simulation = own.simulation(setting.scene, setting.dt, *mode)
         self.faces = setting.strip.faces
         used = f"{self.simulation.solver}, {self.simulation.substeps} substeps"
-        self.note = f'double precision, self-contact "{mode.self_contact}", {used}'
+        precision = "positions in double, solve in single" if self.simulation.solver == "implicit" else "double"
+        self.note = f'{precision} precision, self-contact "{mode.self_contact}", {used}'
 
     def step(self) -> None:
         self.simulation.step()
