@@ -104,7 +104,7 @@ def test_the_step_is_solved_in_the_space_that_contacts_leave(rng):
         free[i] -= np.outer(normal, normal)
     free[0] = 0.0
     matrix, right, column = np.zeros((3 * n, 3 * n)), np.zeros_like(x), np.zeros((n, 4), np.float32)
-    kernels.residual(solver.membrane, g, x, predicted, solver._curl, solver._force, right)
+    kernels.residual(solver.membrane, g, x, predicted, solver._rest_gradient, solver._gradient, right)
     assemble(solver.membrane, solver.stiffness, g.mass, x, solver._parts, solver._blocks)
     for k in range(3 * n):
         unit = np.zeros((n, 4), np.float32)

@@ -84,8 +84,8 @@ def test_the_residual_is_the_gradient_of_the_incremental_potential(rng, curved):
     predicted, dt = x + rng.normal(scale=1e-4, size=x.shape), 1e-3
     g, _ = solver.system(dt)
     if len(solver.bent):
-        kernels.curl_forces(solver.hinges, x, solver.bent, solver._curl)
-    kernels.residual(solver.membrane, g, x, predicted, solver._curl, solver._force, solver._r)
+        kernels.rest_curvature_gradients(solver.hinges, x, solver.bent, solver._rest_gradient)
+    kernels.residual(solver.membrane, g, x, predicted, solver._rest_gradient, solver._gradient, solver._r)
     numeric, step = np.zeros_like(x), 1e-7
     for i, k in np.ndindex(x.shape):
         there, back = x.copy(), x.copy()
@@ -109,7 +109,7 @@ def test_the_matrix_is_the_derivative_of_the_residual_of_a_stretched_sheet(rng):
 
     def residual(at: np.ndarray) -> np.ndarray:
         out = np.zeros_like(at)
-        kernels.residual(solver.membrane, g, at, rest, solver._curl, solver._force, out)
+        kernels.residual(solver.membrane, g, at, rest, solver._rest_gradient, solver._gradient, out)
         return out
 
     step = 1e-7

@@ -57,7 +57,7 @@ def test_wherever_everything_is_sent_nothing_ever_meets(rng):
         way = rng.normal(size=3) + rng.normal(size=state.x.shape) - 3.0 * (k % 3) * state.x
         state.x += 10.0 ** rng.uniform(-5.0, -1.5) * way
         would += sum(count.at(state.x))
-        guard.keep(state, 0.01)
+        guard.limit_motion(state, 0.01)
         assert count.at(state.x) == (0, 0)
     assert would > 0
 
@@ -84,7 +84,7 @@ def test_whatever_speed_it_has_when_it_is_seen_nothing_ever_meets(rng):
             state.x += 0.002 * rng.uniform(0.7, 1.3) * speeds[k % 2]
             would += sum(count.at(state.x))
             guard.apply(state, 0.002)
-            guard.keep(state, 0.002)
+            guard.limit_motion(state, 0.002)
             guard.finish(state, 0.002)
             assert count.at(state.x) == (0, 0)
     assert would > 0
@@ -99,7 +99,7 @@ def test_cloth_that_goes_on_as_it_did_is_looked_at_once_a_frame(rng):
         state.x_start[:] = state.x
         state.x += 0.002 * state.v + 1e-5 * rng.normal(size=state.x.shape)
         wanted = state.x.copy()
-        guard.keep(state, 0.002)
+        guard.limit_motion(state, 0.002)
         assert (state.x == wanted).all()
     assert guard.passes == 1
 
@@ -121,7 +121,7 @@ def test_where_a_few_vertices_leave_their_course_they_are_followed_and_nothing_e
             state.x += 0.002 * state.v
             state.x[some] += 0.002 * way
             would += sum(count.at(state.x))
-            guard.keep(state, 0.002)
+            guard.limit_motion(state, 0.002)
             guard.finish(state, 0.002)
             assert count.at(state.x) == (0, 0)
         passes += guard.passes == before
@@ -141,7 +141,7 @@ def test_a_body_that_is_driven_into_cloth_pushes_it_along_and_never_meets_it(rng
         state.x_start[:] = state.x
         low -= 0.001
         state.x[scene.rows(b)] = rest + np.array([0.0, low, 0.0])
-        guard.keep(state, 0.01)
+        guard.limit_motion(state, 0.01)
         assert count.at(state.x) == (0, 0)
         assert (state.x[scene.rows(b)] == rest + np.array([0.0, low, 0.0])).all()
     assert guard.failed_substeps == 0
@@ -158,7 +158,7 @@ def test_cloth_that_follows_a_body_which_has_to_wait_for_its_fastest_part_waits_
     guard.begin(state, 0.01)
     state.x_start[:] = state.x
     state.x[:] = placed(state.x, turn)
-    guard.keep(state, 0.01)
+    guard.limit_motion(state, 0.01)
     assert count.at(state.x) == (0, 0)
     assert brought(state.x[scene.rows(0)], turn)[:, 1].min() > 0.05
 

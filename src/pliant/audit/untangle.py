@@ -134,7 +134,7 @@ class Untangler:
             state.x[:] = aim if bend is None else bend(aim, k)
             guard.redetect_if_needed(state)
             guard.apply(state, 1.0)
-            guard.keep(state, 1.0)
+            guard.limit_motion(state, 1.0)
             state.v[:] = 0.0
             before, left = left, float(np.abs(target - state.x).sum())
             slow = slow + 1 if left > SLOW * before else 0

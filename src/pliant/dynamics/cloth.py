@@ -112,7 +112,7 @@ class ClothDynamics:
             x, weight = state.x[self.rows], self.seams.weight_at(state.time)
             self._implicit.rest_lengths = self.seams.rest_at(state.time + dt)
             self._implicit.relax(x, state.x_start[self.rows], weight * self._gravity, dt)
-            self._implicit.springs_of_contacts.store_slides(x, self._implicit.still, state.slid[self.rows], GROWTH)
+            self._implicit.contact_springs.store_slides(x, self._implicit.still, state.slid[self.rows], GROWTH)
             self._limit.apply(x)
             self._implicit.end_relax(x)
             return
@@ -139,7 +139,7 @@ class ClothDynamics:
             return
         substep = Substep(state.x, state.x_start, self._inverse_masses, dt)
         repulsion = Repulsion(self._eps, SOFT, self._friction, self._implicit.still)
-        springs = self._implicit.springs_of_contacts
+        springs = self._implicit.contact_springs
         springs.collect(contacts, substep, state.slid, self.rows.start, repulsion, ahead=ahead)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
@@ -151,7 +151,7 @@ class ClothDynamics:
             return False
         x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
         again = self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
-        self._implicit.springs_of_contacts.store_slides(x, self._implicit.still, state.slid[self.rows])
+        self._implicit.contact_springs.store_slides(x, self._implicit.still, state.slid[self.rows])
         return again
 
     def limit_strain(self, state: State) -> bool:

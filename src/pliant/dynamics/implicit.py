@@ -49,33 +49,33 @@ class ImplicitSolver:
         self.bent = np.flatnonzero(hinges.rest > 0.0)
         self._bound, self._bending = _matrices(membrane, hinges, self.springs, len(w))
         self.stiffness = stiffness_pattern(membrane.faces, self._bending)
-        self._systems: dict[float, tuple[_kernels.Corners, Cholesky]] = {}
+        self._systems: dict[float, tuple[_kernels.VertexRows, Cholesky]] = {}
         n, f = len(w), len(membrane.faces)
         self._blocks = np.zeros((n, 6), np.float32)
-        self._parts, self._force = np.empty((3 * f, 9), np.float32), np.empty((3 * f, 3))
+        self._parts, self._gradient = np.empty((3 * f, 9), np.float32), np.empty((3 * f, 3))
         self._r, self._z, self._p, self._q = (np.zeros((n, 4), np.float32) for _ in range(4))
-        self._curl, self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(3))
+        self._rest_gradient, self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(3))
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
         self.still = STILL / float(np.median(np.abs(membrane.rest).max(1)))  # m
         self._constrained = 0  # number of vertices that contacts constrain
-        self.springs_of_contacts = ContactSprings(n)
+        self.contact_springs = ContactSprings(n)
 
-    def system(self, dt: float) -> tuple[_kernels.Corners, Cholesky]:
-        """Return the linear terms and the factor of the preconditioner for steps of `dt`."""
+    def system(self, dt: float) -> tuple[_kernels.VertexRows, Cholesky]:
+        """Return the rows of vertices and the factor of the preconditioner for steps of `dt`."""
         if dt not in self._systems:
             from scipy.sparse import diags_array
 
             free = self._free
             matrix = (self._bound + diags_array(self.mass / dt**2)).tocsr()[free][:, free]
-            self._systems[dt] = self._corners(dt), _factor(matrix, free)
+            self._systems[dt] = self._vertex_rows(dt), _factor(matrix, free)
         return self._systems[dt]
 
-    def _corners(self, dt: float) -> _kernels.Corners:
+    def _vertex_rows(self, dt: float) -> _kernels.VertexRows:
         corner = np.argsort(self.membrane.faces.ravel(), kind="stable")
         counts = np.bincount(self.membrane.faces.ravel(), minlength=len(self.w))
         b = self._bending
-        return _kernels.Corners(
+        return _kernels.VertexRows(
             start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             corner=corner.astype(np.int32),
             row_start=b.indptr.astype(np.int64),
@@ -92,8 +92,8 @@ class ImplicitSolver:
         """
         self._predicted[:] = x
         flying, held = self.pieces, self._free_of_held
-        if self.springs_of_contacts.touched and len(self.pieces.rows):
-            flying = untouched(self.pieces, self.springs_of_contacts.rows)
+        if self.contact_springs.touched and len(self.pieces.rows):
+            flying = untouched(self.pieces, self.contact_springs.rows)
             held = np.setdiff1d(self._free, flying.rows)
         x[held] -= dt * dt * gravity
         self.solve(x, self._predicted, dt)
@@ -113,12 +113,12 @@ class ImplicitSolver:
         an impulse from outside. Return whether anything has, or touches it.
         """
         moved = _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted)
-        if not moved and not self.springs_of_contacts.count:
+        if not moved and not self.contact_springs.count:
             return False
         self._constrained = _constraints.collect(contacts, pushed, substep, first, self.still, self._free_directions)
         self.solve(x, self._predicted, substep.dt)
         if len(self.pieces.rows):
-            touched = self._free_directions.rows[: self._constrained], self.springs_of_contacts.rows
+            touched = self._free_directions.rows[: self._constrained], self.contact_springs.rows
             pieces = untouched(self.pieces, np.concatenate(touched))
             self._keep_momentum(pieces, substep.x_start[first : first + len(x)], x)
         self._constrained = 0
@@ -138,14 +138,14 @@ class ImplicitSolver:
         g, factor = self.system(dt)
         m, r, z, p, q = self.membrane, self._r, self._z, self._p, self._q
         if len(self.bent):
-            _kernels.curl_forces(self.hinges, x, self.bent, self._curl)
+            _kernels.rest_curvature_gradients(self.hinges, x, self.bent, self._rest_gradient)
         if len(self.rest_lengths):
             if not len(self.bent):
-                self._curl[:] = 0.0
-            add_rest_forces(self.springs, self.rest_lengths, x, self._curl)
-        self._run(_kernels.residual, m, g, x, predicted, self._curl, self._force, r)
+                self._rest_gradient[:] = 0.0
+            add_rest_forces(self.springs, self.rest_lengths, x, self._rest_gradient)
+        self._run(_kernels.residual, m, g, x, predicted, self._rest_gradient, self._gradient, r)
         self._run(_stiffness.assemble, m, self.stiffness, g.mass, x, self._parts, self._blocks)
-        springs = self.springs_of_contacts
+        springs = self.contact_springs
         springs.begin(x, r, self._blocks)
         rz = self._precondition(factor)
         p[:] = z
@@ -161,9 +161,9 @@ class ImplicitSolver:
         r, z = self._r, self._z
         if self._constrained:
             _constraints.keep_free(self._free_directions, self._constrained, r)
-        self.springs_of_contacts.shrink(r)
+        self.contact_springs.shrink(r)
         factor.solve(r, z)
-        self.springs_of_contacts.restore(r, z)
+        self.contact_springs.restore(r, z)
         rz = float(self._run(_kernels.add_blocks, self._blocks, r, z))
         if self._constrained:
             _constraints.keep_free(self._free_directions, self._constrained, z)  # r . z is the same: r is projected

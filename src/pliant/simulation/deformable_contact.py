@@ -133,10 +133,10 @@ class DeformableContact(FormerNames):
         self.response.begin(self._found, state)
         self.guard.forget(state)
 
-    def keep(self, state: State, dt: float) -> None:
+    def limit_motion(self, state: State, dt: float) -> None:
         """In safe mode, limit the motion to what the guard proves free of intersections."""
         self.guard.forget(state)
-        self.guard.keep(state, dt)
+        self.guard.limit_motion(state, dt)
 
     def finish(self, state: State, dt: float) -> None:
         """Correct v."""
@@ -148,7 +148,7 @@ class DeformableContact(FormerNames):
         if self.iterates:
             both = lambda at: _contacts.concatenate_unsorted([self.detect(at), offset(detect(at), self._beyond)])  # noqa: E731
             self.response.end_frame(state, dt, both)
-            self.keep(state, dt)
+            self.limit_motion(state, dt)
 
     @property
     def iterates(self) -> bool:

@@ -22,9 +22,9 @@ Rows = NDArray[np.int32]
 class SelfContact(Protocol):
     """Contacts of deformable bodies with themselves and each other, within the loop of `Simulation.step`.
 
-    `begin` is called once per frame; `redetect_if_needed`, `apply`, `keep` and `finish` are called in this order in
-    every substep; `keep` may be called several times per substep, and again at the end of a frame; `end_frame` is
-    called once at the end of a frame if `iterates` is set.
+    `begin` is called once per frame; `redetect_if_needed`, `apply`, `limit_motion` and `finish` are called in this
+    order in every substep; `limit_motion` may be called several times per substep, and again at the end of a frame;
+    `end_frame` is called once at the end of a frame if `iterates` is set.
     """
 
     detects: ClassVar[bool]  # whether it detects contacts at all
@@ -36,7 +36,7 @@ class SelfContact(Protocol):
 
     @property
     def hindered(self) -> bool:
-        """Whether the last `keep` held vertices back or carried them."""
+        """Whether the last `limit_motion` held vertices back or carried them."""
 
     @property
     def rows_without_room(self) -> Rows:
@@ -80,7 +80,7 @@ class SelfContact(Protocol):
     def forget(self, state: State) -> None:
         """Clear the corrections of the last `apply`, for a substep in which another response takes its place."""
 
-    def keep(self, state: State, dt: float) -> None:
+    def limit_motion(self, state: State, dt: float) -> None:
         """In safe mode, limit the motion to what is proved free of intersections."""
 
     def release(self, state: State, stretched: Rows) -> Rows:
@@ -145,7 +145,7 @@ class NoGuard(FormerNames):
     def forget(self, state: State) -> None:
         pass
 
-    def keep(self, state: State, dt: float) -> None:
+    def limit_motion(self, state: State, dt: float) -> None:
         pass
 
     def release(self, state: State, stretched: Rows) -> Rows:

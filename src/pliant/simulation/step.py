@@ -121,10 +121,10 @@ class Simulation:
         self.kinematics = Kinematics(scene, every_substep)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
         responds = RESPONSES[self.response_name]
-        closer = self.dynamics.may_repel and responds.allows_springs(scene)
-        eps = scene.eps * (1.0 - SOFT) if closer else None
+        repels = self.dynamics.may_repel and responds.allows_springs(scene)
+        eps = scene.eps * (1.0 - SOFT) if repels else None
         self.response = responds(scene, reads_obstacle_vertices=every_substep, eps=eps)
-        self.response.repels = closer
+        self.response.repels = repels
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
         self.drags: list[DragConstraint] = []
@@ -206,14 +206,9 @@ class Simulation:
         for drag in self.drags:
             drag.pull(self.state, dt_substep)
 
-    @property
-    def _repels(self) -> bool:
-        """Whether contacts with obstacles repel cloth inside its solve."""
-        return self.dynamics.may_repel and self.response.allows_springs(self.scene)
-
     def _repel(self, found: Contacts, dt_substep: float, *, ahead: bool = False) -> None:
         """Let contacts repel cloth in the next solve; `ahead`: those of the last substep."""
-        if self._repels:
+        if self.response.repels:
             self.dynamics.touch(self.state, found, dt_substep, ahead=ahead)
             self.state.repelling = found
 
@@ -238,7 +233,7 @@ class Simulation:
         intersections."""
         self.dynamics.close_seams(self.state, dt_substep)
         self.dynamics.reset_lost_vertices(self.state)
-        self.self_contact.keep(self.state, dt_substep)
+        self.self_contact.limit_motion(self.state, dt_substep)
         # cloth that was held back or carried is stretched; shortening it is a motion that the guard limits in turn
         self._shorten(dt_substep)
         contact = self.self_contact
@@ -256,7 +251,7 @@ class Simulation:
         for _ in range(SHORTENINGS):
             if not self.self_contact.hindered or not self.dynamics.limit_strain(self.state):
                 return
-            self.self_contact.keep(self.state, dt_substep)
+            self.self_contact.limit_motion(self.state, dt_substep)
 
     def _finish(self, found: Contacts, dt_substep: float) -> None:
         """Compute v from the displacement of the substep, and correct it for all contacts."""
@@ -274,7 +269,7 @@ class Simulation:
             return self_contact.unresolved
         response.end_frame(state, dt_substep, self.detect)
         if moved or response.iterates:
-            self_contact.keep(state, dt_substep)
+            self_contact.limit_motion(state, dt_substep)
         return response.unresolved
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:

@@ -15,7 +15,7 @@ from ...mesh import Mesh
 from ...mesh.topology import Topology
 from ..bvh import tree as _tree
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import EnclosedSolid, Outer, SignedDistances, Signs, fronts
+from .solid import EnclosedSolid, SignedDistances, Signs, SolidBoundary, fronts
 
 Floats = NDArray[np.float64]
 WORTH = 0.5  # queries per face after which the test for a plain surface pays off
@@ -54,7 +54,7 @@ class Enclosure:
         return is_sliver_free(x, top.faces) and is_plain(x, top, self.tree)
 
     @functools.cached_property
-    def _outer(self) -> Outer:
+    def _outer(self) -> SolidBoundary:
         return self.solid.outer(self.surface.x, self.tree, self.blocks)
 
     def signs(self, points: Floats, *, behind: bool = False) -> Signs:

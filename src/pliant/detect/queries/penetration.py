@@ -17,7 +17,7 @@ from ...mesh import Mesh
 from ..base import Inside, Side
 from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import EnclosedSolid, Outer, SignedDistances, Signs
+from .solid import EnclosedSolid, SignedDistances, Signs, SolidBoundary
 from .welding import Seams
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class SurfaceQueries:
         self.x, self.surface, self.rings = writable_surface(welded)
         self.solid = EnclosedSolid(welded.topology)
         self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
-        self._outer: Outer | None = None
+        self._outer: SolidBoundary | None = None
 
     def moved(self) -> None:
         self._outer = None
@@ -62,7 +62,7 @@ class SurfaceQueries:
         """Return an AABB tree fitted to the current vertices."""
         return tree_of(self.surface.x, self.surface.faces, **SHAPE)
 
-    def _boundary(self, points: Floats) -> Outer:
+    def _boundary(self, points: Floats) -> SolidBoundary:
         """Return the boundary of the solid, or for few points, as where cloth is caught between limbs, the part of it
         near them."""
         if self._outer is None and LOCAL * len(points) <= len(self.surface.faces):

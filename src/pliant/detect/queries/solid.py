@@ -23,14 +23,14 @@ from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
 
 Signs = NDArray[np.int8]
 Rows = NDArray[np.int64]
-HAIR = 2.0**-46  # times the largest coordinate: offset from a face at which sides are tested; ignores thinner gaps
-FLAT = 4.0  # times HAIR: faces closer than this to each other's plane count as coplanar
+SIDE_OFFSET = 2.0**-46  # times the largest coordinate: distance from a face at which sides are tested
+FLAT = 4.0  # times SIDE_OFFSET: faces closer than this to each other's plane count as coplanar
 FIRST = 2.0**-6  # of the size of a surface: radius around points in which its boundary is searched first
 _FEW = 1000  # points up to which the loop runs on one thread
 _PIECES = 30_000_000  # largest number of pieces that intersecting faces are split into
 
 
-class Outer(NamedTuple):
+class SolidBoundary(NamedTuple):
     """The boundary of a solid as triangles: whole faces, and pieces of faces that others intersect."""
 
     surface: Surface
@@ -87,7 +87,7 @@ class EnclosedSolid:
         points: Floats,
         found: Rows,
         barycentric: Floats,
-        outer: Callable[[Floats], Outer],
+        outer: Callable[[Floats], SolidBoundary],
         blocks: Blocks | None = None,
         *,
         behind: bool = False,
@@ -109,14 +109,14 @@ class EnclosedSolid:
         unsure = np.ones(n, np.bool_)
         if plain:
             # within rounding of the surface a normal gives no side
-            unsure = (sign == UNKNOWN) | (np.abs(distance) <= HAIR * np.abs(x).max(initial=0.0))
+            unsure = (sign == UNKNOWN) | (np.abs(distance) <= SIDE_OFFSET * np.abs(x).max(initial=0.0))
             if unsure.any():
                 sign[unsure] = self.signs(x, points[unsure], blocks)
                 _nearest.signed_distances(surface, points, found, barycentric, sign, result)
         rows = np.flatnonzero((sign == INSIDE) & unsure) if self.closed else np.zeros(0, np.int64)
         if len(rows):
             # a point just beyond the true boundary is outside; where it is inside, the nearest face is buried
-            beyond = nearest[rows] + HAIR * np.abs(x).max() * normal[rows]
+            beyond = nearest[rows] + SIDE_OFFSET * np.abs(x).max() * normal[rows]
             rows = rows[self.signs(x, beyond, blocks) == INSIDE]
         if len(rows):
             self._query_boundary(surface, points, rows, outer(points[rows]), found, barycentric, result)
@@ -132,7 +132,7 @@ class EnclosedSolid:
         surface: Surface,
         points: Floats,
         rows: Rows,
-        outer: Outer,
+        outer: SolidBoundary,
         found: Rows,
         barycentric: Floats,
         result: _nearest.Signed,
@@ -152,11 +152,11 @@ class EnclosedSolid:
         found[rows, 0], found[rows, 1] = face, 0
         barycentric[rows] = barycentrics(surface.x[surface.faces[face]], out.nearest)
 
-    def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Outer:
+    def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> SolidBoundary:
         """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
         return _boundary(self.parts(x, tree, blocks))
 
-    def outer_near(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> Outer:
+    def outer_near(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> SolidBoundary:
         """Return so much of the boundary of a closed solid at x that the nearest to each of `points` (n,3) is in it.
 
         All faces within a radius of the points are split by those that meet them; the radius grows until the boundary
@@ -195,18 +195,18 @@ class EnclosedSolid:
         from ...kernels.queries import pieces
         from .intersections import crossings_of
 
-        hair = HAIR * float(np.abs(x).max(initial=0.0))
-        pairs, beside = crossings_of(x, faces, tree), find_pairs(tree, within=FLAT * hair).pairs
+        side_offset = SIDE_OFFSET * float(np.abs(x).max(initial=0.0))
+        pairs, beside = crossings_of(x, faces, tree), find_pairs(tree, within=FLAT * side_offset).pairs
         flat = np.empty(len(beside), np.bool_)
-        pieces.lie_together(x, faces, beside, FLAT * hair, flat)
-        triangles, face = _pieces(x, faces, np.concatenate([pairs, beside[flat]]), FLAT * hair)
+        pieces.lie_together(x, faces, beside, FLAT * side_offset, flat)
+        triangles, face = _pieces(x, faces, np.concatenate([pairs, beside[flat]]), FLAT * side_offset)
         if wanted is not None:
             triangles, face = triangles[wanted[face]], face[wanted[face]]
         normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
         centre = triangles.mean(1)
-        above, below = (self.signs(x, centre + offset * normal, blocks) for offset in (hair, -hair))
+        above, below = (self.signs(x, centre + offset * normal, blocks) for offset in (side_offset, -side_offset))
         return Parts(triangles, normal, face, above, below)
 
 
@@ -227,7 +227,7 @@ def barycentrics(t: Floats, q: Floats) -> Floats:
     return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), 1.0 / 3.0)
 
 
-def _boundary(parts: Parts, faces: Rows | None = None) -> Outer:
+def _boundary(parts: Parts, faces: Rows | None = None) -> SolidBoundary:
     """Return the pieces with different sides; `faces` (k,): those that the faces of the parts stand for."""
     kept = parts.above != parts.below
     triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
@@ -239,10 +239,10 @@ def _boundary(parts: Parts, faces: Rows | None = None) -> Outer:
     x = triangles.reshape(-1, 3)
     x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
     surface = Surface(x, corners, corners.copy(), normal, none, none)  # writable, as the edges of a topology are
-    return Outer(surface, blocks_of_surface(surface), face if faces is None else faces[face])
+    return SolidBoundary(surface, blocks_of_surface(surface), face if faces is None else faces[face])
 
 
-def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], hair: float) -> tuple[Floats, Rows]:
+def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], side_offset: float) -> tuple[Floats, Rows]:
     """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
     from ...kernels.queries import pieces
 
@@ -254,7 +254,7 @@ def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], hair:
     which, first = np.unique(both[:, 0], return_index=True)
     start = np.append(first, len(both)).astype(np.int64)
     others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-    parts, of, count = pieces.split_faces(x, faces, which, start, others, hair, most)
+    parts, of, count = pieces.split_faces(x, faces, which, start, others, side_offset, most)
     if count > most:
         what = f"{count} pieces of intersecting faces"
         validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
@@ -281,7 +281,7 @@ def _touch(low: Floats, high: Floats, points: Floats, radius: float) -> NDArray[
     return out
 
 
-def _distances(outer: Outer, points: Floats) -> Floats:
+def _distances(outer: SolidBoundary, points: Floats) -> Floats:
     """Return the distances (n,) of points from a boundary."""
     at, where = np.full((len(points), 2), -1, np.int64), np.empty((len(points), 3))
     _nearest.find_nearest(outer.blocks, outer.surface, points, at, where)

@@ -19,19 +19,19 @@ from .lots import INPUTS, LOT, gather, set_three, three
 from .stiffness import CHUNKS, MOST, in_order
 
 
-class Corners(NamedTuple):
-    """The corners of triangles and the linear terms at every vertex, by rows."""
+class VertexRows(NamedTuple):
+    """What the residual of every vertex is the sum of: corners of triangles, and its row of the bending matrix."""
 
-    start: np.ndarray  # (n+1,)
+    start: np.ndarray  # (n+1,) first entry of each vertex in `corner`
     corner: np.ndarray  # 3 * triangle + corner, ascending
-    row_start: np.ndarray  # (n+1,)
-    row_place: np.ndarray  # columns of the linear terms
-    bending: np.ndarray  # values of the bending stiffness, N/m
+    row_start: np.ndarray  # (n+1,) first entry of each vertex in `row_place` and `bending`
+    row_place: np.ndarray  # columns of the bending matrix
+    bending: np.ndarray  # values of the bending matrix, N/m
     mass: np.ndarray  # (n,) mass / dt^2, kg/s2; 0 for vertices with prescribed motion
 
 
 @kernel
-def lot_forces(lot):
+def lot_gradients(lot):
     """Gradients of the energy of a lot of triangles by their corners b (rows 0..2) and c (3..5)."""
     for k in range(LOT):
         r = (lot[6 * LOT + k], lot[7 * LOT + k], lot[8 * LOT + k], lot[9 * LOT + k])
@@ -48,27 +48,27 @@ def lot_forces(lot):
 
 
 @kernel
-def triangle_forces(m, first, last, x, force):
+def triangle_gradients(m, first, last, x, gradient):
     """Gradient (3m,3) of the energy of triangles first..last-1 by corners."""
     lot = np.ones(INPUTS * LOT)
     for begin in range(first, last, LOT):
         end = min(begin + LOT, last)
         gather(m, begin, end, x, lot)
-        lot_forces(lot)
+        lot_gradients(lot)
         for k in range(end - begin):
             e, b, c = 3 * (begin + k), three(lot, 0, k), three(lot, 3, k)
-            vec.store(force, e, vec.scale(vec.add(b, c), -1.0))
-            vec.store(force, e + 1, b)
-            vec.store(force, e + 2, c)
+            vec.store(gradient, e, vec.scale(vec.add(b, c), -1.0))
+            vec.store(gradient, e + 1, b)
+            vec.store(gradient, e + 2, c)
 
 
 @kernel
-def vertex_residuals(g, first, last, x, predicted, curl, force, out):
+def vertex_residuals(g, first, last, x, predicted, rest_gradient, gradient, out):
     """Gather the `residual` of vertices first..last-1 from the gradients of their triangles, and add bending."""
     for i in range(first, last):
-        total = vec.load(curl, i)
+        total = vec.load(rest_gradient, i)
         for at in range(g.start[i], g.start[i + 1]):
-            total = vec.add(total, vec.load(force, g.corner[at]))
+            total = vec.add(total, vec.load(gradient, g.corner[at]))
         for at in range(g.row_start[i], g.row_start[i + 1]):
             total = vec.madd(total, vec.load(x, g.row_place[at]), g.bending[at])
         away = vec.sub(vec.load(predicted, i), vec.load(x, i))
@@ -77,18 +77,18 @@ def vertex_residuals(g, first, last, x, predicted, curl, force, out):
 
 
 @kernel(parallel=True)
-def residual(m, g, x, predicted, curl, force, out):
+def residual(m, g, x, predicted, rest_gradient, gradient, out):
     """Negative gradient of the incremental potential at x, zero at prescribed vertices: out.
 
     The incremental potential of a step of dt is the elastic energy plus |x - predicted|^2 mass / (2 dt^2); g.mass is
-    mass / dt^2. curl: (n,3) gradient of the energy of rest curvature.
+    mass / dt^2. rest_gradient: (n,3) gradient of the energy of rest curvature.
     """
     for p in prange(CHUNKS):
         a, b = part(0, len(m.faces), p, CHUNKS)
-        triangle_forces(m, a, b, x, force)
+        triangle_gradients(m, a, b, x, gradient)
     for p in prange(CHUNKS):
         a, b = part(0, len(x), p, CHUNKS)
-        vertex_residuals(g, a, b, x, predicted, curl, force, out)
+        vertex_residuals(g, a, b, x, predicted, rest_gradient, gradient, out)
 
 
 @kernel(parallel=True)
@@ -129,7 +129,7 @@ def turn(z, share, p):
 
 
 @kernel
-def curl_forces(h, x, bent, out):
+def rest_curvature_gradients(h, x, bent, out):
     """Store in `out` the gradient of the energy by which hinges with a rest curvature differ from flat ones.
 
     bent: rows of the hinges with a rest curvature.

@@ -3,7 +3,7 @@
 from .. import vec
 from ..accessors import anchor_of, anchor_velocity_of, normal_of
 from ..jit import kernel
-from .projection import mobility, rub, spread, weighted
+from .projection import friction_displacement, mobility, spread, weighted
 from .surface_tag import relative
 
 BORNE = 0.2  # minimum share of a contact's weights on movable vertices; below it the pair counts as fixed
@@ -56,7 +56,7 @@ def set_apart(contacts, substep, lift, eps, friction, normal_correction, stopped
         r = (0.0, 0.0, 0.0)
         # eq. 3 of Fuhrmann et al. scales the displacement of a substep, so it may be applied only once
         if stop > 0.0 and not (friction.simple and normal_correction[c] > 0.0):
-            r = rub(vec.madd(move, n, inward), stop, friction)
+            r = friction_displacement(vec.madd(move, n, inward), stop, friction)
         normal_correction[c] += push
         stopped[c] += stop
         vec.store(friction_correction, c, vec.add(vec.load(friction_correction, c), r))
@@ -84,7 +84,7 @@ def answer(contacts, v, v_before, w, restitution, slow, friction, normal_correct
         if gain > 0.0:
             r = (0.0, 0.0, 0.0)
             if not friction.simple:
-                r = rub(vec.madd(speed, n, -leaving), gain, friction)
+                r = friction_displacement(vec.madd(speed, n, -leaving), gain, friction)
             spread(contact, v, w, vec.madd(r, n, gain), total)
 
 

@@ -7,7 +7,7 @@ to distributing a force by mass.
 from .. import vec
 from ..accessors import anchor_of, first_side, normal_of
 from ..jit import kernel
-from .projection import rub, weighted
+from .projection import friction_displacement, weighted
 from .surface_tag import relative
 
 
@@ -75,7 +75,7 @@ def repel(contacts, substep, eps, dt_over_tau, friction, normal_correction, fric
         push = spring(missing, out, dt_over_tau)
         r = (0.0, 0.0, 0.0)
         if push > 0.0:
-            r = rub(vec.madd(move, n, -out), push, friction)
+            r = friction_displacement(vec.madd(move, n, -out), push, friction)
             normal_correction[c] = push
             vec.store(friction_correction, c, r)
         share_out(contact, x, w, vec.madd(r, n, push), one / total, two / total)

@@ -69,7 +69,7 @@ def mobility(contact, w):
 
 
 @kernel
-def rub(slide, push, friction):
+def friction_displacement(slide, push, friction):
     """Tangential correction for a tangential displacement `slide` under a normal correction of length `push`.
 
     simple: r_t = -c_f dx_t (eq. 3). Otherwise r_t = (beta - 1) dx_t with beta = max(|dx_t| - c_f |dx_n|, 0) / |dx_t|
@@ -113,7 +113,7 @@ def project(contacts, substep, eps, friction, recovery, normal_correction, frict
         r = (0.0, 0.0, 0.0)
         # eq. 3 scales the displacement of a substep, so it is applied once; eqs. 5 and 6 scale with the push
         if not friction.simple or normal_correction[c] == 0.0:
-            r = rub(slide, push, friction)
+            r = friction_displacement(slide, push, friction)
         normal_correction[c] += push
         vec.store(friction_correction, c, vec.add(vec.load(friction_correction, c), r))
         spread(contact, x, w, vec.madd(r, n, push), total)

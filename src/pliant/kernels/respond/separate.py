@@ -9,7 +9,7 @@ import math
 from .. import vec
 from ..accessors import anchor_of, normal_of
 from ..jit import kernel
-from .projection import mobility, rub, spread, weighted
+from .projection import friction_displacement, mobility, spread, weighted
 from .surface_tag import relative
 
 
@@ -56,7 +56,7 @@ def stop(contacts, substep, eps, friction, holds, stopped, friction_correction):
         push, r = min(inward, deficit) * share(contact, holds), (0.0, 0.0, 0.0)
         # eq. 3 of Fuhrmann et al. scales the displacement of a substep, so it may be applied only once
         if not (friction.simple and stopped[c] > 0.0):
-            r = rub(vec.madd(move, n, inward), push, friction)
+            r = friction_displacement(vec.madd(move, n, inward), push, friction)
         stopped[c] += push
         vec.store(friction_correction, c, vec.add(vec.load(friction_correction, c), r))
         spread(contact, x, w, vec.madd(r, n, push), total)

@@ -5,7 +5,7 @@ import math
 from .. import vec
 from ..accessors import anchor_of, anchor_velocity_of, normal_of
 from ..jit import kernel
-from .projection import mobility, rub, spread, weighted
+from .projection import friction_displacement, mobility, spread, weighted
 
 
 @kernel
@@ -32,7 +32,7 @@ def hold(tags, substep, friction, stopped):
             continue
         stopped[c] = inward
         slide = vec.madd(move, n, inward)
-        spread(tag, x, w, vec.madd(rub(slide, inward, friction), n, inward), total)
+        spread(tag, x, w, vec.madd(friction_displacement(slide, inward, friction), n, inward), total)
 
 
 @kernel
@@ -63,7 +63,7 @@ def set_out(contacts, substep, eps, deep, stiffness_per_mass, friction, normal_c
             outward[c] = math.sqrt(stiffness_per_mass) * missing
         r = (0.0, 0.0, 0.0)
         if not friction.simple or normal_correction[c] == 0.0:
-            r = rub(vec.madd(move, n, inward), push, friction)
+            r = friction_displacement(vec.madd(move, n, inward), push, friction)
         normal_correction[c] += push
         spread(contact, x, w, vec.madd(r, n, push), total)
 

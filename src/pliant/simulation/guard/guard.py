@@ -88,7 +88,7 @@ class Guard(FormerNames):
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
-        self._moved_since_pass = False  # whether `keep` has accepted a motion since the last detection pass
+        self._moved_since_pass = False  # whether `limit_motion` has accepted a motion since the last detection pass
         self._unhindered = True  # no vertex was held back in this frame
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
         self.hindered = False
@@ -209,11 +209,12 @@ class Guard(FormerNames):
         return self._no_room.without(found)
 
     def redetect_if_needed(self, state: State) -> None:
-        """Push mode: detect again if an unknown pair may be within the thickness; safe mode does so in `keep`."""
+        """In push mode, detect again if an unknown pair may be within the thickness; safe mode does so in
+        `limit_motion`."""
         if not self.safe and not self._detection.follows_prediction(state.x):
             self.detection_pass(state.x, self._stride(state), (state.x - state.x_start) * self._detection.substeps_left)
 
-    def keep(self, state: State, dt: float) -> None:
+    def limit_motion(self, state: State, dt: float) -> None:
         """Limit the motion to what is proved free: move up to the bounds, detect again, project, continue."""
         if not self.safe:
             return
@@ -298,8 +299,8 @@ class Guard(FormerNames):
         return share, self._detection.guarded, self._detection.radius
 
     def give_up(self, pairs: GuardedPairs, which: NDArray[np.bool_]) -> None:
-        """Stop guarding the pairs selected by `which` (k,), until the next frame and as long as they intersect: those
-        vertices of theirs that belong to cloth against the whole other body."""
+        """Stop guarding the pairs selected by `which` (k,): their cloth vertices may pass through any face of the other
+        body. They are guarded again from the first frame that begins without an intersection of theirs (`_recover`)."""
         self._give_up(pairs.vertices[which], pairs.kinds[which])
 
     def _give_up(self, v: Rows, kinds: NDArray[np.uint8]) -> None:
