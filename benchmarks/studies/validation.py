@@ -142,7 +142,7 @@ def swing(substeps: int, length: float = 0.4, n: int = 33, periods: int = 3) -> 
     return measured, float(exact), float((peaks[-1] / (0.02 * length)) ** 2)
 
 
-def slope(friction: float, degrees: float, seconds: float = 0.4) -> tuple[float, float]:
+def slope(friction: float, degrees: float, seconds: float = 0.4, method: str = "distance-field") -> tuple[float, float]:
     """Distance that a sheet slides down a slope: measured, and that of Coulomb's law, g (sin a - c cos a) t^2 / 2."""
     a = np.radians(degrees)
     floor = pliant.shapes.box((2.0, 0.1, 0.6), (20, 1, 6), centre=(0.5, -0.05, 0.0))
@@ -151,7 +151,7 @@ def slope(friction: float, degrees: float, seconds: float = 0.4) -> tuple[float,
     body = pliant.Body(mesh, material=pliant.Cloth(air=0.0))
     gravity = (G * float(np.sin(a)), -G * float(np.cos(a)), 0.0)
     scene = pliant.Scene([body, pliant.Body(floor, obstacle=True)], gravity=gravity, friction=friction, eps=eps)
-    sim = pliant.Simulation(scene, 0.01, substeps=8, solver="implicit", method="distance-field")
+    sim = pliant.Simulation(scene, 0.01, substeps=8, solver="implicit", method=method)
     for _ in sim.run(10):  # it settles on its contacts: at first nothing presses it onto the slope
         pass
     start, v = (a[: len(mesh.vertices), 0].mean() for a in (sim.state.x, sim.state.v))
@@ -293,7 +293,9 @@ def carried() -> None:
 
 def slopes() -> None:
     for friction, degrees in ((0.0, 20.0), (0.2, 20.0), (0.4, 30.0), (0.4, 20.0)):
-        row(f"slope of {degrees:g} degrees, friction {friction:g}", *slope(friction, degrees), "m")
+        for method in ("distance-field", "bvh"):
+            name = f"slope of {degrees:g} degrees, friction {friction:g}, {method}"
+            row(name, *slope(friction, degrees, method=method), "m")
 
 
 def cusicks() -> None:

@@ -51,9 +51,12 @@ def test_a_strip_swings_with_the_period_of_a_heavy_chain_and_loses_little_energy
     assert 0.8 < left <= 1.0
 
 
-@pytest.mark.parametrize(("friction", "degrees"), [(0.2, 20.0), (0.4, 20.0)])
-def test_a_sheet_slides_down_a_slope_by_coulombs_law_and_sticks_below_its_angle(study, friction, degrees):
-    measured, exact = study.slope(friction, degrees)
+@pytest.mark.parametrize(
+    ("friction", "degrees", "method"),
+    [(0.2, 20.0, "distance-field"), (0.4, 20.0, "distance-field"), (0.2, 20.0, "bvh")],
+)
+def test_a_sheet_slides_down_a_slope_by_coulombs_law_and_sticks_below_its_angle(study, friction, degrees, method):
+    measured, exact = study.slope(friction, degrees, method=method)
     assert measured == pytest.approx(exact, rel=0.02, abs=1e-4)  # m; it settles on its contacts first
 
 

@@ -131,8 +131,9 @@ def collect_springs(contacts, substep, slid, first, repulsion, ahead, s):
         s.levels[count] = level
         vec.store(s.normals, count, n)
         vec.store(s.origins, count, vec.add(start, wall))
-        touched = add_to_vertices(s, count, w, first, touched)
+        touched = note_vertices(s, count, w, first, touched)
         count += 1
+    share_stiffness(s, count, touched)
     return count, touched
 
 
@@ -170,8 +171,9 @@ def store_slides(s, count, x, still, most, out):
 
 
 @kernel
-def add_to_vertices(s, c, w, first, touched):
-    """Add spring `c` to the sums of its vertices, of which `touched` have springs already; return how many have."""
+def note_vertices(s, c, w, first, touched):
+    """Add spring `c` to the axes of its vertices, of which `touched` have springs already, and its squared weights to
+    their totals; return how many vertices have springs now."""
     for a in range(4):
         i, share = s.vertices[c, a], s.weights[c, a] ** 2
         if i < 0 or w[i + first] == 0.0:
@@ -182,11 +184,37 @@ def add_to_vertices(s, c, w, first, touched):
             touched += 1
             s.place[i], s.rows[k] = k, i
             vec.store(s.axes, k, (0.0, 0.0, 0.0))
-            s.totals[k, 0], s.totals[k, 1] = 0.0, 0.0
+            s.totals[k, 0] = 0.0
         vec.store(s.axes, k, vec.madd(vec.load(s.axes, k), vec.load(s.normals, c), share))
-        s.totals[k, 0] += share * s.stiffness[c, 0]
-        s.totals[k, 1] += share * s.stiffness[c, 1]
+        s.totals[k, 0] += share
     return touched
+
+
+@kernel
+def share_stiffness(s, count, touched):
+    """Divide the stiffness of springs by the number of those that support the same vertices, where it is above 1, and
+    sum the stiffness at each vertex.
+
+    Otherwise pairs of edges that come and go while cloth slides would change the stiffness of its support, and with it
+    the mean of the normal force, which is taken at the start of a substep, with the springs of its end.
+    """
+    for c in range(count):
+        total, crowd = 0.0, 0.0
+        for a in range(4):
+            i, share = s.vertices[c, a], s.weights[c, a] ** 2
+            if i >= 0 and s.place[i] >= 0:
+                total += share
+                crowd += share * s.totals[s.place[i], 0]
+        less = total / max(crowd, total)
+        s.stiffness[c, 0] *= less
+        s.stiffness[c, 1] *= less
+    s.totals[:touched] = 0.0
+    for c in range(count):
+        for a in range(4):
+            i, share = s.vertices[c, a], s.weights[c, a] ** 2
+            if i >= 0 and s.place[i] >= 0:
+                s.totals[s.place[i], 0] += share * s.stiffness[c, 0]
+                s.totals[s.place[i], 1] += share * s.stiffness[c, 1]
 
 
 @kernel
