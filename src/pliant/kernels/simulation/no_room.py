@@ -46,7 +46,7 @@ def mark_facing(vertices, weights, push, point, around, x, facing):
             whole = True
             for k in range(4):
                 v = vertices[c, k]
-                whole &= not weights[c, k] > SUPPORT or v == i or v == j or v == h
+                whole &= not weights[c, k] > SUPPORT or v in (i, j, h)
             if not whole:
                 continue
             a, b, d = vec.load(x, i), vec.load(x, j), vec.load(x, h)
