@@ -8,6 +8,7 @@ import pytest
 
 from attack import meshes
 from conftest import cases
+from pliant.contacts import EDGE_EDGE, VERTEX_FACE
 from pliant.mesh import Mesh
 from pliant.motion.rigid import Motion
 from pliant.scene import Body, Grip, Scene
@@ -84,3 +85,17 @@ def test_a_grip_that_holds_vertices_on_one_line_is_told(caplog):
     assert sim.self_contact.given_up_pairs > 0
     assert sim.self_contact.failed_substeps > 0
     assert "touch" in caplog.text
+
+
+def test_of_two_pairs_with_the_same_vertices_only_the_given_one_is_left_unguarded():
+    x = np.array([[0.0, 0.002, 0.0], [1.0, 0.002, 0.0], [0.001, 0.0, 0.5], [0.001, 0.0, -0.5], [0.5, 1.0, 0.0]])
+    scene = Scene([Body(Mesh(x, np.array([[1, 2, 3], [0, 1, 4]], np.int32)))], thickness=0.01, self_contact="safe")
+    state = scene.start()
+    detection = Guard(scene, state)._detection
+    detection.run(state.x, 0.0)
+    both = (np.sort(detection.guarded.vertices, 1) == [0, 1, 2, 3]).all(1)
+    assert sorted(detection.guarded.kinds[both]) == [VERTEX_FACE, EDGE_EDGE]
+    detection.leave_unguarded(detection.guarded.kinds == VERTEX_FACE)
+    detection.run(state.x, 0.0)
+    same = (np.sort(detection.guarded.vertices, 1) == [0, 1, 2, 3]).all(1)
+    assert detection.guarded.kinds[same].tolist() == [EDGE_EDGE]

@@ -116,6 +116,20 @@ def test_cloth_in_a_slit_is_squeezed_but_not_cloth_that_is_folded_over_a_plate(g
     assert len(Simulation(folded).step().contacts)  # although both sides touch the plate
 
 
+def test_cloth_folded_over_the_edge_of_a_convex_body_is_never_squeezed():
+    plate, tested = box((0.03, 0.03, 0.002), 1, centre=(0.0, -0.015, 0.0)), 0
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        above = rng.uniform([-0.02, 0.0005, -0.002], [0.02, 0.006, 0.002], (2, 3))
+        beside = rng.uniform([-0.02, -0.004, 0.0015], [0.02, 0.0, 0.006], (2, 3)) * [[1, 1, 1], [1, 1, -1]]
+        sheet = Mesh(np.concatenate([above, beside]), np.array([[0, 1, 2], [1, 0, 3]], np.int32))
+        scene = Scene([Body(sheet), Body(plate, obstacle=True)], eps=0.003, self_contact="safe")
+        if not sum(IntersectionCount(scene, scene.start().x).at(scene.start().x)):
+            tested += 1
+            assert not is_squeezed(scene)
+    assert tested > 10
+
+
 def is_squeezed(scene: Scene) -> bool:
     state = scene.start()
     guard = Guard(scene, state)

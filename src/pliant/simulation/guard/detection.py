@@ -40,7 +40,7 @@ OVERSHOOT = 0.5  # of its bound by which a vertex that left it is predicted to g
 LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
-_NONE = np.zeros((0, 4), np.int32)
+_NONE = np.zeros((0, 5), np.int32)
 _NO_FACES = np.zeros((0, 3), np.int32)
 _NO_DRIFT = np.zeros((0, 6)), np.zeros(6)
 
@@ -74,7 +74,7 @@ class Detection:
         self._predicts = False  # whether any is predicted
         self.radius = np.zeros(count)  # how far each vertex may deviate from its predicted position
         self.substeps_left = 0  # substeps of this frame after the present one
-        self.unguarded_pairs = _NONE  # pairs (k,4) that touch in this frame and cannot be opened
+        self._unguarded = _NONE  # kinds and vertices (k,5) of pairs that touch in this frame and cannot be opened
         self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: no pair of these is guarded
         self.contacts = self.obstacle_contacts = _contacts.empty()  # of cloth with cloth, and with bodies
         self._fraction = np.ones(count)  # of its motion that each vertex can complete
@@ -85,7 +85,7 @@ class Detection:
 
     def begin_frame(self, steps: int) -> None:
         """Begin a frame of `steps` substeps."""
-        self.substeps_left, self.unguarded_pairs = steps - 1, _NONE
+        self.substeps_left, self._unguarded = steps - 1, _NONE
         for body in self.obstacles:
             body.reach = REACH * self.eps
 
@@ -194,10 +194,17 @@ class Detection:
         self.obstacle_contacts = _contacts.concatenate_unsorted([kept[1], bodies])
         return len(cloth) + len(bodies)
 
+    def leave_unguarded(self, which: NDArray[np.bool_]) -> None:
+        """Stop guarding, for this frame, the guarded pairs selected by `which` (k,)."""
+        pairs = self.guarded[which]
+        self._unguarded = np.column_stack([pairs.kinds, pairs.vertices])
+        self.guarded = self.guarded[~which]
+
     def _guard(self, *found: Contacts) -> GuardedPairs:
         both = _contacts.concatenate_unsorted(list(found))
-        if len(self.unguarded_pairs):
-            both = both[~among(both["vertices"], self.unguarded_pairs)]
+        if len(self._unguarded):
+            # a vertex and a face, and two edges, may have the same four vertices
+            both = both[~among(np.column_stack([both["kind"], both["vertices"]]), self._unguarded)]
         return GuardedPairs.of(both, self.start, self.least, self.rounding)
 
     def _pushed(self, found: Contacts) -> Contacts:

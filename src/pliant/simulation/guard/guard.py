@@ -27,8 +27,8 @@ from ..measure.intersection_count import IntersectionCount
 from ..self_contact import FormerNames
 from .carry import Carry
 from .detection import ROUNDING, Detection
-from .inside import solids_of, vertices_inside
-from .no_room import NoRoom, squeezed
+from .inside import closed_faces, solids_of, vertices_inside
+from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs
 
@@ -85,6 +85,8 @@ class Guard(FormerNames):
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
         self._solids = solids_of(scene) if self.safe else []
         self._no_room = NoRoom(scene)
+        closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
+        self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
@@ -172,13 +174,12 @@ class Guard(FormerNames):
 
     def _exclude_touching(self, state: State) -> None:
         """Stop guarding, for this frame, the pairs that could not be opened, and count them; they have no sides."""
-        detection, pairs = self._detection, self._detection.guarded
-        touching = pairs.gaps <= 2.0 * detection.rounding
+        touching = self._detection.guarded.gaps <= 2.0 * self._detection.rounding
         if touching.any():
-            detection.unguarded_pairs, detection.guarded = pairs.vertices[touching], pairs[~touching]
-            self.given_up_pairs += len(detection.unguarded_pairs)
+            self._detection.leave_unguarded(touching)
+            self.given_up_pairs += int(touching.sum())
             text = "%d pairs of features touch within rounding at %.3f s and there is no room to separate them"
-            self._count_failure(text, len(detection.unguarded_pairs), state.time)
+            self._count_failure(text, int(touching.sum()), state.time)
 
     def _count_failure(self, text: str, *values: float) -> None:
         """Count a failure to keep pairs separated, and warn at the first one."""
@@ -338,7 +339,7 @@ class Guard(FormerNames):
         """Stop guarding those of `rows` that bodies squeezed from both sides in the last detection pass; return whether
         there are any."""
         found, x = self.obstacle_contacts, self._detection.start
-        found = found[squeezed(found, x, self._soft, rows, self._detection.obstacle_faces, 2.0 * self.eps)]
+        found = found[squeezed(found, x, self._soft, rows, self._faces_around, 2.0 * self.eps)]
         self._give_up(found["vertices"], found["kind"])
         return len(found) > 0
 

@@ -70,11 +70,16 @@ def solids_of(scene: Scene) -> list[Solids]:
     """Return the closed shells of all obstacles that have any."""
     found = []
     for b in scene.obstacles:
-        mesh = scene.bodies[b].mesh.welded
-        closed = _closed_shells(mesh.topology) if mesh.n_faces else np.zeros(0, np.bool_)
+        mesh, closed = scene.bodies[b].mesh.welded, closed_faces(scene, b)
         if closed.any():
             found.append(Solids(b, int(scene.first[b]), mesh, closed))
     return found
+
+
+def closed_faces(scene: Scene, b: int) -> Flags:
+    """Return which faces (k,) of body b belong to closed shells."""
+    mesh = scene.bodies[b].mesh.welded
+    return _closed_shells(mesh.topology) if mesh.n_faces else np.zeros(0, np.bool_)
 
 
 def _closed_shells(top: Topology) -> Flags:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...kernels.simulation import no_room as _kernels
+from ...kernels.simulation.no_room import FacesAround
 from ...scene import Scene
 from ...state import State
 from .inside import Solids, leave_room
@@ -21,9 +22,6 @@ from .inside import Solids, leave_room
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
-
-
-ACROSS = 0.5  # least cosine between the normal of a body and the direction in which it pushes cloth that it squeezes
 OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
 
 
@@ -124,36 +122,30 @@ class NoRoom:
         return found[~stuck]
 
 
-def squeezed(found: Contacts, x: Floats, soft: Flags, which: Rows, faces: Rows, near: float) -> Flags:
+def squeezed(found: Contacts, x: Floats, soft: Flags, which: Rows, around: FacesAround, near: float) -> Flags:
     """Return which contacts (k,) of cloth with bodies at x (n,3) squeeze one of the vertices `which` from both sides.
 
-    soft (n,) marks the vertices of cloth; faces (m,3): those of the bodies; near: distance in metres below which two
-    surfaces squeeze what is between. Contacts along the surface, as with the edges around a face that cloth touches,
-    do not count.
+    soft (n,) marks the vertices of cloth; around: the faces of the bodies; near: distance in metres below which two
+    surfaces squeeze what is between. Only contacts at which the body lies behind the nearest point count.
     """
     v, w = found["vertices"], found["weights"]
     split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
     first = soft[v[:, 0]]  # the cloth is the first side
     body = (np.arange(4) < split[:, None]) != first[:, None]
-    weights = np.where(body, np.abs(w), 0.0)[:, :, None]
-    push = np.where(first[:, None], 1.0, -1.0) * found["normal"]
-    outward = (weights * _vertex_normals(x, faces, v[body])[v]).sum(1)
-    across = np.abs((outward * push).sum(1)) >= ACROSS * np.linalg.norm(outward, axis=1)
-    rows, corner = np.nonzero(~body & across[:, None] & np.isin(v, which))
+    weights, push = np.where(body, np.abs(w), 0.0), np.where(first[:, None], 1.0, -1.0) * found["normal"]
+    point, facing = (weights[:, :, None] * x[v]).sum(1), np.zeros(len(found), np.bool_)
+    _kernels.mark_facing(v, weights, push, point, around, x, facing)
+    rows, corner = np.nonzero(~body & facing[:, None] & np.isin(v, which))
     order = np.argsort(v[rows, corner], kind="stable")
     rows, corner = rows[order], corner[order]
     marked, out = np.zeros(len(rows), np.bool_), np.zeros(len(found), np.bool_)
-    _kernels.mark_squeezed(v[rows, corner], push[rows], (weights * x[v]).sum(1)[rows], near, marked)
+    _kernels.mark_squeezed(v[rows, corner], push[rows], point[rows], near, marked)
     out[rows[marked]] = True
     return out
 
 
-def _vertex_normals(x: Floats, faces: Rows, which: Rows) -> Floats:
-    """Return unit normals (n,3) of the vertices `which` at x (n,3)."""
-    flags = np.zeros(len(x), np.bool_)
-    flags[which] = True
-    faces = faces[flags[faces].any(1)]
-    a, b, c = (x[faces[:, k]] for k in range(3))
-    area = np.repeat(np.cross(b - a, c - a), 3, axis=0)
-    out = np.stack([np.bincount(faces.ravel(), area[:, k], len(x)) for k in range(3)], 1)
-    return np.asarray(out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-300))
+def faces_around(faces: Rows, closed: Flags, count: int) -> FacesAround:
+    """Return the `faces` (m,3) of bodies around each of `count` vertices; closed (m,) marks those of closed shells."""
+    order = np.argsort(faces.ravel(), kind="stable")
+    first = np.searchsorted(faces.ravel()[order], np.arange(count + 1))
+    return FacesAround(first, order // 3, faces, closed)
