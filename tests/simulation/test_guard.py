@@ -8,7 +8,9 @@ import pytest
 from conftest import cases
 from pliant import geometry
 from pliant.contacts import EDGE_EDGE, VERTEX_FACE
+from pliant.kernels.simulation import bounds as bounds_kernels
 from pliant.kernels.simulation import guard as kernels
+from pliant.kernels.simulation.bounds import Bounds
 from pliant.mesh import Mesh
 from pliant.motion.rigid import Motion, brought, placed
 from pliant.scene import Body, Grip, Scene
@@ -178,7 +180,7 @@ def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_
         part[:] = 1.0
         target, moved = x + scale * rng.normal(size=x.shape), x.copy()
         pairs.limit(x, target, part, np.zeros(len(found), np.bool_))
-        left = kernels.advance(guard.rows, part, x, target, moved)
+        left = bounds_kernels.advance(guard.rows, part, x, target, moved)
         assert left == (part < 1.0).sum()
         assert (moved[part == 1.0] == target[part == 1.0]).all()
         p, faces = moved[found["vertices"]], found["kind"] == VERTEX_FACE
@@ -191,12 +193,12 @@ def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_
 def test_no_vertex_leaves_the_ball_around_where_it_was_seen(rng):
     x, rows = rng.normal(size=(50, 3)), np.arange(50, dtype=np.int32)
     target, part, moved = x + rng.normal(size=x.shape), np.ones(50), x.copy()
-    kernels.within_ball(rows, np.full(50, 0.7), x, target, part)
-    kernels.advance(rows, part, x, target, moved)
+    bounds_kernels.within_ball(rows, Bounds(x, np.zeros_like(x), np.full(50, 0.7)), x, 0.0, target, part)
+    bounds_kernels.advance(rows, part, x, target, moved)
     went, wanted = np.linalg.norm(moved - x, axis=1), np.linalg.norm(target - x, axis=1)
     assert (went <= 0.7).all()
     assert went == pytest.approx(np.minimum(wanted, 0.7))
-    assert kernels.farthest(rows, x, moved) == went.max()
+    assert bounds_kernels.farthest(rows, x, moved) == went.max()
 
 
 def test_pairs_that_are_not_expected_near_are_farther_away_at_every_moment(rng):
@@ -222,12 +224,13 @@ def test_a_vertex_strays_when_it_leaves_the_ball_around_where_it_is_expected(rng
     off = rng.normal(size=x.shape)
     off *= 0.7 / np.linalg.norm(off, axis=1)[:, None]
     there = x + 0.3 * way + 0.999 * off
-    gone, whole = kernels.progress(rows, x, way, x + 0.3 * way)
+    bounds = Bounds(x, way, np.full(20, 0.7))
+    gone, whole = bounds_kernels.progress(rows, bounds, x + 0.3 * way)
     assert gone == pytest.approx(0.3 * whole)
-    assert not kernels.leaves_bounds(rows, np.full(20, 0.7), x, way, there, 0.3)
+    assert not bounds_kernels.leaves_bounds(rows, bounds, there, 0.3)
     there[13] = x[13] + 0.3 * way[13] + 1.001 * off[13]
-    assert kernels.leaves_bounds(rows, np.full(20, 0.7), x, way, there, 0.3)
-    assert not kernels.leaves_bounds(rows[:13], np.full(20, 0.7), x, way, there, 0.3)
+    assert bounds_kernels.leaves_bounds(rows, bounds, there, 0.3)
+    assert not bounds_kernels.leaves_bounds(rows[:13], bounds, there, 0.3)
 
 
 def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):

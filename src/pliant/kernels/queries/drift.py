@@ -29,6 +29,7 @@ from .proximity import (
 )
 
 MEETS = 1024  # pairs of triangles processed together
+GROUP = 8  # consecutive triangles that first search the BVH together, for the first leaf near any of them
 
 
 class Drift(NamedTuple):
@@ -38,33 +39,62 @@ class Drift(NamedTuple):
     boxes: np.ndarray  # (m,6) least and greatest over the corners of each triangle
     nodes: np.ndarray  # (k,6) the same over the triangles of each BVH node
     spread: np.ndarray  # (k,) upper bound of how much closer two corners below a node can come to each other
+    ends: np.ndarray  # (k,6) box of each BVH node at the end of the motion
 
 
 @kernel
-def update_drift(leaves, nodes, drift):
-    """Compute the bounds of the drifts x."""
-    corners, x, boxes, around, spread = leaves.corners, drift.x, drift.boxes, drift.nodes, drift.spread
-    for q in range(len(corners)):
-        i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
+def update_leaf(corners, faces, drift, q, i):
+    """Compute the bounds of the drifts of triangle q, and those of its node i."""
+    x, boxes, around, ends = drift.x, drift.boxes, drift.nodes, drift.ends
+    g, h, j = corners[q, 0], corners[q, 1], corners[q, 2]
+    for k in range(3):
+        u, v, w = x[g, k], x[h, k], x[j, k]
+        boxes[q, k], boxes[q, k + 3] = min(u, v, w), max(u, v, w)
+        around[i, k], around[i, k + 3] = boxes[q, k], boxes[q, k + 3]
+        u, v, w = faces[q, k] + u, faces[q, k + 3] + v, faces[q, k + 6] + w
+        ends[i, k], ends[i, k + 3] = min(u, v, w), max(u, v, w)
+
+
+@kernel
+def enclose_children(nodes, i, boxes):
+    """Compute row i of `boxes` (k,6) from those of the children of node i."""
+    for k in range(3):
+        boxes[i, k], boxes[i, k + 3] = np.inf, -np.inf
+    j = i + 1
+    while j < nodes[i].skip:
         for k in range(3):
-            u, v, w = x[i, k], x[j, k], x[h, k]
-            boxes[q, k], boxes[q, k + 3] = min(u, v, w), max(u, v, w)
-    for i in range(len(nodes) - 1, -1, -1):
-        node = nodes[i]
-        if node.skip == i + 1:
-            for k in range(6):
-                around[i, k] = boxes[node.first, k]
-        else:
-            for k in range(3):
-                around[i, k], around[i, k + 3] = np.inf, -np.inf
-            j = i + 1
-            while j < node.skip:
-                for k in range(3):
-                    around[i, k] = min(around[i, k], around[j, k])
-                    around[i, k + 3] = max(around[i, k + 3], around[j, k + 3])
-                j = nodes[j].skip
-        wide = vec.norm2((around[i, 3] - around[i, 0], around[i, 4] - around[i, 1], around[i, 5] - around[i, 2]))
-        spread[i] = math.sqrt(wide) * (1.0 + 1e-9)
+            boxes[i, k] = min(boxes[i, k], boxes[j, k])
+            boxes[i, k + 3] = max(boxes[i, k + 3], boxes[j, k + 3])
+        j = nodes[j].skip
+
+
+@kernel
+def update_node(nodes, i, drift):
+    """Compute the bounds of node i from those of its children."""
+    enclose_children(nodes, i, drift.nodes)
+    enclose_children(nodes, i, drift.ends)
+
+
+@kernel(parallel=True)
+def update_drift(tree, corners, faces, drift):
+    """Compute the bounds of the drifts of triangles with these `corners` (m,3) at the positions `faces` (m,9)."""
+    nodes, parts, crown, around, spread = tree.nodes, tree.parts, tree.crown, drift.nodes, drift.spread
+    for p in prange(len(parts)):
+        for i in range(nodes[parts[p]].skip - 1, parts[p] - 1, -1):
+            if nodes[i].skip == i + 1:
+                update_leaf(corners, faces, drift, nodes[i].first, i)
+            else:
+                update_node(nodes, i, drift)
+            spread[i] = diagonal(around, i) * (1.0 + 1e-9)
+    for c in range(len(crown)):
+        update_node(nodes, crown[c], drift)
+        spread[crown[c]] = diagonal(around, crown[c]) * (1.0 + 1e-9)
+
+
+@kernel
+def diagonal(boxes, i):
+    """Length of the diagonal of row i of `boxes` (k,6)."""
+    return math.sqrt(vec.norm2((boxes[i, 3] - boxes[i, 0], boxes[i, 4] - boxes[i, 1], boxes[i, 5] - boxes[i, 2])))
 
 
 class Batches(NamedTuple):
@@ -139,6 +169,71 @@ def along(n, a, b, c):
 
 
 @kernel
+def moved(faces, x, corners, p):
+    """Corners of triangle p at the end of its motion."""
+    return (
+        vec.add(load(faces, p, 0), vec.load(x, corners[p, 0])),
+        vec.add(load(faces, p, 3), vec.load(x, corners[p, 1])),
+        vec.add(load(faces, p, 6), vec.load(x, corners[p, 2])),
+    )
+
+
+@kernel
+def box_at_end(faces, x, corners, p, reach):
+    """Box of triangle p at the end of its motion, enlarged by reach: low, high."""
+    a, b, c = moved(faces, x, corners, p)
+    return (
+        (min(a[0], b[0], c[0]) - reach, min(a[1], b[1], c[1]) - reach, min(a[2], b[2], c[2]) - reach),
+        (max(a[0], b[0], c[0]) + reach, max(a[1], b[1], c[1]) + reach, max(a[2], b[2], c[2]) + reach),
+    )
+
+
+@kernel
+def box_at_start(boxes, p, reach):
+    return (
+        (boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach),
+        (boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach),
+    )
+
+
+@kernel
+def lower(a, b):
+    return (min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2]))
+
+
+@kernel
+def upper(a, b):
+    return (max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2]))
+
+
+@kernel
+def apart(w, e, low, high, low_end, high_end):
+    """Whether a box, w (6,) at the start and e (6,) at the end, is beyond another at both times in the same direction
+    of an axis, and thus at all times between."""
+    x = ((w[0] > high[0]) & (e[0] > high_end[0])) | ((w[3] < low[0]) & (e[3] < low_end[0]))
+    y = ((w[1] > high[1]) & (e[1] > high_end[1])) | ((w[4] < low[1]) & (e[4] < low_end[1]))
+    z = ((w[2] > high[2]) & (e[2] > high_end[2])) | ((w[5] < low[2]) & (e[5] < low_end[2]))
+    return x | y | z
+
+
+@kernel
+def beyond(w, low, high):
+    """Whether two boxes are apart."""
+    return w[0] > high[0] or w[3] < low[0] or w[1] > high[1] or w[4] < low[1] or w[2] > high[2] or w[5] < low[2]
+
+
+@kernel
+def beyond_plane(w, n, low, high):
+    """Whether a box is below `low` or above `high` along n."""
+    a = n[0] * w[0], n[0] * w[3]
+    b = n[1] * w[1], n[1] * w[4]
+    c = n[2] * w[2], n[2] * w[5]
+    least = min(a[0], a[1]) + min(b[0], b[1]) + min(c[0], c[1])
+    most = max(a[0], a[1]) + max(b[0], b[1]) + max(c[0], c[1])
+    return least > high or most < low
+
+
+@kernel
 def still_range(a, drift_a, b, search, first, last, out):
     """As near_range, for pairs that are or come nearer than `reach`, and some more: an upper bound of the displacement
     of their triangles relative to each other is added. b is static.
@@ -147,40 +242,63 @@ def still_range(a, drift_a, b, search, first, last, out):
     nodes, boxes, corners, u_a = b.nodes, a.boxes, b.faces, drift_a.boxes
     faces, x_a, i_a = a.faces, drift_a.x, a.corners
     total, count, n = len(nodes), 0, 0
+    while first < last and begin[first] >= total:
+        first += 1
+    if first == last:
+        return 0
     batches = all_batches()
     meets, closer = batches.meets, batches.closer
-    for p in range(first, last):
-        if begin[p] >= total:
-            continue
-        x_0, x_1 = boxes[p, 0] + min(u_a[p, 0], 0.0) - reach, boxes[p, 3] + max(u_a[p, 3], 0.0) + reach
-        y_0, y_1 = boxes[p, 1] + min(u_a[p, 1], 0.0) - reach, boxes[p, 4] + max(u_a[p, 4], 0.0) + reach
-        z_0, z_1 = boxes[p, 2] + min(u_a[p, 2], 0.0) - reach, boxes[p, 5] + max(u_a[p, 5], 0.0) + reach
-        n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
-        moves = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
-        low, high = along((n_0, n_1, n_2), moves[0], moves[1], moves[2])
-        high, low = top + max(high, 0.0) + reach, bottom + min(low, 0.0) - reach
-        length = vec.norm((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
-        at = np.int64(begin[p])
-        while at < total:
-            node = nodes[at]
-            w = node["bounds"]
-            if w[0] > x_1 or w[3] < x_0 or w[1] > y_1 or w[4] < y_0 or w[2] > z_1 or w[5] < z_0:
-                at = np.int64(node["skip"])
+    low, high = np.empty((GROUP, 3)), np.empty((GROUP, 3))
+    for group in range(first, last, GROUP):
+        # no triangle of the group is near a node that their common box does not meet
+        around_low, around_high = (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
+        for p in range(group, min(group + GROUP, last)):
+            if begin[p] < total:
+                one = box_at_start(boxes, p, reach)
+                two = box_at_end(faces, x_a, i_a, p, reach)
+                one = lower(one[0], two[0]), upper(one[1], two[1])
+                vec.store(low, p - group, one[0])
+                vec.store(high, p - group, one[1])
+                around_low, around_high = lower(around_low, one[0]), upper(around_high, one[1])
+        hit = np.int64(0) if around_low[0] < math.inf else np.int64(total)
+        while hit < total:
+            if beyond(nodes[hit]["bounds"], around_low, around_high):
+                hit = np.int64(nodes[hit]["skip"])
                 continue
-            at += 1
-            if node["skip"] > at:
+            if nodes[hit]["skip"] == hit + 1:
+                break
+            hit += 1
+        for p in range(group, min(group + GROUP, last)):
+            if begin[p] >= total or hit >= total:
                 continue
-            q = node["first"]
-            h_0 = n_0 * corners[q, 0] + n_1 * corners[q, 1] + n_2 * corners[q, 2]
-            h_1 = n_0 * corners[q, 3] + n_1 * corners[q, 4] + n_2 * corners[q, 5]
-            h_2 = n_0 * corners[q, 6] + n_1 * corners[q, 7] + n_2 * corners[q, 8]
-            if min(h_0, h_1, h_2) > high or max(h_0, h_1, h_2) < low:
-                continue
-            meets[n, 0], meets[n, 1], closer[n] = p, q, length
-            n += 1
-            if n == MEETS:
-                count = flush_meets(a, b, same, batches, n, reach, out, count)
-                n = 0
+            p_low, p_high = vec.load(low, p - group), vec.load(high, p - group)
+            n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
+            normal = (n_0, n_1, n_2)
+            moves = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
+            down, up = along(normal, moves[0], moves[1], moves[2])
+            up, down = top + max(up, 0.0) + reach, bottom + min(down, 0.0) - reach
+            length = vec.norm((max(-u_a[p, 0], u_a[p, 3]), max(-u_a[p, 1], u_a[p, 4]), max(-u_a[p, 2], u_a[p, 5])))
+            at = max(np.int64(begin[p]), hit)
+            while at < total:
+                node = nodes[at]
+                w = node["bounds"]
+                if beyond(w, p_low, p_high) or beyond_plane(w, normal, down, up):
+                    at = np.int64(node["skip"])
+                    continue
+                at += 1
+                if node["skip"] > at:
+                    continue
+                q = node["first"]
+                h_0 = vec.dot(normal, load(corners, q, 0))
+                h_1 = vec.dot(normal, load(corners, q, 3))
+                h_2 = vec.dot(normal, load(corners, q, 6))
+                if min(h_0, h_1, h_2) > up or max(h_0, h_1, h_2) < down:
+                    continue
+                meets[n, 0], meets[n, 1], closer[n] = p, q, length
+                n += 1
+                if n == MEETS:
+                    count = flush_meets(a, b, same, batches, n, reach, out, count)
+                    n = 0
     return flush_rest(a, b, same, batches, n, reach, out, count)
 
 
@@ -188,51 +306,75 @@ def still_range(a, drift_a, b, search, first, last, out):
 def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
     """As still_range, with the displacements of both sides relative to each other."""
     same, begin, reach = search.same, search.begin, search.reach
-    nodes, boxes, corners, u_a, u_b = b.nodes, a.boxes, b.faces, drift_a.boxes, drift_b.nodes
+    nodes, boxes, corners, u_a, u_b, ends = b.nodes, a.boxes, b.faces, drift_a.boxes, drift_b.boxes, drift_b.ends
     faces, x_a, i_a, x_b, i_b = a.faces, drift_a.x, a.corners, drift_b.x, b.corners
     total, count, n = len(nodes), 0, 0
+    while first < last and begin[first] >= total:
+        first += 1
+    if first == last:
+        return 0
     batches = all_batches()
     meets, closer = batches.meets, batches.closer
-    for p in range(first, last):
-        if begin[p] >= total:
-            continue
-        x_0, y_0, z_0 = boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach
-        x_1, y_1, z_1 = boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach
-        n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
-        normal = (n_0, n_1, n_2)
-        moves = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
-        low, high = along(normal, moves[0], moves[1], moves[2])
-        at = np.int64(begin[p])
-        while at < total:
-            w = nodes[at]["bounds"]
-            # displacement of b relative to a
-            r_0, r_3 = u_b[at, 0] - u_a[p, 3], u_b[at, 3] - u_a[p, 0]
-            r_1, r_4 = u_b[at, 1] - u_a[p, 4], u_b[at, 4] - u_a[p, 1]
-            r_2, r_5 = u_b[at, 2] - u_a[p, 5], u_b[at, 5] - u_a[p, 2]
-            apart = (w[0] + min(r_0, 0.0) > x_1) | (w[3] + max(r_3, 0.0) < x_0)
-            apart |= (w[1] + min(r_1, 0.0) > y_1) | (w[4] + max(r_4, 0.0) < y_0)
-            apart |= (w[2] + min(r_2, 0.0) > z_1) | (w[5] + max(r_5, 0.0) < z_0)
-            if apart:
-                at = np.int64(nodes[at]["skip"])
+    for group in range(first, last, GROUP):
+        # no triangle of the group is near a node behind all of theirs that their common box does not meet
+        low, high = (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
+        low_end, high_end, behind = low, high, np.int64(-1)
+        for p in range(group, min(group + GROUP, last)):
+            if begin[p] < total:
+                one, two = box_at_start(boxes, p, reach), box_at_end(faces, x_a, i_a, p, reach)
+                low, high = lower(low, one[0]), upper(high, one[1])
+                low_end, high_end = lower(low_end, two[0]), upper(high_end, two[1])
+                behind = max(behind, np.int64(begin[p]))
+        hit = behind if behind >= 0 else np.int64(total)
+        while hit < total:
+            if apart(nodes[hit]["bounds"], ends[hit], low, high, low_end, high_end):
+                hit = np.int64(nodes[hit]["skip"])
                 continue
-            at += 1
-            if nodes[at - 1]["skip"] > at:
+            if nodes[hit]["skip"] == hit + 1:
+                break
+            hit += 1
+        for p in range(group, min(group + GROUP, last)):
+            at = np.int64(begin[p])
+            if at >= behind:
+                at = max(at, hit)
+            if at >= total:
                 continue
-            q = nodes[at - 1]["first"]
-            h_0 = vec.dot(normal, load(corners, q, 0))
-            h_1 = vec.dot(normal, load(corners, q, 3))
-            h_2 = vec.dot(normal, load(corners, q, 6))
-            moves = vec.load(x_b, i_b[q, 0]), vec.load(x_b, i_b[q, 1]), vec.load(x_b, i_b[q, 2])
-            least, most = along(normal, moves[0], moves[1], moves[2])
-            above = min(h_0, h_1, h_2) - top + min(least - high, 0.0) > reach
-            if above or max(h_0, h_1, h_2) - bottom + max(most - low, 0.0) < -reach:
-                continue
-            meets[n, 0], meets[n, 1] = p, q
-            closer[n] = vec.norm((max(-r_0, r_3), max(-r_1, r_4), max(-r_2, r_5)))
-            n += 1
-            if n == MEETS:
-                count = flush_meets(a, b, same, batches, n, reach, out, count)
-                n = 0
+            one, two = box_at_start(boxes, p, reach), box_at_end(faces, x_a, i_a, p, reach)
+            p_low, p_high, p_low_end, p_high_end = one[0], one[1], two[0], two[1]
+            n_0, n_1, n_2, bottom, top = normal_span(load(faces, p, 0), load(faces, p, 3), load(faces, p, 6))
+            normal = (n_0, n_1, n_2)
+            moves = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
+            down, up = along(normal, moves[0], moves[1], moves[2])
+            while at < total:
+                if apart(nodes[at]["bounds"], ends[at], p_low, p_high, p_low_end, p_high_end):
+                    at = np.int64(nodes[at]["skip"])
+                    if at >= behind:
+                        at = max(at, hit)
+                    continue
+                q = nodes[at]["first"]
+                at += 1
+                inner = nodes[at - 1]["skip"] > at
+                if at >= behind:
+                    at = max(at, hit)
+                if inner:
+                    continue
+                h_0 = vec.dot(normal, load(corners, q, 0))
+                h_1 = vec.dot(normal, load(corners, q, 3))
+                h_2 = vec.dot(normal, load(corners, q, 6))
+                moves = vec.load(x_b, i_b[q, 0]), vec.load(x_b, i_b[q, 1]), vec.load(x_b, i_b[q, 2])
+                least, most = along(normal, moves[0], moves[1], moves[2])
+                above = min(h_0, h_1, h_2) - top + min(least - up, 0.0) > reach
+                if above or max(h_0, h_1, h_2) - bottom + max(most - down, 0.0) < -reach:
+                    continue
+                meets[n, 0], meets[n, 1] = p, q
+                r_0, r_3 = u_b[q, 0] - u_a[p, 3], u_b[q, 3] - u_a[p, 0]
+                r_1, r_4 = u_b[q, 1] - u_a[p, 4], u_b[q, 4] - u_a[p, 1]
+                r_2, r_5 = u_b[q, 2] - u_a[p, 5], u_b[q, 5] - u_a[p, 2]
+                closer[n] = vec.norm((max(-r_0, r_3), max(-r_1, r_4), max(-r_2, r_5)))
+                n += 1
+                if n == MEETS:
+                    count = flush_meets(a, b, same, batches, n, reach, out, count)
+                    n = 0
     return flush_rest(a, b, same, batches, n, reach, out, count)
 
 

@@ -17,8 +17,9 @@ from .. import vec
 from ..accessors import first_side, normal_of, vertices_of
 from ..geometry.edge import closest_on_edges
 from ..geometry.triangle import closest_on_triangle, unit_normal
-from ..jit import kernel
+from ..jit import kernel, prange
 from ..kinds import VERTEX_FACE
+from ..queries.contact_records import ROWS, gap_normal_and_distance
 
 SHARE = 0.45  # of a distance that each side may use: together they leave a tenth
 STILL = 0.9  # the same if the other side does not move
@@ -188,58 +189,41 @@ def refresh(contacts, x, offset, near):
 
 
 @kernel
-def bound_by_distance(corners, boxes, around, drifts, drift, reach, share, radius):
-    """Lower radius (n,) of the corners of all triangles to `share` of their boxes' distance from a body, or of `reach`.
-
-    around (6,) is the box of the body; pairs of its features and triangles within reach are among the contacts. drifts
-    (m,6) and drift (6,) are the predicted displacements of both, or empty. Return the least distance, at least reach.
-    """
-    least = math.inf
-    for q in range(len(corners)):
-        d_2 = 0.0
-        for k in range(3):
-            up, down = around[k] - boxes[q, k + 3], boxes[q, k] - around[k + 3]
-            if len(drifts) > 0:
-                up += min(drift[k] - drifts[q, k + 3], 0.0)
-                down += min(drifts[q, k] - drift[k + 3], 0.0)
-            d = max(up, down, 0.0)
-            d_2 += d * d
-        d = max(math.sqrt(d_2), reach)
-        least = min(least, d)
-        for k in range(3):
-            i = corners[q, k]
-            radius[i] = min(radius[i], share * d)
-    return least
+def nearest_points(kind, a, b, c, d):
+    """Nearest points of two features with these vertices, and the weights of the vertices in their difference."""
+    if kind == VERTEX_FACE:
+        u, v, w, _ = closest_on_triangle(a, b, c, d)
+        return a, vec.add(vec.scale(b, u), vec.add(vec.scale(c, v), vec.scale(d, w))), (1.0, -u, -v, -w)
+    s, t = closest_on_edges(a, b, c, d)
+    return vec.mix(a, b, s), vec.mix(c, d, t), (1.0 - s, s, t - 1.0, -t)
 
 
-@kernel
-def within_ball(rows, radius, start, target, fraction):
-    """Share (n,) of its path that each of `rows` may move without leaving the ball around its `start`."""
-    for r in range(len(rows)):
-        i = rows[r]
-        length = math.sqrt(vec.norm2(vec.sub(vec.load(target, i), vec.load(start, i))))
-        fraction[i] = KEPT * radius[i] / length if length > KEPT * radius[i] else 1.0
+@kernel(parallel=True)
+def measure_contacts(contacts, x):
+    """Compute nearest points, normals and distances of all contacts at x, as a detection pass does."""
+    for g in prange(-(-len(contacts) // ROWS)):
+        for c in range(g * ROWS, min(len(contacts), (g + 1) * ROWS)):
+            i, j, k, h = vertices_of(contacts[c])
+            points = vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, h)
+            p, q, weights = nearest_points(contacts[c]["kind"], points[0], points[1], points[2], points[3])
+            n, distance, _ = gap_normal_and_distance(p, q, 1.0)
+            normal, shares = contacts[c]["normal"], contacts[c]["weights"]
+            normal[0], normal[1], normal[2] = n
+            contacts[c]["distance"] = distance
+            shares[0], shares[1], shares[2], shares[3] = weights
 
 
-@kernel
-def advance(rows, fraction, start, target, x):
-    """Move x towards `target` by the share of each vertex; return how many of `rows` have not arrived."""
-    left = 0
-    for r in range(len(rows)):
-        i = rows[r]
-        left += fraction[i] < 1.0
-        to = vec.load(target, i)
-        vec.store(x, i, to if fraction[i] >= 1.0 else vec.mix(vec.load(start, i), to, fraction[i]))
-    return left
-
-
-@kernel
-def farthest(rows, x, y):
-    """Greatest displacement of any of `rows` from x to y."""
-    most = 0.0
-    for r in range(len(rows)):
-        most = max(most, vec.norm2(vec.sub(vec.load(y, rows[r]), vec.load(x, rows[r]))))
-    return math.sqrt(most)
+@kernel(parallel=True)
+def measure_normals(pairs, x):
+    """Compute the normals of all pairs at x."""
+    vertices, kinds, normals = pairs.vertices, pairs.kinds, pairs.normals
+    for g in prange(-(-len(kinds) // ROWS)):
+        for c in range(g * ROWS, min(len(kinds), (g + 1) * ROWS)):
+            i, j, k, h = vertices[c, 0], vertices[c, 1], vertices[c, 2], vertices[c, 3]
+            points = vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, h)
+            p, q, _ = nearest_points(kinds[c], points[0], points[1], points[2], points[3])
+            n, _, _ = gap_normal_and_distance(p, q, 1.0)
+            vec.store(normals, c, n)
 
 
 @kernel
@@ -259,76 +243,3 @@ def may_approach(contacts, displacement, reach, near):
             else:
                 high = max(high, h)
         near[c] = not contact["distance"] + min(low - high, 0.0) > reach
-
-
-@kernel
-def progress(rows, start, displacement, x):
-    """Sums of the predicted `displacement` times that of `rows` from `start` to x, and of its square: their ratio is
-    the progress.
-    """
-    covered, whole = 0.0, 0.0
-    for r in range(len(rows)):
-        d = vec.load(displacement, rows[r])
-        covered += vec.dot(d, vec.sub(vec.load(x, rows[r]), vec.load(start, rows[r])))
-        whole += vec.norm2(d)
-    return covered, whole
-
-
-@kernel
-def leaves_bounds(rows, radius, start, displacement, x, t):
-    """Return whether any of `rows` is outside its ball around the predicted position after the share t of its path."""
-    for r in range(len(rows)):
-        i = rows[r]
-        middle = vec.madd(vec.load(start, i), vec.load(displacement, i), t)
-        if not vec.norm2(vec.sub(vec.load(x, i), middle)) <= (KEPT * radius[i]) ** 2:
-            return True
-    return False
-
-
-@kernel
-def outside_bounds(rows, radius, start, displacement, x, t, most, outside):
-    """Mark in `outside` (n,) those of `rows` for which `leaves_bounds` holds. Return their number, or a greater
-    one than that of all rows if any is farther than `most` from its predicted position.
-    """
-    count = 0
-    outside[:] = False
-    for r in range(len(rows)):
-        i = rows[r]
-        d_2 = vec.norm2(vec.sub(vec.load(x, i), vec.madd(vec.load(start, i), vec.load(displacement, i), t)))
-        if not d_2 <= most * most:
-            return len(rows) + 1
-        outside[i] = d_2 > (KEPT * radius[i]) ** 2
-        count += outside[i]
-    return count
-
-
-@kernel
-def turn_towards(outside, radius, start, x, t, overshoot, displacement):
-    """Change the predicted `displacement` of the vertices `outside` so that at time t > 0 they are beyond x by the
-    fraction `overshoot` of how far x deviates, but at most of their radius: a vertex that accelerates comes back to it.
-    """
-    for i in range(len(outside)):
-        if not outside[i]:
-            continue
-        d = vec.load(displacement, i)
-        off = vec.sub(vec.sub(vec.load(x, i), vec.load(start, i)), vec.scale(d, t))
-        more = 1.0 + overshoot * min(1.0, radius[i] / max(vec.norm(off), TINY))
-        vec.store(displacement, i, vec.madd(d, off, more / t))
-
-
-@kernel
-def fastest(rows, others, x, displacement, box, reach):
-    """Greatest displacement relative to `others` among those of `rows` that can come within reach of a box (6,)."""
-    most, mean = 0.0, (0.0, 0.0, 0.0)
-    for r in range(len(others)):
-        mean = vec.madd(mean, vec.load(displacement, others[r]), 1.0 / len(others))
-    for r in range(len(rows)):
-        i = rows[r]
-        p = vec.load(x, i)
-        d = vec.sub(vec.load(displacement, i), mean)
-        inside = True
-        for k in range(3):
-            inside &= (max(p[k], p[k] + d[k]) > box[k] - reach) & (min(p[k], p[k] + d[k]) < box[k + 3] + reach)
-        if inside:
-            most = max(most, vec.norm(d))
-    return most

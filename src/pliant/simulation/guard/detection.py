@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...detect.queries.proximity import NearPairs
+from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import guard as _kernels
+from ...kernels.simulation.bounds import Bounds
 from ...scene import Scene
 from .pairs import (
     GuardedPairs,
@@ -37,6 +39,8 @@ A_SUBSTEP = 8.0  # the same for a substep; if it is greater, no motion is predic
 FEW = 0.1  # of all vertices that may leave their bounds; if there are more, a new pass takes less time
 LEAVING = 0.5  # of its bound: a vertex beyond that is predicted anew together with those that leave theirs
 OVERSHOOT = 0.5  # of its bound by which a vertex that left it is predicted to go beyond where it is
+SHORTEST = 0.5  # of a substep: least time from which the velocity of such a vertex is computed
+ATTEMPTS = 3  # to predict anew the few vertices that known pairs hold back, before all are confined to their bounds
 LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
@@ -73,6 +77,12 @@ class Detection:
         self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
         self._predicts = False  # whether any is predicted
         self.radius = np.zeros(count)  # how far each vertex may deviate from its predicted position
+        self._bounds = Bounds(self.start, self.predicted, self.radius)
+        self._base = x.copy()  # positions within the bounds at which the guarded pairs were measured
+        self._time = 0.0  # of the predicted motion, at which they are within the bounds
+        self._substep = 1.0  # duration of a substep, of the predicted motion
+        self.is_confined = False  # whether the bounds, not only known pairs, limited the last `advance`
+        self.hindered = 0  # number of vertices that known pairs held back then
         self.substeps_left = 0  # substeps of this frame after the present one
         self._unguarded = _NONE  # kinds and vertices (k,5) of pairs that touch in this frame and cannot be opened
         self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: no pair of these is guarded
@@ -98,7 +108,8 @@ class Detection:
         self.passes += 1
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
         self._reach = reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
-        self.start[:] = x
+        self.start[:] = self._base[:] = x
+        self._time, self._substep, self.is_confined = 0.0, 1.0 / (self.substeps_left + 1), False
         self._cloth.move(self.start)
         for body in self.obstacles:
             if self._first_pass or body.moves:
@@ -119,14 +130,30 @@ class Detection:
         self.contacts = self._pushed(self.contacts)
         return share
 
+    def measure(self, x: Floats) -> bool:
+        """Measure all pairs of the last pass anew at x, which must be free of intersections. Return whether x is within
+        the bounds, outside of which there may be others."""
+        t = self._progress(x)
+        if not self._is_within_bounds(x, t):
+            return False
+        self._base[:], self._time = x, t
+        self.rounding = self._rounding_at(x)
+        self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
+        self.guarded = self.guarded.measured(x, self.least, self.rounding)
+        for found in (self.contacts, self.obstacle_contacts):
+            _kernels.measure_contacts(found, x)
+        return True
+
     def follows_prediction(self, target: Floats) -> bool:
         """Whether all vertices are within their bounds of the predicted motion at one common time."""
-        motion, t = (self.start, self.predicted, target), self._progress(target)
-        return not any(_kernels.leaves_bounds(rows, self.radius, *motion, t) for rows in (self.rows, self.driven))
+        return self._is_within_bounds(target, self._progress(target))
+
+    def _is_within_bounds(self, x: Floats, t: float) -> bool:
+        return not any(_bounds.leaves_bounds(rows, self._bounds, x, t) for rows in (self.rows, self.driven))
 
     def _progress(self, target: Floats) -> float:
         """Return the time at which the predicted motion is nearest to `target`."""
-        one, two = (_kernels.progress(rows, self.start, self.predicted, target) for rows in (self.rows, self.driven))
+        one, two = (_bounds.progress(rows, self._bounds, target) for rows in (self.rows, self.driven))
         whole = one[1] + two[1]
         return min(max((one[0] + two[0]) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
 
@@ -136,49 +163,78 @@ class Detection:
             return False
         self._fraction[:] = 1.0
         held = np.zeros(len(self.guarded.room), np.bool_)
-        count = self.guarded.limit(self.start, target, self._fraction, held)
+        count = self.guarded.limit(self._base, target, self._fraction, held)
         return not count or float(self._fraction.min()) >= 1.0
 
     def advance(self, target: Floats, x: Floats) -> tuple[int, float]:
         """Move x towards `target` as far as is safe; return how many vertices fall short, and the fraction of
         the driven vertices."""
+        self.is_confined, self.hindered = False, 0
         if self.is_reachable(target):
             x[self.rows], x[self.driven] = target[self.rows], target[self.driven]
             return 0, 1.0
+        for attempt in range(ATTEMPTS if self._predicts else 0):
+            # few vertices are held back by known pairs: all others complete their motion
+            self._fraction[:] = 1.0
+            left, driven = self._limited(target, x)
+            if attempt == 0:
+                self.hindered = left
+            if self.follows_prediction(x):
+                return left, driven
+            if self.repredict(x) < 0:
+                break
+        self.is_confined = True
         for rows in (self.rows, self.driven):
-            _kernels.within_ball(rows, self.radius, self.start, target, self._fraction)
+            _bounds.within_ball(rows, self._bounds, self._base, self._time, target, self._fraction)
+        return self._limited(target, x)
+
+    def _limited(self, target: Floats, x: Floats) -> tuple[int, float]:
+        """Move x from the base towards `target` by at most the fraction of each vertex, so that no guarded pair meets;
+        return as `advance`."""
+        # bodies and grips keep their shape: all driven vertices move by the smallest fraction among them
         self._fraction[self.driven] = self._fraction[self.driven].min(initial=1.0)
         held = np.zeros(len(self.guarded.room), np.bool_)
         while True:  # every iteration but the last holds at least one more pair
-            count = self.guarded.limit(self.start, target, self._fraction, held)
-            # bodies and grips keep their shape: all driven vertices move by the smallest fraction among them
+            count = self.guarded.limit(self._base, target, self._fraction, held)
             driven = float(self._fraction[self.driven].min(initial=1.0))
             self._fraction[self.driven] = driven
             if not count or driven >= 1.0:
                 break
-        _kernels.advance(self.driven, self._fraction, self.start, target, x)
-        return _kernels.advance(self.rows, self._fraction, self.start, target, x), driven
+        _bounds.advance(self.driven, self._fraction, self._base, target, x)
+        return _bounds.advance(self.rows, self._fraction, self._base, target, x), driven
 
     def repredict(self, target: Floats) -> int:
         """Predict the motion of the vertices that `target` leaves anew, if they are few and not too far away, and find
         all pairs that come near them. Return the number of these, or -1 if a pass is needed."""
         t = self._progress(target)
-        motion = self.start, self.predicted, target, t
-        if not self._predicts or t <= 0.0 or _kernels.leaves_bounds(self.driven, self.radius, *motion):
+        if not self._predicts or _bounds.leaves_bounds(self.driven, self._bounds, target, t):
             return -1
-        outside, most = np.empty(len(target), np.bool_), A_SUBSTEP * self.max_reach * t
-        count = _kernels.outside_bounds(self.rows, LEAVING * self.radius, *motion, most, outside)
-        if count > FEW * len(self.rows):
+        outside = self._leaving(target, t)
+        if outside is None:
             return -1
         self.repredictions += 1
-        _kernels.turn_towards(outside, self.radius, self.start, target, t, OVERSHOOT, self.predicted)
+        shortest = SHORTEST * self._substep
+        _bounds.turn_towards(outside, self._bounds, self._base, self._time, target, t, OVERSHOOT, shortest)
+        if self._time > 0.0 or t < shortest:
+            self._cloth.move(self.start)
         self._cloth.predict(self.predicted)
         triangles = outside[self._cloth.leaves.corners].any(1)
         cloth = self._around(self._near, triangles, self._reach)
         bodies = [self._around(body.near, triangles, body.reach) for body in self.obstacles]
         for body in self.obstacles:
             self._bound_by_distance(body)
-        return self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
+        count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
+        return count if self._is_within_bounds(self._base, self._time) else -1
+
+    def _leaving(self, target: Floats, t: float) -> NDArray[np.bool_] | None:
+        """Mark the vertices (n,) that `target` at time t leaves, and those that may do so soon unless there are too
+        many; None if too many leave, or any too far."""
+        outside, most = np.empty(len(target), np.bool_), A_SUBSTEP * self.max_reach * max(t, self._substep)
+        for share in (LEAVING, 1.0) if self.substeps_left else (1.0,):
+            count = _bounds.outside_bounds(self.rows, self._bounds, target, t, share, most, outside)
+            if count <= FEW * len(self.rows):
+                return outside
+        return None
 
     def _around(self, near: NearPairs, triangles: NDArray[np.bool_], reach: float) -> Contacts:
         found = self._records(near, near.around(triangles, reach, drifting=self._predicts), reach)
@@ -187,6 +243,8 @@ class Detection:
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
         """Replace all contacts of the vertices `which` (n,) by those given; return their number."""
         cloth, bodies = (found[with_any(which, found["vertices"])] for found in (cloth, bodies))
+        for found in (cloth, bodies):
+            _kernels.measure_contacts(found, self._base)  # they were found at the start of the predicted motion
         self.guarded = self.guarded[~with_any(which, self.guarded.vertices)] + self._guard(cloth, bodies)
         cloth = self._pushed(cloth)
         kept = [found[~with_any(which, found["vertices"])] for found in (self.contacts, self.obstacle_contacts)]
@@ -205,7 +263,7 @@ class Detection:
         if len(self._unguarded):
             # a vertex and a face, and two edges, may have the same four vertices
             both = both[~among(np.column_stack([both["kind"], both["vertices"]]), self._unguarded)]
-        return GuardedPairs.of(both, self.start, self.least, self.rounding)
+        return GuardedPairs.of(both, self._base, self.least, self.rounding)
 
     def _pushed(self, found: Contacts) -> Contacts:
         """Return the contacts of cloth without those of neighbours that are near at rest."""
@@ -225,7 +283,7 @@ class Detection:
         most = 0.0
         bodies = [(b.rows[: b.moves * len(b.rows)], b.box) for b in self.obstacles]
         for rows, box in [(self.rows, _EVERYWHERE), *bodies]:
-            most = max(most, _kernels.fastest(self.rows, rows, x, motion, box, reach))
+            most = max(most, _bounds.fastest(self.rows, rows, x, motion, box, reach))
         if not far and most > A_SUBSTEP * self.max_reach * (self.substeps_left + 1):
             # one substep's motion exceeds the largest query distance: predict no motion
             self.predicted[:], self._predicts = 0.0, False
@@ -257,7 +315,7 @@ class Detection:
         cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
         drifts = (cloth.drift.boxes, body.near.b.drift.nodes[0]) if self._predicts else _NO_DRIFT
         boxes = cloth.leaves.corners, cloth.at.boxes, body.box
-        least = _kernels.bound_by_distance(*boxes, *drifts, body.reach, share, self.radius)
+        least = _bounds.bound_by_distance(*boxes, *drifts, body.reach, share, self.radius)
         if body.moves:
             self.radius[body.rows] = np.minimum(self.radius[body.rows], _kernels.SHARE * least)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
+from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import guard as _kernels
 from ...respond import Projection
 from ...respond.base import Detect
@@ -26,7 +27,7 @@ from ...state import State
 from ..measure.intersection_count import IntersectionCount
 from ..self_contact import FormerNames
 from .carry import Carry
-from .detection import ROUNDING, Detection
+from .detection import FEW, ROUNDING, Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
@@ -91,7 +92,6 @@ class Guard(FormerNames):
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
         self._moved_since_pass = False  # whether `limit_motion` has accepted a motion since the last detection pass
-        self._unhindered = True  # no vertex was held back in this frame
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
         self.hindered = False
         self.failed_substeps = 0
@@ -152,7 +152,7 @@ class Guard(FormerNames):
         identical."""
         speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
         self._detection.begin_frame(steps)
-        self._unhindered, self._limited_left = True, PATIENCE + LIMITED * steps
+        self._limited_left = PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
         self._no_room.clear()
         unsure = self._tangled or self.failed_substeps > 0
@@ -226,26 +226,34 @@ class Guard(FormerNames):
         self.hindered = True
         stride, x = self._stride(state), self._safe_x.copy()
         if self._moved_since_pass:
-            self.detection_pass(x, stride, self._extrapolated(state, x) if self._unhindered else None)
+            self._measure_or_detect(state, x, stride, predict=True)
             self.apply(state, dt)
         # cloth cannot be pushed out of the way of a faster body, which has already passed it
-        fast = _kernels.farthest(self.driven, x, target) > FAST * self._detection.max_reach
+        fast = _bounds.farthest(self.driven, x, target) > FAST * self._detection.max_reach
         for rounds in range(PATIENCE):
             left, driven = self._detection.advance(target, x)
             hurry = self._limited_left <= 0 or self.degraded
             if driven >= 1.0 and (left == 0 or rounds >= ROUNDS or hurry):
                 break
             self._limited_left -= 1
-            # a vertex that is held back does not follow its expected displacement
-            self._unhindered = False
             if driven < 1.0 and (fast or hurry or rounds == PATIENCE - 1):
                 self._carry_along(state, dt, x)
                 break
-            self.detection_pass(x, stride)
+            # vertices that are held back do not follow their expected displacements
+            few = self._detection.hindered <= FEW * len(self.rows)
+            self._measure_or_detect(state, x, stride, predict=few)
             self.apply(state, dt)
         target[self.rows] = x[self.rows]
         self._safe_x[:], self._moved_since_pass = target, True
         self.hindered = not self.degraded
+
+    def _measure_or_detect(self, state: State, x: Floats, stride: float, *, predict: bool) -> None:
+        """Measure the known pairs at x, or detect them again where all of them are not known there or on the way on."""
+        detection = self._detection
+        if not detection.is_confined and detection.follows_prediction(state.x) and detection.measure(x):
+            self._safe_x[:], self._moved_since_pass = x, False
+        else:
+            self.detection_pass(x, stride, self._extrapolated(state, x) if predict else None)
 
     @property
     def degraded(self) -> bool:
@@ -366,7 +374,7 @@ class Guard(FormerNames):
 
     def _stride(self, state: State) -> float:
         """Return the largest displacement in this substep, metres."""
-        return max(_kernels.farthest(rows, state.x_start, state.x) for rows in (self.rows, self.driven))
+        return max(_bounds.farthest(rows, state.x_start, state.x) for rows in (self.rows, self.driven))
 
     def finish(self, state: State, dt: float) -> None:
         """Correct v for the projected contacts."""

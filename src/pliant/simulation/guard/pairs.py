@@ -53,8 +53,18 @@ class GuardedPairs:
     @classmethod
     def of(cls, found: Contacts, x: Floats, least: float, rounding: float) -> "GuardedPairs":
         """Make the pairs of contacts found at x; gaps below `least` are kept at their size less `rounding`."""
-        gaps, room, kept = (np.empty(len(found)) for _ in range(3))
         pairs = FeaturePairs(found["vertices"].copy(), found["kind"].copy(), found["normal"].copy())
+        return cls._separated(pairs, x, least, rounding)
+
+    def measured(self, x: Floats, least: float, rounding: float) -> "GuardedPairs":
+        """Return the same pairs with their normals and gaps at x."""
+        pairs = FeaturePairs(self.vertices, self.kinds, np.empty_like(self.normals))
+        _kernels.measure_normals(pairs, x)
+        return self._separated(pairs, x, least, rounding)
+
+    @classmethod
+    def _separated(cls, pairs: FeaturePairs, x: Floats, least: float, rounding: float) -> "GuardedPairs":
+        gaps, room, kept = (np.empty(len(pairs.kinds)) for _ in range(3))
         _kernels.room_of(pairs, x, least, rounding, gaps, room, kept)
         if gaps.min(initial=np.inf) <= 2.0 * rounding:
             _kernels.touching_normals(pairs, x, gaps, 2.0 * rounding)

@@ -1,0 +1,172 @@
+"""Bounds within which all pairs that may meet are known, around the predicted motion of the vertices.
+
+A motion that is within these bounds at its start and at its end is so throughout, if it is straight: positions and
+times within a distance of a straight line are a convex set.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..jit import kernel
+
+TINY = 1e-300
+KEPT = 1.0 - 1e-9  # of a displacement; margin for rounding
+
+
+class Bounds(NamedTuple):
+    """Where all pairs that may meet are known: every vertex within `radius` of its predicted position, all at one
+    common time 0..1; metres."""
+
+    start: np.ndarray  # (n,3) predicted positions at time 0
+    displacement: np.ndarray  # (n,3) from then to time 1
+    radius: np.ndarray  # (n,)
+
+
+@kernel
+def predicted(bounds, i, t):
+    """Predicted position of vertex i at time t."""
+    return vec.madd(vec.load(bounds.start, i), vec.load(bounds.displacement, i), t)
+
+
+@kernel
+def bound_by_distance(corners, boxes, around, drifts, drift, reach, share, radius):
+    """Lower radius (n,) of the corners of all triangles to `share` of their boxes' distance from a body, or of `reach`.
+
+    around (6,) is the box of the body; pairs of its features and triangles within reach are among the contacts. drifts
+    (m,6) and drift (6,) are the predicted displacements of both, or empty. Return the least distance, at least reach.
+    """
+    least = math.inf
+    for q in range(len(corners)):
+        d_2 = 0.0
+        for k in range(3):
+            up, down = around[k] - boxes[q, k + 3], boxes[q, k] - around[k + 3]
+            if len(drifts) > 0:
+                up += min(drift[k] - drifts[q, k + 3], 0.0)
+                down += min(drifts[q, k] - drift[k + 3], 0.0)
+            d = max(up, down, 0.0)
+            d_2 += d * d
+        d = max(math.sqrt(d_2), reach)
+        least = min(least, d)
+        for k in range(3):
+            i = corners[q, k]
+            radius[i] = min(radius[i], share * d)
+    return least
+
+
+@kernel
+def within_ball(rows, bounds, base, t, target, fraction):
+    """Share (n,) of its path from `base` to `target` that each of `rows` may move without leaving its ball at time
+    t."""
+    for r in range(len(rows)):
+        i = rows[r]
+        start = vec.load(base, i)
+        off, way = vec.sub(start, predicted(bounds, i, t)), vec.sub(vec.load(target, i), start)
+        b, way_2 = vec.dot(off, way), vec.norm2(way)
+        room_2 = (KEPT * bounds.radius[i]) ** 2 - vec.norm2(off)
+        fraction[i] = 1.0
+        if not way_2 + 2.0 * b <= room_2:
+            # the greater root of |off + f way| = radius; written so that nothing cancels and nan becomes zero
+            root = math.sqrt(b * b + way_2 * max(room_2, 0.0))
+            f = max(room_2, 0.0) / (b + root) if b >= 0.0 else (root - b) / way_2
+            fraction[i] = KEPT * f if 0.0 <= f < 1.0 else 0.0
+
+
+@kernel
+def advance(rows, fraction, start, target, x):
+    """Move x towards `target` by the share of each vertex; return how many of `rows` have not arrived."""
+    left = 0
+    for r in range(len(rows)):
+        i = rows[r]
+        left += fraction[i] < 1.0
+        to = vec.load(target, i)
+        vec.store(x, i, to if fraction[i] >= 1.0 else vec.mix(vec.load(start, i), to, fraction[i]))
+    return left
+
+
+@kernel
+def farthest(rows, x, y):
+    """Greatest displacement of any of `rows` from x to y."""
+    most = 0.0
+    for r in range(len(rows)):
+        most = max(most, vec.norm2(vec.sub(vec.load(y, rows[r]), vec.load(x, rows[r]))))
+    return math.sqrt(most)
+
+
+@kernel
+def progress(rows, bounds, x):
+    """Sums of the predicted displacement times that of `rows` from their start to x, and of its square: their ratio is
+    the progress.
+    """
+    covered, whole = 0.0, 0.0
+    for r in range(len(rows)):
+        d = vec.load(bounds.displacement, rows[r])
+        covered += vec.dot(d, vec.sub(vec.load(x, rows[r]), vec.load(bounds.start, rows[r])))
+        whole += vec.norm2(d)
+    return covered, whole
+
+
+@kernel
+def leaves_bounds(rows, bounds, x, t):
+    """Return whether any of `rows` is outside its ball around the predicted position at time t."""
+    for r in range(len(rows)):
+        i = rows[r]
+        if not vec.norm2(vec.sub(vec.load(x, i), predicted(bounds, i, t))) <= (KEPT * bounds.radius[i]) ** 2:
+            return True
+    return False
+
+
+@kernel
+def outside_bounds(rows, bounds, x, t, share, most, outside):
+    """Mark in `outside` (n,) those of `rows` that are farther than `share` of their radius from their predicted
+    position at time t. Return their number, or a greater one than that of all rows if any is farther than `most`.
+    """
+    count = 0
+    outside[:] = False
+    for r in range(len(rows)):
+        i = rows[r]
+        d_2 = vec.norm2(vec.sub(vec.load(x, i), predicted(bounds, i, t)))
+        if not d_2 <= most * most:
+            return len(rows) + 1
+        outside[i] = d_2 > (KEPT * share * bounds.radius[i]) ** 2
+        count += outside[i]
+    return count
+
+
+@kernel
+def turn_towards(outside, bounds, base, at, x, t, overshoot, shortest):
+    """Predict the motion of the vertices `outside` anew: from `base` at time `at` to beyond x at time t, by the
+    fraction `overshoot` of how far x deviates, but at most of their radius: a vertex that accelerates comes back to it.
+
+    Where less time than `shortest` is between them, the vertex passes the middle between both at that speed.
+    """
+    radius, middle, duration = bounds.radius, 0.5 * (at + t), max(t - at, shortest)
+    for i in range(len(outside)):
+        if not outside[i]:
+            continue
+        a, b = vec.load(base, i), vec.load(x, i)
+        off = vec.sub(b, predicted(bounds, i, t))
+        b = vec.madd(b, off, overshoot * min(1.0, radius[i] / max(vec.norm(off), TINY)))
+        d = vec.scale(vec.sub(b, a), 1.0 / duration)
+        vec.store(bounds.displacement, i, d)
+        vec.store(bounds.start, i, vec.madd(vec.mix(a, b, 0.5), d, -middle) if at > 0.0 or t < shortest else a)
+
+
+@kernel
+def fastest(rows, others, x, displacement, box, reach):
+    """Greatest displacement relative to `others` among those of `rows` that can come within reach of a box (6,)."""
+    most, mean = 0.0, (0.0, 0.0, 0.0)
+    for r in range(len(others)):
+        mean = vec.madd(mean, vec.load(displacement, others[r]), 1.0 / len(others))
+    for r in range(len(rows)):
+        i = rows[r]
+        p = vec.load(x, i)
+        d = vec.sub(vec.load(displacement, i), mean)
+        inside = True
+        for k in range(3):
+            inside &= (max(p[k], p[k] + d[k]) > box[k] - reach) & (min(p[k], p[k] + d[k]) < box[k + 3] + reach)
+        if inside:
+            most = max(most, vec.norm(d))
+    return most
