@@ -21,7 +21,8 @@ MOVING = ("rod", "spinning-ball", "waving-mannequin")
 
 
 def slope(angle: float, friction: float, model: str = "coulomb") -> pliant.Simulation:
-    """A patch of cloth at rest on a plank tilted by `angle` radians, in vacuum; it would slide towards +x."""
+    """A patch of cloth at rest on a plank tilted by `angle` radians, in vacuum; it would slide towards +x. By XPBD, in
+    which only the response `projection` exerts friction."""
     turn = np.array([[np.cos(angle), np.sin(angle), 0.0], [-np.sin(angle), np.cos(angle), 0.0], [0.0, 0.0, 1.0]])
     plank, patch = pliant.shapes.box((4.0, 0.1, 0.3), (4, 1, 1)), pliant.shapes.cloth(0.04, 0.04, 3)
     patch = patch.moved((patch.vertices + np.array([-1.5, 0.055, 0.0])) @ turn.T)
@@ -29,7 +30,8 @@ def slope(angle: float, friction: float, model: str = "coulomb") -> pliant.Simul
         pliant.Body(patch, material=pliant.Cloth(air=0.0)),
         pliant.Body(plank.moved(plank.vertices @ turn.T), obstacle=True),
     ]
-    return pliant.Simulation(pliant.Scene(bodies, friction=friction, friction_model=model), substeps=10)
+    scene = pliant.Scene(bodies, friction=friction, friction_model=model)
+    return pliant.Simulation(scene, substeps=10, solver="xpbd")
 
 
 def speeds(sim: pliant.Simulation, angle: float, frames: int) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +187,7 @@ def moving() -> None:
     for _ in sim.run(120):
         pass
     (parts,) = sim.detectors
-    near, count = best_of(lambda: parts.find(sim.state)), int((parts._standing > 0).sum())
+    near, count = best_of(lambda: parts.find(sim.state)), int((parts._placement > 0).sum())
     sim.state.pose[1:, 1, 3] += 10.0
     far = best_of(lambda: parts.find(sim.state))
     print(f"mannequin of {len(parts.parts)} parts: {near:.0f} us with {count} of them near, {far:.0f} us with none")
