@@ -17,6 +17,7 @@ from pliant.scene import Body, Cloth, Scene
 from pliant.shapes import ball, box, cloth
 
 from . import contest, machine, own, referee, timing
+from .newton_peer import SOLVERS, Ball, Drop, Falling
 from .peers import PACKAGES, present
 
 Floats = NDArray[np.float64]
@@ -84,6 +85,25 @@ class Setting:
     def stretch(self) -> float:
         """N/m: stiffness along the threads of a triangle with these constants, 4 mu (lambda + mu) / (lambda + 2 mu)."""
         return 8.0 / 3.0 * self.stiffness
+
+    @property
+    def drop(self) -> Drop:
+        """What Newton simulates."""
+        nx, ny = self.size
+        return Drop(
+            body=Ball(self.radius, self.height),
+            size=self.size,
+            h=self.h,
+            corner=(-0.5 * self.h * (nx - 1), self.start, 0.5 * self.h * (ny - 1)),
+            density=self.density,
+            stretch=self.stretch,
+            shear=self.stiffness,
+            bend=self.bend,
+            damping=self.damping,
+            friction=self.friction,
+            eps=self.eps,
+            dt=self.dt,
+        )
 
     @property
     def strip(self) -> Mesh:
@@ -213,16 +233,14 @@ def _ours(setting: Setting) -> list[_Runner]:
 
 
 def _newton(setting: Setting, progress: Callable[[str], None]) -> list[_Runner]:
-    from .newton_peer import SOLVERS, Falling
-
     found = []
     for solver in SOLVERS:
         progress(f"Newton {solver.name} (compiles at first)")
         name = f"{PACKAGES['newton'][0]} {solver.text}"
         try:
             with contest.quiet():
-                Falling(setting, solver).step()
-                faller = Falling(setting, solver)
+                Falling(setting.drop, solver).step()
+                faller = Falling(setting.drop, solver)
                 found.append(_Runner(name, 1, solver.note, faller, Gauge(setting, faller.faces)))
         except Exception as error:  # the installed version of the package may not have this solver
             progress(f"{name} takes no part: {error}")

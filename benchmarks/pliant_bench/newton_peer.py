@@ -1,9 +1,9 @@
-"""Newton as a peer: proximity of cloth (T4) and falling cloth (T8). On the CPU it runs on one thread."""
+"""Newton as a peer: proximity of cloth (T4) and falling cloth (T8, real time). On the CPU it runs on one thread."""
 
 import dataclasses
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,54 +79,94 @@ SOLVERS = (
 )
 
 
-class Falling:
-    """A strip of cloth over a sphere on the ground; z is up internally, y is up in the results."""
+class Ball(NamedTuple):
+    """A round ball above the ground, whose height is 0."""
 
-    def __init__(self, setting: Any, solver: Solver) -> None:
+    radius: float
+    height: float  # of the centre
+
+
+@dataclasses.dataclass(frozen=True)
+class Drop:
+    """A horizontal grid of nx x ny particles, `h` apart, that falls on a body. SI units, y up."""
+
+    body: Mesh | Ball
+    size: tuple[int, int]
+    h: float
+    corner: tuple[float, float, float]  # the particle with the least x and the largest z
+    density: float
+    stretch: float  # N/m along the threads
+    shear: float  # N/m; only Style3D has it apart from `stretch`
+    bend: float  # N m
+    damping: float  # m2/s
+    friction: float
+    eps: float
+    dt: float
+
+    @property
+    def stiffness(self) -> float:
+        """N/m: the constants lambda = mu with which a triangle has this stiffness along the threads,
+        4 mu (lambda + mu) / (lambda + 2 mu)."""
+        return 3.0 / 8.0 * self.stretch
+
+
+class Falling:
+    """Cloth that falls on a body; z is up internally, y is up in the results."""
+
+    def __init__(self, drop: Drop, solver: Solver) -> None:
         self.newton, self.warp = _modules()
-        self.solver, self.dt = solver, setting.dt
-        model = self._model(setting)
-        model.soft_contact_ke, model.soft_contact_kd, model.soft_contact_mu = 1e3, 1e-1, setting.friction
+        self.solver, self.dt = solver, drop.dt
+        model = self._model(drop)
+        model.soft_contact_ke, model.soft_contact_kd, model.soft_contact_mu = 1e3, 1e-1, drop.friction
         self.engine = self._engine(model)
         self.now, self.next, self.control = model.state(), model.state(), model.control()
         self.pipeline = self.newton.CollisionPipeline(model)
         self.contacts = self.pipeline.contacts()
         self.faces = model.tri_indices.numpy().reshape(-1, 3).astype(np.int32)
 
-    def _model(self, setting: Any) -> Any:
+    def _model(self, drop: Drop) -> Any:
         newton, warp = self.newton, self.warp
         builder = newton.ModelBuilder()
         if self.solver.name == "Style3D":
             newton.solvers.SolverStyle3D.register_custom_attributes(builder)
-        middle = warp.transform(warp.vec3(0.0, 0.0, setting.height), warp.quat_identity())
-        builder.add_shape_sphere(-1, xform=middle, radius=setting.radius)
-        builder.add_ground_plane()
-        h, (nx, ny) = setting.h, setting.size
+        self._add_body(builder, drop.body)
+        h, (nx, ny), (x, y, z) = drop.h, drop.size, drop.corner
         grid = {
-            "pos": warp.vec3(-0.5 * h * (nx - 1), -0.5 * h * (ny - 1), setting.start),
+            "pos": warp.vec3(x, -z, y),
             "rot": warp.quat_identity(),
             "vel": warp.vec3(),
             "dim_x": nx - 1,
             "dim_y": ny - 1,
             "cell_x": h,
             "cell_y": h,
-            "mass": setting.density * h * h,
-            "particle_radius": setting.eps,
+            "mass": drop.density * h * h,
+            "particle_radius": drop.eps,
         }
         if self.solver.name == "Style3D":
             style = importlib.import_module("newton.solvers").style3d
-            k, b = setting.stretch, setting.bend / 3.0  # a hinge across a thread of the grid has three times this
-            stretch, bend = warp.vec3(k, k, setting.stiffness), warp.vec3(b, b, b)
+            k, b = drop.stretch, drop.bend / 3.0  # a hinge across a thread of the grid has three times this
+            stretch, bend = warp.vec3(k, k, drop.shear), warp.vec3(b, b, b)
             style.add_cloth_grid(builder, tri_aniso_ke=stretch, edge_aniso_ke=bend, **grid)
         elif self.solver.name == "XPBD":
             grid["mass"] = 0.01
             none = {"spring_kd": 0.0, "edge_ke": 0.0, "tri_ke": 0.0, "tri_ka": 0.0, "tri_kd": 0.0}
-            builder.add_cloth_grid(add_springs=True, spring_ke=setting.stiffness, **none, **grid)
+            builder.add_cloth_grid(add_springs=True, spring_ke=drop.stiffness, **none, **grid)
         else:
-            bend = {"tri_kd": setting.density * setting.damping, "edge_ke": setting.bend / h, "edge_kd": 0.0}
-            builder.add_cloth_grid(tri_ke=setting.stiffness, tri_ka=setting.stiffness, **bend, **grid)
+            bend = {"tri_kd": drop.density * drop.damping, "edge_ke": drop.bend / h, "edge_kd": 0.0}
+            builder.add_cloth_grid(tri_ke=drop.stiffness, tri_ka=drop.stiffness, **bend, **grid)
             builder.color(include_bending=True)
         return builder.finalize(device="cpu")
+
+    def _add_body(self, builder: Any, body: Mesh | Ball) -> None:
+        newton, warp = self.newton, self.warp
+        if isinstance(body, Ball):
+            middle = warp.transform(warp.vec3(0.0, 0.0, body.height), warp.quat_identity())
+            builder.add_shape_sphere(-1, xform=middle, radius=body.radius)
+            builder.add_ground_plane()
+            return
+        x, y, z = body.vertices.T
+        mesh = newton.Mesh(np.stack([x, -z, y], 1).astype(np.float32), body.faces.ravel(), compute_inertia=False)
+        builder.add_shape_mesh(-1, mesh=mesh)
 
     def _engine(self, model: Any) -> Any:
         solvers, iterations = self.newton.solvers, self.solver.iterations

@@ -12,12 +12,17 @@ import pliant
 from pliant.motion.rigid import placed
 from pliant.scenes import SCENES
 from pliant.simulation.record import record
+from pliant.simulation.result import Result
 
 G = 9.81
+# scenes in which cloth is draped over bodies, at rest and moving
+RESTING = ("tablecloth-on-bust", "tablecloth-on-ball", "cloth-on-box-corner", "cloth-in-a-bowl")
+MOVING = ("rod", "spinning-ball", "waving-mannequin")
 
 
 def slope(angle: float, friction: float, model: str = "coulomb") -> pliant.Simulation:
-    """A patch of cloth at rest on a plank tilted by `angle` radians, in vacuum; it would slide towards +x."""
+    """A patch of cloth at rest on a plank tilted by `angle` radians, in vacuum; it would slide towards +x. By XPBD, in
+    which only the response `projection` exerts friction."""
     turn = np.array([[np.cos(angle), np.sin(angle), 0.0], [-np.sin(angle), np.cos(angle), 0.0], [0.0, 0.0, 1.0]])
     plank, patch = pliant.shapes.box((4.0, 0.1, 0.3), (4, 1, 1)), pliant.shapes.cloth(0.04, 0.04, 3)
     patch = patch.moved((patch.vertices + np.array([-1.5, 0.055, 0.0])) @ turn.T)
@@ -25,7 +30,8 @@ def slope(angle: float, friction: float, model: str = "coulomb") -> pliant.Simul
         pliant.Body(patch, material=pliant.Cloth(air=0.0)),
         pliant.Body(plank.moved(plank.vertices @ turn.T), obstacle=True),
     ]
-    return pliant.Simulation(pliant.Scene(bodies, friction=friction, friction_model=model), substeps=10)
+    scene = pliant.Scene(bodies, friction=friction, friction_model=model)
+    return pliant.Simulation(scene, substeps=10, solver="xpbd")
 
 
 def speeds(sim: pliant.Simulation, angle: float, frames: int) -> tuple[np.ndarray, np.ndarray]:
@@ -67,29 +73,28 @@ def fall() -> None:
 
 
 def stretch() -> None:
-    """The deviation of the edges of the tablecloth on the ball from their rest lengths, by number of substeps."""
+    """XPBD: the deviation of the edges of the tablecloth on the ball from their rest lengths, by number of substeps."""
     print("substeps  longest edge, whole run %  longest at rest %  99 % of edges at rest %  ms / frame")
     for substeps in (8, 16, 32):
-        sim = pliant.Simulation(SCENES["tablecloth-on-ball"](), substeps=substeps)
-        mesh = sim.scene.bodies[0].mesh
-        edges = mesh.topology.edges
+        scene = SCENES["tablecloth-on-ball"](self_contact="off")
+        sim = pliant.Simulation(scene, solver="xpbd", substeps=substeps)
         result = record(sim, 250, measure=False)
-        length = np.linalg.norm(result.x[0][:, edges[:, 0]] - result.x[0][:, edges[:, 1]], axis=2)
-        longer = 100 * (length / length[0] - 1)
+        longer = elongation(result)
         p99, ms = np.percentile(longer[-1], 99), result.summary["ms_per_frame"]
         print(f"{substeps:8}  {longer.max():25.2f}  {longer[-1].max():17.2f}  {p99:23.2f}  {ms:10.1f}")
 
 
 def energy() -> None:
     """Kinetic, elastic and gravitational energy (from the lowest point reached) as shares of the start; 120 frames."""
-    print("scene                 stretch N/m  substeps  most  at frame  most elastic  most kinetic + gravity")
+    print(
+        "scene                 solver    stretch N/m  substeps   most  at frame  most elastic  most kinetic + gravity"
+    )
     stiff = pliant.Cloth(stretch=2000.0, shear=200.0)
-    for name in SCENES:
-        scene = SCENES[name]()
-        if scene.moving or scene.self_contact != "off":  # moving bodies do work; others: self_contact.py
-            continue
-        for material, substeps in ((pliant.Cloth(), 16), (stiff, 16), (stiff, 32)):
-            sim = pliant.Simulation(SCENES[name](material=material), substeps=substeps)
+    ways = [("implicit", cloth, 4) for cloth in (pliant.Cloth(), stiff)]
+    ways += [("xpbd", cloth, substeps) for cloth, substeps in ((pliant.Cloth(), 16), (stiff, 16), (stiff, 32))]
+    for name in RESTING:
+        for solver, material, substeps in ways:
+            sim = pliant.Simulation(SCENES[name](material=material), solver=solver, substeps=substeps)
             rows, history = sim.scene.rows(0), []
             for _ in sim.run(120):
                 history.append([*sim.dynamics.energy(sim.state).values(), sim.state.x[rows, 1].min()])
@@ -98,24 +103,38 @@ def energy() -> None:
             start = sum(sim.dynamics.energy(sim.scene.start()).values()) - shift
             bare, total = (kinetic + gravity - shift) / start, (kinetic + elastic + gravity - shift) / start
             print(
-                f"{name:20}  {material.stretch:11.0f}  {substeps:8}  {total.max():.3f}  {total.argmax() + 1:8}", end=""
+                f"{name:20}  {solver:8}  {material.stretch:11.0f}  {substeps:8}  {total.max():.3f}"
+                f"  {total.argmax() + 1:8}  {elastic.max() / start:12.3f}  {bare.max():22.4f}",
+                flush=True,
             )
-            print(f"  {elastic.max() / start:12.3f}  {bare.max():22.4f}")
 
 
 def real_time() -> None:
-    """Every built-in scene: exact penetration depth and real-time factor (run it on an idle machine)."""
-    print("scene                 particles  body faces  contacts  deepest mm  nearest mm  rest m/s  ms / frame  x real")
-    for name in SCENES:
-        scene = SCENES[name]()
-        if scene.self_contact != "off":  # benchmarks/studies/self_contact.py
-            continue
-        s = record(pliant.Simulation(scene), 250).summary
+    """Scenes with draped cloth as they are: exact penetration depth, intersecting pairs, strain and real-time factor
+    (run it on an idle machine)."""
+    print(
+        "scene                 particles  body faces  contacts  deepest mm  nearest mm  pairs  strain 95 %  largest %",
+        end="",
+    )
+    print("  rest m/s  ms / frame  x real")
+    for name in (*RESTING, *MOVING):
+        result = record(pliant.Simulation(SCENES[name]()), 250)
+        s, strain = result.summary, np.percentile(elongation(result), (95, 100), axis=1).max(1)
+        pairs = s["intersecting_pairs_cloth_total"] + s["intersecting_pairs_bodies_total"]
         print(
             f"{name:20}  {s['particles']:9}  {s['body_triangles']:10}  {s['contacts_most']:8}"
-            f"  {1e3 * s['penetration_m']:10.3g}  {1e3 * s['least_distance_m']:10.2f}"
-            f"  {s['fastest_at_end_m_per_s']:8.4f}  {s['ms_per_frame']:10.1f}  {s['times_real_time']:6.2f}"
+            f"  {1e3 * s['penetration_m']:10.3g}  {1e3 * s['least_distance_m']:10.2f}  {pairs:5}"
+            f"  {strain[0]:11.2f}  {strain[1]:9.2f}"
+            f"  {s['fastest_at_end_m_per_s']:8.4f}  {s['ms_per_frame']:10.1f}  {s['times_real_time']:6.2f}",
+            flush=True,
         )
+
+
+def elongation(result: Result) -> np.ndarray:
+    """Per cent (frames,edges) by which edges of the first body are longer than at the start, which is their rest."""
+    edges = result.scene.bodies[0].mesh.topology.edges
+    length = np.linalg.norm(result.x[0][:, edges[:, 0]] - result.x[0][:, edges[:, 1]], axis=2)
+    return np.asarray(100 * (length / length[0] - 1))
 
 
 def moving() -> None:
@@ -168,7 +187,7 @@ def moving() -> None:
     for _ in sim.run(120):
         pass
     (parts,) = sim.detectors
-    near, count = best_of(lambda: parts.find(sim.state)), int((parts._standing > 0).sum())
+    near, count = best_of(lambda: parts.find(sim.state)), int((parts._placement > 0).sum())
     sim.state.pose[1:, 1, 3] += 10.0
     far = best_of(lambda: parts.find(sim.state))
     print(f"mannequin of {len(parts.parts)} parts: {near:.0f} us with {count} of them near, {far:.0f} us with none")

@@ -73,9 +73,12 @@ def play(scene: Scene, part: str, frames: int, checkpoint: pathlib.Path) -> Row:
     jit.set_threads(1 if part == PARTS[0] else min(2, jit.threads()))
     sim = pliant.Simulation.load(checkpoint, scene) if part == PARTS[2] else begin(scene)
     row: Row = {"hashes": {}, "finite": True, "lost": 0, "threads": jit.threads()}
-    judge = IntersectionStatistics(scene, sim.state.x) if part == PARTS[0] else None
-    if judge is not None:
-        row |= {"start_pairs": sum(judge.at(sim.state.x)), **dict.fromkeys(WORST, 0), "bad_frames": 0}
+    judge = None
+    if part == PARTS[0]:
+        row |= {"start_pairs": 0, **dict.fromkeys(WORST, 0), "bad_frames": 0}
+        if scene.deformable:
+            judge = IntersectionStatistics(scene, sim.state.x)
+            row["start_pairs"] = sum(judge.at(sim.state.x))
     spent = 0.0
     while sim.index < frames:
         began = time.process_time()
