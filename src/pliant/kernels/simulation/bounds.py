@@ -136,22 +136,19 @@ def outside_bounds(rows, bounds, x, t, share, most, outside):
 
 
 @kernel
-def turn_towards(outside, bounds, base, at, x, t, overshoot, shortest):
-    """Predict the motion of the vertices `outside` anew: from `base` at time `at` to beyond x at time t, by the
-    fraction `overshoot` of how far x deviates, but at most of their radius: a vertex that accelerates comes back to it.
-
-    Where less time than `shortest` is between them, the vertex passes the middle between both at that speed.
+def turn_towards(outside, bounds, base, x, t, overshoot):
+    """Predict the motion of the vertices `outside` anew: from `base` to beyond x at time t > 0, by the fraction
+    `overshoot` of how far x deviates, but at most of their radius: a vertex that accelerates comes back to it.
     """
-    radius, middle, duration = bounds.radius, 0.5 * (at + t), max(t - at, shortest)
+    radius = bounds.radius
     for i in range(len(outside)):
         if not outside[i]:
             continue
         a, b = vec.load(base, i), vec.load(x, i)
         off = vec.sub(b, predicted(bounds, i, t))
         b = vec.madd(b, off, overshoot * min(1.0, radius[i] / max(vec.norm(off), TINY)))
-        d = vec.scale(vec.sub(b, a), 1.0 / duration)
-        vec.store(bounds.displacement, i, d)
-        vec.store(bounds.start, i, vec.madd(vec.mix(a, b, 0.5), d, -middle) if at > 0.0 or t < shortest else a)
+        vec.store(bounds.start, i, a)
+        vec.store(bounds.displacement, i, vec.scale(vec.sub(b, a), 1.0 / t))
 
 
 @kernel

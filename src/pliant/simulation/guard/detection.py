@@ -110,11 +110,7 @@ class Detection:
         self._reach = reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
         self.start[:] = self._base[:] = x
         self._time, self._substep, self.is_confined = 0.0, 1.0 / (self.substeps_left + 1), False
-        self._cloth.move(self.start)
-        for body in self.obstacles:
-            if self._first_pass or body.moves:
-                body.near.b.move(self.start)
-        self._first_pass = False
+        self._move()
         share = self._predict(x, motion, reach, far)
         self.contacts = self._records(self._near, self._near.within(reach, drifting=self._predicts), reach)
         self.radius[:] = np.inf
@@ -129,6 +125,14 @@ class Detection:
             self.guarded = self._guard(self.contacts, self.obstacle_contacts)
         self.contacts = self._pushed(self.contacts)
         return share
+
+    def _move(self) -> None:
+        """Move cloth and bodies to the start of the predicted motion."""
+        self._cloth.move(self.start)
+        for body in self.obstacles:
+            if self._first_pass or body.moves:
+                body.near.b.move(self.start)
+        self._first_pass = False
 
     def measure(self, x: Floats) -> bool:
         """Measure all pairs of the last pass anew at x, which must be free of intersections. Return whether x is within
@@ -213,11 +217,16 @@ class Detection:
         if outside is None:
             return -1
         self.repredictions += 1
-        shortest = SHORTEST * self._substep
-        _bounds.turn_towards(outside, self._bounds, self._base, self._time, target, t, OVERSHOOT, shortest)
-        if self._time > 0.0 or t < shortest:
-            self._cloth.move(self.start)
+        moved = self._time > 0.0
+        if moved:
+            t = self._begin_at_base(t)
+        _bounds.turn_towards(outside, self._bounds, self._base, target, max(t, SHORTEST * self._substep), OVERSHOOT)
+        if moved:
+            self._move()
         self._cloth.predict(self.predicted)
+        for body in self.obstacles if moved else ():
+            if body.moves:
+                body.near.b.predict(self.predicted)
         triangles = outside[self._cloth.leaves.corners].any(1)
         cloth = self._around(self._near, triangles, self._reach)
         bodies = [self._around(body.near, triangles, body.reach) for body in self.obstacles]
@@ -225,6 +234,15 @@ class Detection:
             self._bound_by_distance(body)
         count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
         return count if self._is_within_bounds(self._base, self._time) else -1
+
+    def _begin_at_base(self, t: float) -> float:
+        """Let the predicted motion begin when it was nearest to the base; return the time t of the rest of it."""
+        rest = 1.0 - self._time
+        self.start += self._time * self.predicted
+        self.predicted *= rest
+        t, self._substep = (max(t - self._time, 0.0) / rest, self._substep / rest) if rest > 0.0 else (0.0, 1.0)
+        self._time = 0.0
+        return t
 
     def _leaving(self, target: Floats, t: float) -> NDArray[np.bool_] | None:
         """Mark the vertices (n,) that `target` at time t leaves, and those that may do so soon unless there are too
