@@ -167,3 +167,35 @@ def fastest(rows, others, x, displacement, box, reach):
         if inside:
             most = max(most, vec.norm(d))
     return most
+
+
+@kernel
+def longest(rows, v):
+    """Greatest length of any of the `rows` of v (n,3); inf if one is not finite."""
+    most = 0.0
+    for r in range(len(rows)):
+        d = vec.norm2(vec.load(v, rows[r]))
+        if not d <= most:
+            most = d if d == d else math.inf
+    return math.sqrt(most)
+
+
+@kernel
+def largest(rows, x):
+    """Greatest absolute coordinate of any of the `rows` of x (n,3)."""
+    most = 0.0
+    for r in range(len(rows)):
+        most = max(most, abs(x[rows[r], 0]), abs(x[rows[r], 1]), abs(x[rows[r], 2]))
+    return most
+
+
+@kernel
+def mark_with_any(which, rows, out):
+    """Mark in `out` (k,) the rows (k,c) that have any of the vertices `which` (n,); return their number."""
+    count = 0
+    for k in range(len(rows)):
+        out[k] = False
+        for c in range(rows.shape[1]):
+            out[k] |= which[rows[k, c]]
+        count += out[k]
+    return count

@@ -63,6 +63,7 @@ class Detection:
         self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & on_surface).astype(np.int32)
         self._held = scene.held[on_surface[scene.held]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
+        self.moving = np.concatenate([self.rows, self.driven])  # all vertices that can move
         self._near = near_pairs_of(scene, cloth)
         self.obstacles = []
         for b in scene.obstacles if self.safe else ():
@@ -153,18 +154,19 @@ class Detection:
         return self._is_within_bounds(target, self._progress(target))
 
     def _is_within_bounds(self, x: Floats, t: float) -> bool:
-        return not any(_bounds.leaves_bounds(rows, self._bounds, x, t) for rows in (self.rows, self.driven))
+        return not _bounds.leaves_bounds(self.moving, self._bounds, x, t)
 
     def _progress(self, target: Floats) -> float:
         """Return the time at which the predicted motion is nearest to `target`."""
-        one, two = (_bounds.progress(rows, self._bounds, target) for rows in (self.rows, self.driven))
-        whole = one[1] + two[1]
-        return min(max((one[0] + two[0]) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+        covered, whole = _bounds.progress(self.moving, self._bounds, target)
+        return min(max(covered / whole, 0.0), 1.0) if whole > 0.0 else 0.0
 
     def is_reachable(self, target: Floats) -> bool:
         """Whether all vertices can move to `target` at once."""
         if not self.follows_prediction(target):
             return False
+        if not len(self.guarded.room):
+            return True
         self._fraction[:] = 1.0
         held = np.zeros(len(self.guarded.room), np.bool_)
         count = self.guarded.limit(self._base, target, self._fraction, held)
@@ -188,8 +190,7 @@ class Detection:
             if self.repredict(x) < 0:
                 break
         self.is_confined = True
-        for rows in (self.rows, self.driven):
-            _bounds.within_ball(rows, self._bounds, self._base, self._time, target, self._fraction)
+        _bounds.within_ball(self.moving, self._bounds, self._base, self._time, target, self._fraction)
         return self._limited(target, x)
 
     def _limited(self, target: Floats, x: Floats) -> tuple[int, float]:
@@ -227,7 +228,7 @@ class Detection:
         for body in self.obstacles if moved else ():
             if body.moves:
                 body.near.b.predict(self.predicted)
-        triangles = outside[self._cloth.leaves.corners].any(1)
+        triangles = with_any(outside, self._cloth.leaves.corners)
         cloth = self._around(self._near, triangles, self._reach)
         bodies = [self._around(body.near, triangles, body.reach) for body in self.obstacles]
         for body in self.obstacles:
@@ -332,7 +333,7 @@ class Detection:
 
     def _rounding_at(self, x: Floats) -> float:
         """Return a bound of the rounding error of distances at x, metres."""
-        return ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
+        return ROUNDING * float(_bounds.largest(self.moving, x))
 
     def _records(self, near: NearPairs, pairs: tuple[Rows, Rows, Rows], reach: float) -> Contacts:
         return records(near.a, near.b, pairs, reach, self.predicted if self._predicts else None, self.body_of)
