@@ -18,6 +18,7 @@ Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
 _BYTES = 260  # peak memory per contact during detection
 _EACH = 8  # initial buffer size in pairs per triangle
+_SPARSE = 32  # features per pair from which on pairs are sorted directly
 
 
 class NearPairs:
@@ -43,7 +44,8 @@ class NearPairs:
         For self-contact the first array holds both directions. `drifting` returns a superset of the pairs that come
         this near during the predicted displacements (`LeafMesh.predict`), see kernels/queries/drift.py.
         """
-        return self.ordered(*self._traverse(distance, distance, drifting, self._begin_at(distance, drifting)))
+        reach = self._reach(distance, drifting)
+        return self.ordered(*self._traverse(reach, distance, drifting, self._begin_at(reach, drifting)))
 
     def around(
         self, triangles: NDArray[np.bool_], distance: float, *, drifting: bool = False
@@ -51,7 +53,7 @@ class NearPairs:
         """As `within`, for the pairs of features of which one belongs to one of the marked `triangles` (m,) of a, in
         the order of its leaves, and for some of their neighbours."""
         begin = np.where(triangles, 0, len(self.b.tree.nodes)).astype(np.int32)
-        found = self.ordered(*self._traverse(distance, distance, drifting, begin))
+        found = self.ordered(*self._traverse(self._reach(distance, drifting), distance, drifting, begin))
         # both triangles of a pair may be marked
         return (_distinct(found[0]), found[1], _distinct(found[2])) if self.same else found
 
@@ -59,20 +61,21 @@ class NearPairs:
         """Broad phase: return the candidates `found` (parts,capacity,3), each with its kind and the indices of its
         features in the leaf meshes, of which counts (parts,) are filled; a superset of the near pairs.
         """
-        return self._traverse(distance, _proximity.UNTESTED, False, self._begin_at(distance, False))
+        reach = self._reach(distance, False)
+        return self._traverse(reach, _proximity.UNTESTED, False, self._begin_at(reach, False))
 
     def _reach(self, distance: float, drifting: bool) -> float:
         a, b = self.a, self.b
         return with_rounding_margin(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
 
-    def _begin_at(self, distance: float, drifting: bool) -> Rows:
+    def _begin_at(self, reach: float, drifting: bool) -> Rows:
         """Return the node (m,) where the traversal of each triangle of a starts."""
         if self.cones is None:
             return self._begin
-        return self.cones.begin(self._reach(distance, drifting), self.a.drift if drifting else None)
+        return self.cones.begin(reach, self.a.drift if drifting else None)
 
-    def _traverse(self, distance: float, within: float, drifting: bool, begin: Rows) -> tuple[Rows, Counts]:
-        a, b, parts, reach = self.a, self.b, _proximity.PARTS, self._reach(distance, drifting)
+    def _traverse(self, reach: float, within: float, drifting: bool, begin: Rows) -> tuple[Rows, Counts]:
+        a, b, parts = self.a, self.b, _proximity.PARTS
         counts = np.zeros(parts, np.int64)
         one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)
         while True:
@@ -95,12 +98,24 @@ class NearPairs:
         a, b = self.a, self.b
         n_a, n_b = len(a.x), len(b.x)
         base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
-        start = np.zeros(base.max() + len(a.top.edges) + 2, np.int64)
-        pairs = np.empty((int(counts.sum()), 2), np.int32)
+        buckets, total = int(base.max()) + len(a.top.edges), int(counts.sum())
+        if total < buckets // _SPARSE:
+            return _sorted(found, counts, base, n_a)
+        start, pairs = np.zeros(buckets + 2, np.int64), np.empty((total, 2), np.int32)
         _proximity.sort_into_buckets(found, counts, base, start, pairs)
         _proximity.sort_buckets(start, pairs)
         one, two = int(start[n_a]), int(start[base[1]])
         return pairs[:one], pairs[one:two], pairs[two:]
+
+
+def _sorted(found: Rows, counts: Counts, base: Counts, n_a: int) -> tuple[Rows, Rows, Rows]:
+    """As `NearPairs.ordered`, for so few pairs that sorting them takes less time than visiting all features."""
+    rows = np.concatenate([found[:0, 0], *(found[part, : counts[part]] for part in np.flatnonzero(counts))])
+    bucket = base[rows[:, 0]] + rows[:, 1]
+    order = np.argsort(bucket << 32 | rows[:, 2])
+    one, two = np.searchsorted(bucket[order], (n_a, base[1]))
+    pairs = rows[order, 1:]
+    return pairs[:one], pairs[one:two], pairs[two:]
 
 
 def _distinct(pairs: Rows) -> Rows:

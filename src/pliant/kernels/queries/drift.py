@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import vec
 from ..bvh.leaf_mesh import EDGE_WELD_0, EDGE_WELD_1, PARTS, VERTEX_WELD
+from ..bvh.volumes import lower, upper
 from ..jit import kernel, prange
 from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from .proximity import (
@@ -49,8 +50,8 @@ def update_leaf(corners, faces, drift, q, i):
     g, h, j = corners[q, 0], corners[q, 1], corners[q, 2]
     for k in range(3):
         u, v, w = x[g, k], x[h, k], x[j, k]
-        boxes[q, k], boxes[q, k + 3] = min(u, v, w), max(u, v, w)
-        around[i, k], around[i, k + 3] = boxes[q, k], boxes[q, k + 3]
+        low, high = min(u, v, w), max(u, v, w)
+        boxes[q, k], boxes[q, k + 3], around[i, k], around[i, k + 3] = low, high, low, high
         u, v, w = faces[q, k] + u, faces[q, k + 3] + v, faces[q, k + 6] + w
         ends[i, k], ends[i, k + 3] = min(u, v, w), max(u, v, w)
 
@@ -58,14 +59,13 @@ def update_leaf(corners, faces, drift, q, i):
 @kernel
 def enclose_children(nodes, i, boxes):
     """Compute row i of `boxes` (k,6) from those of the children of node i."""
-    for k in range(3):
-        boxes[i, k], boxes[i, k + 3] = np.inf, -np.inf
-    j = i + 1
-    while j < nodes[i].skip:
-        for k in range(3):
-            boxes[i, k] = min(boxes[i, k], boxes[j, k])
-            boxes[i, k + 3] = max(boxes[i, k + 3], boxes[j, k + 3])
-        j = nodes[j].skip
+    x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    j, stop = np.int64(i + 1), np.int64(nodes[i]["skip"])
+    while j < stop:
+        x_0, y_0, z_0 = min(x_0, boxes[j, 0]), min(y_0, boxes[j, 1]), min(z_0, boxes[j, 2])
+        x_1, y_1, z_1 = max(x_1, boxes[j, 3]), max(y_1, boxes[j, 4]), max(z_1, boxes[j, 5])
+        j = np.int64(nodes[j]["skip"])
+    boxes[i, 0], boxes[i, 1], boxes[i, 2], boxes[i, 3], boxes[i, 4], boxes[i, 5] = x_0, y_0, z_0, x_1, y_1, z_1
 
 
 @kernel
@@ -73,6 +73,12 @@ def update_node(nodes, i, drift):
     """Compute the bounds of node i from those of its children."""
     enclose_children(nodes, i, drift.nodes)
     enclose_children(nodes, i, drift.ends)
+
+
+@kernel
+def diagonal(boxes, i):
+    """Length of the diagonal of row i of `boxes` (k,6), rounded up."""
+    return math.sqrt(vec.norm2(vec.sub(load(boxes, i, 3), load(boxes, i, 0)))) * (1.0 + 1e-9)
 
 
 @kernel(parallel=True)
@@ -85,16 +91,10 @@ def update_drift(tree, corners, faces, drift):
                 update_leaf(corners, faces, drift, nodes[i].first, i)
             else:
                 update_node(nodes, i, drift)
-            spread[i] = diagonal(around, i) * (1.0 + 1e-9)
+            spread[i] = diagonal(around, i)
     for c in range(len(crown)):
         update_node(nodes, crown[c], drift)
-        spread[crown[c]] = diagonal(around, crown[c]) * (1.0 + 1e-9)
-
-
-@kernel
-def diagonal(boxes, i):
-    """Length of the diagonal of row i of `boxes` (k,6)."""
-    return math.sqrt(vec.norm2((boxes[i, 3] - boxes[i, 0], boxes[i, 4] - boxes[i, 1], boxes[i, 5] - boxes[i, 2])))
+        spread[crown[c]] = diagonal(around, crown[c])
 
 
 class Batches(NamedTuple):
@@ -194,16 +194,6 @@ def box_at_start(boxes, p, reach):
         (boxes[p, 0] - reach, boxes[p, 1] - reach, boxes[p, 2] - reach),
         (boxes[p, 3] + reach, boxes[p, 4] + reach, boxes[p, 5] + reach),
     )
-
-
-@kernel
-def lower(a, b):
-    return (min(a[0], b[0]), min(a[1], b[1]), min(a[2], b[2]))
-
-
-@kernel
-def upper(a, b):
-    return (max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2]))
 
 
 @kernel

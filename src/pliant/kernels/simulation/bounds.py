@@ -136,22 +136,19 @@ def outside_bounds(rows, bounds, x, t, share, most, outside):
 
 
 @kernel
-def turn_towards(outside, bounds, base, at, x, t, overshoot, shortest):
-    """Predict the motion of the vertices `outside` anew: from `base` at time `at` to beyond x at time t, by the
-    fraction `overshoot` of how far x deviates, but at most of their radius: a vertex that accelerates comes back to it.
-
-    Where less time than `shortest` is between them, the vertex passes the middle between both at that speed.
+def turn_towards(outside, bounds, base, x, t, overshoot):
+    """Predict the motion of the vertices `outside` anew: from `base` to beyond x at time t > 0, by the fraction
+    `overshoot` of how far x deviates, but at most of their radius: a vertex that accelerates comes back to it.
     """
-    radius, middle, duration = bounds.radius, 0.5 * (at + t), max(t - at, shortest)
+    radius = bounds.radius
     for i in range(len(outside)):
         if not outside[i]:
             continue
         a, b = vec.load(base, i), vec.load(x, i)
         off = vec.sub(b, predicted(bounds, i, t))
         b = vec.madd(b, off, overshoot * min(1.0, radius[i] / max(vec.norm(off), TINY)))
-        d = vec.scale(vec.sub(b, a), 1.0 / duration)
-        vec.store(bounds.displacement, i, d)
-        vec.store(bounds.start, i, vec.madd(vec.mix(a, b, 0.5), d, -middle) if at > 0.0 or t < shortest else a)
+        vec.store(bounds.start, i, a)
+        vec.store(bounds.displacement, i, vec.scale(vec.sub(b, a), 1.0 / t))
 
 
 @kernel
@@ -170,3 +167,35 @@ def fastest(rows, others, x, displacement, box, reach):
         if inside:
             most = max(most, vec.norm(d))
     return most
+
+
+@kernel
+def longest(rows, v):
+    """Greatest length of any of the `rows` of v (n,3); inf if one is not finite."""
+    most = 0.0
+    for r in range(len(rows)):
+        d = vec.norm2(vec.load(v, rows[r]))
+        if not d <= most:
+            most = d if d == d else math.inf
+    return math.sqrt(most)
+
+
+@kernel
+def largest(rows, x):
+    """Greatest absolute coordinate of any of the `rows` of x (n,3)."""
+    most = 0.0
+    for r in range(len(rows)):
+        most = max(most, abs(x[rows[r], 0]), abs(x[rows[r], 1]), abs(x[rows[r], 2]))
+    return most
+
+
+@kernel
+def mark_with_any(which, rows, out):
+    """Mark in `out` (k,) the rows (k,c) that have any of the vertices `which` (n,); return their number."""
+    count = 0
+    for k in range(len(rows)):
+        out[k] = False
+        for c in range(rows.shape[1]):
+            out[k] |= which[rows[k, c]]
+        count += out[k]
+    return count

@@ -63,6 +63,7 @@ class Detection:
         self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & on_surface).astype(np.int32)
         self._held = scene.held[on_surface[scene.held]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
+        self.moving = np.concatenate([self.rows, self.driven])  # all vertices that can move
         self._near = near_pairs_of(scene, cloth)
         self.obstacles = []
         for b in scene.obstacles if self.safe else ():
@@ -110,11 +111,7 @@ class Detection:
         self._reach = reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
         self.start[:] = self._base[:] = x
         self._time, self._substep, self.is_confined = 0.0, 1.0 / (self.substeps_left + 1), False
-        self._cloth.move(self.start)
-        for body in self.obstacles:
-            if self._first_pass or body.moves:
-                body.near.b.move(self.start)
-        self._first_pass = False
+        self._move()
         share = self._predict(x, motion, reach, far)
         self.contacts = self._records(self._near, self._near.within(reach, drifting=self._predicts), reach)
         self.radius[:] = np.inf
@@ -129,6 +126,14 @@ class Detection:
             self.guarded = self._guard(self.contacts, self.obstacle_contacts)
         self.contacts = self._pushed(self.contacts)
         return share
+
+    def _move(self) -> None:
+        """Move cloth and bodies to the start of the predicted motion."""
+        self._cloth.move(self.start)
+        for body in self.obstacles:
+            if self._first_pass or body.moves:
+                body.near.b.move(self.start)
+        self._first_pass = False
 
     def measure(self, x: Floats) -> bool:
         """Measure all pairs of the last pass anew at x, which must be free of intersections. Return whether x is within
@@ -149,18 +154,19 @@ class Detection:
         return self._is_within_bounds(target, self._progress(target))
 
     def _is_within_bounds(self, x: Floats, t: float) -> bool:
-        return not any(_bounds.leaves_bounds(rows, self._bounds, x, t) for rows in (self.rows, self.driven))
+        return not _bounds.leaves_bounds(self.moving, self._bounds, x, t)
 
     def _progress(self, target: Floats) -> float:
         """Return the time at which the predicted motion is nearest to `target`."""
-        one, two = (_bounds.progress(rows, self._bounds, target) for rows in (self.rows, self.driven))
-        whole = one[1] + two[1]
-        return min(max((one[0] + two[0]) / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+        covered, whole = _bounds.progress(self.moving, self._bounds, target)
+        return min(max(covered / whole, 0.0), 1.0) if whole > 0.0 else 0.0
 
     def is_reachable(self, target: Floats) -> bool:
         """Whether all vertices can move to `target` at once."""
         if not self.follows_prediction(target):
             return False
+        if not len(self.guarded.room):
+            return True
         self._fraction[:] = 1.0
         held = np.zeros(len(self.guarded.room), np.bool_)
         count = self.guarded.limit(self._base, target, self._fraction, held)
@@ -184,8 +190,7 @@ class Detection:
             if self.repredict(x) < 0:
                 break
         self.is_confined = True
-        for rows in (self.rows, self.driven):
-            _bounds.within_ball(rows, self._bounds, self._base, self._time, target, self._fraction)
+        _bounds.within_ball(self.moving, self._bounds, self._base, self._time, target, self._fraction)
         return self._limited(target, x)
 
     def _limited(self, target: Floats, x: Floats) -> tuple[int, float]:
@@ -213,18 +218,32 @@ class Detection:
         if outside is None:
             return -1
         self.repredictions += 1
-        shortest = SHORTEST * self._substep
-        _bounds.turn_towards(outside, self._bounds, self._base, self._time, target, t, OVERSHOOT, shortest)
-        if self._time > 0.0 or t < shortest:
-            self._cloth.move(self.start)
+        moved = self._time > 0.0
+        if moved:
+            t = self._begin_at_base(t)
+        _bounds.turn_towards(outside, self._bounds, self._base, target, max(t, SHORTEST * self._substep), OVERSHOOT)
+        if moved:
+            self._move()
         self._cloth.predict(self.predicted)
-        triangles = outside[self._cloth.leaves.corners].any(1)
+        for body in self.obstacles if moved else ():
+            if body.moves:
+                body.near.b.predict(self.predicted)
+        triangles = with_any(outside, self._cloth.leaves.corners)
         cloth = self._around(self._near, triangles, self._reach)
         bodies = [self._around(body.near, triangles, body.reach) for body in self.obstacles]
         for body in self.obstacles:
             self._bound_by_distance(body)
         count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
         return count if self._is_within_bounds(self._base, self._time) else -1
+
+    def _begin_at_base(self, t: float) -> float:
+        """Let the predicted motion begin when it was nearest to the base; return the time t of the rest of it."""
+        rest = 1.0 - self._time
+        self.start += self._time * self.predicted
+        self.predicted *= rest
+        t, self._substep = (max(t - self._time, 0.0) / rest, self._substep / rest) if rest > 0.0 else (0.0, 1.0)
+        self._time = 0.0
+        return t
 
     def _leaving(self, target: Floats, t: float) -> NDArray[np.bool_] | None:
         """Mark the vertices (n,) that `target` at time t leaves, and those that may do so soon unless there are too
@@ -321,7 +340,7 @@ class Detection:
 
     def _rounding_at(self, x: Floats) -> float:
         """Return a bound of the rounding error of distances at x, metres."""
-        return ROUNDING * max(float(np.abs(x[rows]).max(initial=0.0)) for rows in (self.rows, self.driven))
+        return ROUNDING * float(_bounds.largest(self.moving, x))
 
     def _records(self, near: NearPairs, pairs: tuple[Rows, Rows, Rows], reach: float) -> Contacts:
         return records(near.a, near.b, pairs, reach, self.predicted if self._predicts else None, self.body_of)

@@ -126,13 +126,19 @@ class Guard(FormerNames):
     def apply(self, state: State, dt: float) -> None:
         """Push apart, with friction, those pairs of the last detection pass that are too near."""
         for k, (found, response) in enumerate(self._parts()):
-            near = np.empty(len(found), np.bool_)
-            if _kernels.refresh(found, state.x, response.eps, near) < len(found):
-                found = found[near]
-            found = found[self._movable(found)]
-            response.begin(found, state)
-            response.apply(found, state, dt)
+            found = self._too_near(found, state.x, response.eps)
+            if len(found) or len(self._applied[k]):
+                response.begin(found, state)
+                response.apply(found, state, dt)
             self._applied[k] = found
+
+    def _too_near(self, found: Contacts, x: Floats, offset: float) -> Contacts:
+        """Return those contacts that may be nearer than `offset` at x and can be resolved, updated."""
+        near = np.empty(len(found), np.bool_)
+        count = _kernels.refresh(found, x, offset, near) if len(found) else 0
+        if count < len(found):
+            found = found[near] if count else found[:0]
+        return found[self._movable(found)] if count else found
 
     def _movable(self, found: Contacts) -> NDArray[np.bool_]:
         """Return which contacts (k,) free vertices can resolve. Beside a grip or a pin, the free end of an edge would
@@ -150,7 +156,7 @@ class Guard(FormerNames):
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt. Nothing is kept from the last frame, so a resumed run is bitwise
         identical."""
-        speed = max(float((state.v[rows] ** 2).sum(1).max(initial=0.0)) for rows in (self.rows, self.driven))
+        speed = _bounds.longest(self._detection.moving, state.v)
         self._detection.begin_frame(steps)
         self._limited_left = PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
@@ -160,7 +166,7 @@ class Guard(FormerNames):
             self._detection.given_up[:] = False
         # no prediction from a speed that is not finite
         known = bool(np.isfinite(speed))
-        now = state.x, speed**0.5 * dt if known else 0.0, state.v * (dt * steps) if known else None
+        now = state.x, speed * dt if known else 0.0, state.v * (dt * steps) if known else None
         self.detection_pass(*now)
         tight = self.safe and is_tight(self._detection.guarded, self._detection.least)
         if tight:
@@ -374,7 +380,7 @@ class Guard(FormerNames):
 
     def _stride(self, state: State) -> float:
         """Return the largest displacement in this substep, metres."""
-        return max(_bounds.farthest(rows, state.x_start, state.x) for rows in (self.rows, self.driven))
+        return float(_bounds.farthest(self._detection.moving, state.x_start, state.x))
 
     def finish(self, state: State, dt: float) -> None:
         """Correct v for the projected contacts."""

@@ -12,6 +12,7 @@ from ...contacts import Contacts
 from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
 from ...kernels.queries import contact_records as _records
+from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import carry as _carry
 from ...kernels.simulation import guard as _kernels
 from ...kernels.simulation.guard import FeaturePairs
@@ -134,7 +135,9 @@ def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
 
 def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
     """Return which rows (k,c) of vertices have any of the vertices `which` (n,)."""
-    return np.asarray(which[rows].any(1), np.bool_)
+    out = np.empty(len(rows), np.bool_)
+    _bounds.mark_with_any(which, rows, out)
+    return out
 
 
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
