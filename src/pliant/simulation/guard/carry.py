@@ -141,8 +141,8 @@ class Carry:
         self.carried_by[self._free] += u[self._free]
 
     def _displacement_field(self, e: Floats, carried: Flags, spread: float) -> Floats:
-        """Return the displacement field (n,3): carried and driven vertices get their row of e (n,3), cloth near them that of
-        the nearest, weighted by the distance along the cloth and towards static vertices."""
+        """Return the displacement field (n,3): carried and driven vertices get their row of e (n,3), cloth near them
+        that of the nearest, weighted by the distance along the cloth and towards static vertices."""
         from scipy.sparse.csgraph import dijkstra
 
         displacement = np.zeros_like(e)

@@ -102,9 +102,9 @@ class Detection:
     def run(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
         """Detection pass: find all pairs that are near at x, or come near under the displacements `motion` (n,3).
 
-        `stride` is the largest displacement of a substep. `far` limits the relative displacement of any pair, metres: only
-        the fraction of the motion within it is considered; 0 limits it by AHEAD. Return the fraction: 1 without motion,
-        0 where it is too fast to be predicted.
+        `stride` is the largest displacement of a substep. `far` limits the relative displacement of any pair, metres:
+        only the fraction of the motion within it is considered; 0 limits it by AHEAD. Return the fraction: 1 without
+        motion, 0 where it is too fast to be predicted.
         """
         self.passes += 1
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
