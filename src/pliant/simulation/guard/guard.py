@@ -11,7 +11,7 @@ they are separated.
 
 import logging
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs
+from .thickness import thickness_of
 
 log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
@@ -46,7 +47,6 @@ FAST = 4.0  # displacement of a body per substep, over the largest query distanc
 PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
-THINNEST = 16.0  # times the rounding error of distances: smallest thickness accepted
 LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 _NONE = np.zeros(0, np.int32)
@@ -66,13 +66,7 @@ class Guard(FormerNames):
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe = scene.self_contact == "safe"
         self.eps = scene.eps
-        self.thickness = _capped_thickness(scene, cast(float, scene.thickness))
-        lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.deformable_rows]).max(initial=0.0))
-        if self.safe and self.thickness < lowest:
-            raise ValueError(
-                f"thickness = {self.thickness:g} m is within the rounding error of the cloth's coordinates; "
-                f"choose at least {lowest:.2g} m, or move the scene nearer to the origin"
-            )
+        self.thickness = thickness_of(scene, state.x)
         self._cloth_response = Projection(scene.between_deformables, eps=self.thickness)
         self._body_response = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
         self._detection = Detection(scene, state.x, self.thickness)
@@ -393,14 +387,3 @@ class Guard(FormerNames):
         """The contacts of cloth with cloth within the thickness; the detectors report those with bodies."""
         found = self._applied[0]
         return found[found["distance"] <= self.thickness]
-
-
-def _capped_thickness(scene: Scene, thickness: float) -> float:
-    """Return the thickness, or half of the median edge if that is less: the features of thicker cloth would all be in
-    contact with their neighbours, in hundreds of pairs each."""
-    edge = max((scene.bodies[b].mesh.welded.median_edge for b in scene.deformable), default=0.0)
-    if not 0.0 < 0.5 * edge < thickness:
-        return thickness
-    text = "thickness = %.3g m is more than half of the median edge of %r, %.3g m: layers are kept %.3g m apart instead"
-    log.warning(text, thickness, scene.name, edge, 0.5 * edge)
-    return 0.5 * edge
