@@ -27,7 +27,7 @@ from ...state import State
 from ..measure.intersection_count import IntersectionCount
 from ..self_contact import FormerNames
 from .carry import Carry
-from .detection import FEW, ROUNDING, Detection
+from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
