@@ -307,3 +307,12 @@ def test_cloth_is_kept_by_eps_where_no_thickness_is_given():
     assert Guard(scene, scene.start()).thickness == 0.004
     thick = dataclasses.replace(scene, thickness=0.002)
     assert Guard(thick, thick.start()).thickness == 0.002
+
+
+@pytest.mark.compiled
+def test_a_frame_lists_each_contact_once():
+    sheet = Body(cloth(0.2, 0.2, 6, centre=(0.0, 0.1012, 0.0)))
+    sim = Simulation(Scene([sheet, Body(ball(0.1, 2), obstacle=True)], eps=0.004), substeps=1, method="bvh")
+    found = sim.step().contacts
+    pairs = np.concatenate([found["kind"][:, None], np.sort(found["vertices"], axis=1)], axis=1)
+    assert len(np.unique(pairs, axis=0)) == len(found) > 0

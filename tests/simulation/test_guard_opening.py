@@ -12,7 +12,7 @@ from pliant.contacts import EDGE_EDGE, VERTEX_FACE
 from pliant.mesh import Mesh
 from pliant.motion.rigid import Motion
 from pliant.scene import Body, Grip, Scene
-from pliant.shapes import ball
+from pliant.shapes import ball, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.guard import Guard
 from pliant.simulation.guard.opening import is_tight, open_up
@@ -99,3 +99,17 @@ def test_of_two_pairs_with_the_same_vertices_only_the_given_one_is_left_unguarde
     detection.run(state.x, 0.0)
     same = (np.sort(detection.guarded.vertices, 1) == [0, 1, 2, 3]).all(1)
     assert detection.guarded.kinds[same].tolist() == [EDGE_EDGE]
+
+
+def test_a_substep_that_fails_twice_is_counted_once():
+    scene = Scene([Body(cloth(0.2, 0.2, 3))], self_contact="safe")
+    state = scene.start()
+    guard = Guard(scene, state)
+    for _ in range(2):
+        guard.begin(state, 0.01, 2)
+        for _ in range(2):
+            guard._count_failure("at the start of the substep")
+            guard._count_failure("at its end")
+            guard.finish(state, 0.01)
+        guard._count_failure("at the end of the frame, which belongs to its last substep")
+    assert guard.failed_substeps == 4

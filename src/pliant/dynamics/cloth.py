@@ -143,9 +143,9 @@ class ClothDynamics:
         springs.collect(contacts, substep, state.slid, self.rows.start, repulsion, ahead=ahead)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
-        """Solve again with the contacts that have moved vertices (pushed > 0), by the implicit solver.
+        """Solve again with the contacts that have moved vertices (pushed > 0) or repel them, by the implicit solver.
 
-        Return whether anything has moved vertices, so that the contacts have to be enforced again.
+        Return whether it was solved, so that the contacts have to be enforced again.
         """
         if self._implicit is None:
             return False

@@ -49,7 +49,8 @@ class DeformableDynamics:
             self.cloths.begin(state, dt)
 
     def predict(self, state: State, dt: float) -> None:
-        """Apply damping, air drag and gravity to v, store x in x_start, and advance x by v."""
+        """Apply damping, air drag and gravity (none while stitches close) to v, store x in x_start, and advance x by
+        v."""
         for part in self._parts:
             part.apply_damping(state, dt)
         weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)
@@ -74,7 +75,7 @@ class DeformableDynamics:
             self.cloths.touch(state, contacts, dt, ahead=ahead)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
-        """Solve cloths again with the contacts that have moved vertices; return whether vertices moved."""
+        """Solve cloths again if contacts repel them or have moved vertices; return whether they were solved."""
         if self.cloths is None or not self.cloths.relax_in_contact(state, contacts, pushed, dt):
             return False
         self.reset_lost_vertices(state)
@@ -99,7 +100,7 @@ class DeformableDynamics:
             self.cloths.close_seams(state, dt)
 
     def finish(self, state: State, dt: float) -> None:
-        """Compute velocities from positions."""
+        """Compute velocities from positions, and advance the time of the state."""
         self.reset_lost_vertices(state)
         v = state.v[self.rows]
         np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)

@@ -54,7 +54,7 @@ class Response:
         raise NotImplementedError
 
     def enforced(self) -> Floats | None:
-        """Return how far (n,) `apply` has pushed each contact along its normal since `begin`, metres, if it enforces
+        """Return how far (c,) `apply` has pushed each contact along its normal since `begin`, metres, if it enforces
         gaps, so that materials are solved again with these contacts; None by default."""
         return None
 

@@ -20,8 +20,8 @@ class Penalty(Response):
 
     `tau` (s) sets its stiffness: 26 % of the violation is corrected after tau, 59 % after 2 tau and 91 % after 4 tau,
     for any dt. The spring constant is M / tau^2 N/m, with the reduced mass M of the pair; a load that accelerates the
-    pair by a compresses it by a tau^2. No restitution. `normal_correction` (n,) and `friction_correction`
-    (n,3) are the relative displacements of a substep, metres.
+    pair by a compresses it by a tau^2. No restitution. `normal_correction` (c,) and `friction_correction`
+    (c,3) are the relative displacements of a substep, metres.
     """
 
     def __init__(

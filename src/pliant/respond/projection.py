@@ -17,7 +17,7 @@ RECOVERY = 2.0  # m/s: largest speed at which penetration that existed before th
 
 
 class Projection(Response):
-    """Keeps every contact at a gap of at least `eps`. `normal_correction` (n,) and `friction_correction` (n,3) are the
+    """Keeps every contact at a gap of at least `eps`. `normal_correction` (c,) and `friction_correction` (c,3) are the
     relative displacements of a substep, metres.
 
     Displacements and velocities are relative to the surface: a contact's anchor has its own velocity. Pass `eps`

@@ -24,7 +24,7 @@ class SurfaceTag(Response):
     Call `constrain_prediction` directly after the prediction of x: it removes the motion of a tagged vertex towards its
     surface, relative to that surface, and applies friction in proportion. Vertices more than `deep` metres (default:
     eps) beyond eps are not projected but driven out by a force proportional to the depth (`stiffness_per_mass`,
-    1/s2). No restitution. `normal_correction` (n,) are the corrections of the last substep, metres.
+    1/s2). No restitution. `normal_correction` (c,) are the corrections of the last substep, metres.
     """
 
     between = False  # tagged vertices lie on the surface of an obstacle

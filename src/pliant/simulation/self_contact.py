@@ -1,4 +1,5 @@
-"""SelfContact: the interface of everything that handles contacts among deformable bodies, and its null object.
+"""SelfContact: the interface of what handles contacts among deformable bodies and, in safe mode, limits the motion of
+their triangles against each other and against obstacles; and its null object.
 
 `Guard` and `DeformableContact` implement it; `NoGuard` does nothing, in scenes without self-contact.
 """
@@ -20,27 +21,32 @@ Rows = NDArray[np.int32]
 
 
 class SelfContact(Protocol):
-    """Contacts of deformable bodies with themselves and each other, within the loop of `Simulation.step`.
+    """Contacts among deformable bodies and, for the guard in safe mode, the separation of their triangles from
+    obstacles, within the loop of `Simulation.step`.
 
-    `begin` is called once per frame; `redetect_if_needed`, `apply`, `limit_motion` and `finish` are called in this
-    order in every substep; `limit_motion` may be called several times per substep, and again at the end of a frame;
-    `end_frame` is called once at the end of a frame if `iterates` is set.
+    `begin` is called once per frame; `follow_bodies`, `redetect_if_needed`, `apply`, `limit_motion`, `release` (only
+    while `hindered`, or with `rows_without_room`) and `finish` are called in this order in every substep; `with_room`
+    filters the result of every detection of contacts with obstacles. `limit_motion` may be called several times per
+    substep, and again at the end of a frame; `end_frame` is called once at the end of a frame if `iterates` is set.
+    `forget` is called only by a `SelfContact` that uses another one.
     """
 
     detects: ClassVar[bool]  # whether it detects contacts at all
     method: str  # names of its detector and response; empty if it has none of its own
     response_name: str
-    failed_substeps: int  # substeps in which pairs were given up
+    failed_substeps: int  # number of substeps in which pairs were given up
     given_up_pairs: int  # total number of pairs of features given up
     thickness: float  # contact offset among deformable bodies, metres
 
     @property
     def hindered(self) -> bool:
-        """Whether the last `limit_motion` held vertices back or carried them."""
+        """Whether cloth may be strained by the last `limit_motion` or `release`, so that its strain is to be limited
+        again; False once the guard is degraded."""
 
     @property
     def rows_without_room(self) -> Rows:
-        """Vertices of cloth inside of bodies that leave them no room, in this frame."""
+        """Vertices of cloth without room in this frame: inside of bodies when it began, or joined to such vertices by
+        stretched edges since."""
 
     @property
     def detectors(self) -> Sequence[Any]:
@@ -60,7 +66,7 @@ class SelfContact(Protocol):
 
     @property
     def found(self) -> Contacts:
-        """The contacts within the contact offset, for a frame."""
+        """The contacts among deformable bodies that are within their contact offset, for a frame."""
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt."""

@@ -34,7 +34,8 @@ class Frame:
     """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
     substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
     exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up.
-    no_room: vertices of cloth in safe mode that were inside of bodies which leave them no room when the frame began.
+    no_room: vertices of cloth in safe mode without room: inside of bodies when the frame began, or joined to such
+    vertices by stretched edges since.
     lost: vertex moves undone because the new position was not finite. substeps: their number; fast bodies increase
     it."""
 
@@ -54,7 +55,7 @@ class Frame:
     cut = renamed.attribute("cut", "intersections")
 
 
-SHORTENINGS = 2  # of strain limit and guard per substep, where the guard holds cloth back
+SHORTENINGS = 2  # of strain limit and guard per call of `_shorten`, where the guard holds cloth back
 ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
 SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
 LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
@@ -195,7 +196,8 @@ class Simulation:
         )
 
     def detect(self, state: State) -> Contacts:
-        """Return the contacts of deformable bodies with obstacles, as found by all detectors."""
+        """Return the contacts of deformable bodies with obstacles, as found by all detectors, without those of
+        cloth that has no room."""
         parts = [detector.update(state).find(state) for detector in self.detectors]
         # in the order of the detectors: sorting would dominate the time and change nothing
         return self.self_contact.with_room(parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts))
@@ -213,8 +215,8 @@ class Simulation:
             self.state.repelling = found
 
     def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
-        """Solve cloth again if drags, contacts or the guard have moved its vertices since the first solve, and enforce
-        the contacts again; only for responses that enforce gaps.
+        """Solve cloth again if contacts repel it, or if drags, contacts or the guard have moved its vertices since the
+        first solve, and enforce the contacts again; only for responses that enforce gaps.
 
         Otherwise cloth would end every substep with the strain that the contacts have caused.
         """
@@ -297,7 +299,8 @@ class Simulation:
 
     @check_arguments
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a checkpoint, atomically, from which `load` continues bitwise identically; it excludes the scene."""
+        """Write a checkpoint, atomically, from which `load` continues, bitwise identically with every method except
+        "active-pairs"; it excludes the scene."""
         states = [np.insert(one.state(), 0, k, axis=1) for k, one in enumerate(self._remembering())]
         Checkpoint(
             state=self.state,

@@ -27,7 +27,8 @@ class Air(NamedTuple):
 
 
 class Membrane(NamedTuple):
-    """Triangles that resist stretch along warp and weft and shear between them, ordered by colour."""
+    """Triangles that resist stretch along warp and weft and shear between them, ordered by colour for XPBD and by
+    vertex for the implicit solver."""
 
     faces: np.ndarray  # (m,3)
     rest: np.ndarray  # (m,4) inverse of the rest edges e_1, e_2 in (warp, weft), 1/m: warp of e_1, e_2; weft of both

@@ -57,7 +57,7 @@ def spring(missing, out, dt_over_tau):
 def repel(contacts, substep, eps, dt_over_tau, friction, normal_correction, friction_correction):
     """Perform one pass over all contacts in order.
 
-    `normal_correction` (n,) and `friction_correction` (n,3): relative displacements applied.
+    `normal_correction` (c,) and `friction_correction` (c,3): relative displacements applied.
     """
     x, w = substep.x, substep.w
     for c in range(len(contacts)):

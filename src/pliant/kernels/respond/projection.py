@@ -86,8 +86,8 @@ def friction_displacement(slide, push, friction):
 
 @kernel
 def project(contacts, substep, eps, friction, recovery, normal_correction, friction_correction):
-    """Perform one pass over all contacts in order, and add the relative displacements to `normal_correction` (n,) and
-    `friction_correction` (n,3).
+    """Perform one pass over all contacts in order, and add the relative displacements to `normal_correction` (c,) and
+    `friction_correction` (c,3).
 
     Penetration of this substep is reversed at once. Older penetration, or one that came past a boundary edge, is
     resolved at the speed `recovery` (m/s), so that vertices are not ejected.

@@ -19,7 +19,7 @@ def relative(contact, substep):
 def hold(tags, substep, friction, stopped):
     """Prevent tagged points from moving towards their surface, with friction for the cancelled displacement.
 
-    stopped (n,) accumulates the cancelled displacement of each, metres.
+    stopped (c,) accumulates the cancelled displacement of each, metres.
     """
     x, w = substep.x, substep.w
     for c in range(len(tags)):
@@ -40,8 +40,8 @@ def set_out(contacts, substep, eps, deep, stiffness_per_mass, friction, normal_c
     """Project points nearer than eps out to the distance eps, with friction.
 
     Points that were already deeper than that by more than `deep` are not projected: their inward motion is cancelled,
-    and a force in proportion to the depth (`stiffness_per_mass`, 1/s2) moves them out. `normal_correction` (n,)
-    accumulates corrections; `outward` (n,) is the speed allowed away from the surface: zero, or in proportion to the
+    and a force in proportion to the depth (`stiffness_per_mass`, 1/s2) moves them out. `normal_correction` (c,)
+    accumulates corrections; `outward` (c,) is the speed allowed away from the surface: zero, or in proportion to the
     depth of deep points.
     """
     x, w, dt = substep.x, substep.w, substep.dt

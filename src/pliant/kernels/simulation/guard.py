@@ -117,8 +117,8 @@ def touching_normals(pairs, x, gaps, rounding):
 def limit(pairs, room, kept, start, target, fraction, held):
     """Lower `fraction` (n,), the share of its path from `start` to `target` of each vertex, until all pairs are safe.
 
-    held (k,) is initially False; a pair whose end positions are not `kept` apart becomes held. Return the number of
-    held pairs. Every pass but the last holds one more pair, so there are at most k + 1.
+    held (k,) marks the pairs that are held already; a pair whose end positions are not `kept` apart becomes held.
+    Return the number of newly held pairs. Every pass but the last holds one more pair, so there are at most k + 1.
     """
     vertices, kinds, normals = pairs
     count, more = 0, True

@@ -45,9 +45,9 @@ class CarryGuard(Protocol):
 
 class Carry:
     """Carries cloth with `edges` (m,2) of `rest_length` (m,), metres. `free` (n,) marks the vertices that can
-    move; `driven` are the rows of bodies and grips."""
+    move; `driven` are the rows of bodies and grips; `max_reach` is the largest query distance, metres."""
 
-    def __init__(self, edges: Rows, rest_length: Floats, free: Flags, driven: Rows, unit: float) -> None:
+    def __init__(self, edges: Rows, rest_length: Floats, free: Flags, driven: Rows, max_reach: float) -> None:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -60,7 +60,7 @@ class Carry:
         self._cloth = np.zeros(n, np.bool_)
         self._cloth[edges] = True
         self._pieces = connected_components(self._links, directed=False)[1]
-        self._free, self._driven, self._unit = free, driven, unit
+        self._free, self._driven, self._max_reach = free, driven, max_reach
         self.carried_by = np.zeros((n, 3))  # displacement by which each vertex was carried
         self.rounds = 0
 
@@ -69,9 +69,10 @@ class Carry:
         whether they arrived. Pairs that leave no room are given up in batches (see `give_up`); all others stay
         separated."""
         free, driven = self._free, self._driven
+        # e: the displacements still to be made, of driven rows and of the vertices that are carried
         carried, e = np.zeros(len(x), np.bool_), np.zeros_like(x)
         self.carried_by[:], self.rounds = 0.0, 0
-        spread, idle = SPREAD * _longest(target[driven] - x[driven]) + 2.0 * self._unit, 0
+        spread, idle = SPREAD * _longest(target[driven] - x[driven]) + 2.0 * self._max_reach, 0
         patience, together = IDLE, False
         while self.rounds < rounds:
             self.rounds += 1
@@ -85,7 +86,7 @@ class Carry:
                 # bodies and grips that are driven into each other: no cloth can make room for them
                 guard.give_up(pairs, hopeless)
                 continue
-            new, horizon = 0, least + self._unit / max(_longest(u[driven]), 1e-300)
+            new, horizon = 0, least + self._max_reach / max(_longest(u[driven]), 1e-300)
             if least < 1.0:
                 more = MORE if idle == 0 else np.inf
                 new = _kernels.carry_blocked(pairs.vertices, most, horizon, share, more, u, free, Carried(carried, e))
@@ -140,8 +141,8 @@ class Carry:
         self.carried_by[self._free] += u[self._free]
 
     def _displacement_field(self, e: Floats, carried: Flags, spread: float) -> Floats:
-        """Return the displacement field (n,3): carried and driven vertices get their row of e, cloth near them that of
-        the nearest, weighted by the distance along the cloth and towards static vertices."""
+        """Return the displacement field (n,3): carried and driven vertices get their row of e (n,3), cloth near them
+        that of the nearest, weighted by the distance along the cloth and towards static vertices."""
         from scipy.sparse.csgraph import dijkstra
 
         displacement = np.zeros_like(e)

@@ -103,8 +103,9 @@ class Detection:
     def run(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
         """Detection pass: find all pairs that are near at x, or come near under the displacements `motion` (n,3).
 
-        `stride` is the largest displacement of a substep. `far` limits the relative displacement of any pair: only that
-        fraction of the motion is considered. Return the fraction.
+        `stride` is the largest displacement of a substep. `far` limits the relative displacement of any pair, metres:
+        only the fraction of the motion within it is considered; 0 limits it by AHEAD. Return the fraction: 1 without
+        motion, 0 where it is too fast to be predicted.
         """
         self.passes += 1
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
@@ -304,7 +305,7 @@ class Detection:
         for rows, box in [(self.rows, _EVERYWHERE), *bodies]:
             most = max(most, _bounds.fastest(self.rows, rows, x, motion, box, reach))
         if not far and most > A_SUBSTEP * self.max_reach * (self.substeps_left + 1):
-            # one substep's motion exceeds the largest query distance: predict no motion
+            # one substep's motion exceeds A_SUBSTEP times the largest query distance: predict no motion
             self.predicted[:], self._predicts = 0.0, False
             return 0.0
         share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0

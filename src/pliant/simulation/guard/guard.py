@@ -11,7 +11,7 @@ they are separated.
 
 import logging
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,18 @@ from ...state import State
 from ..measure.intersection_count import IntersectionCount
 from ..self_contact import FormerNames
 from .carry import Carry
-from .detection import FEW, ROUNDING, Detection
+from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs
+from .thickness import thickness_of
 
 log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
-ROUNDS = 6  # detection passes with a limited move per substep; then cloth that is still blocked waits for the next
-REPREDICTIONS = 3  # per substep, before a detection pass
+ROUNDS = 6  # detection passes with a limited move in one `limit_motion`; then cloth that is still blocked waits
+REPREDICTIONS = 3  # in one `limit_motion`, before a detection pass
 PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
 # limited rounds per substep that a frame may use besides PATIENCE; when this budget is spent, bodies carry cloth at
 # once and blocked cloth waits for the next substep
@@ -46,7 +47,6 @@ FAST = 4.0  # displacement of a body per substep, over the largest query distanc
 PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
-THINNEST = 16.0  # times the rounding error of distances: smallest thickness accepted
 LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 _NONE = np.zeros(0, np.int32)
@@ -66,15 +66,9 @@ class Guard(FormerNames):
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe = scene.self_contact == "safe"
         self.eps = scene.eps
-        self.thickness = _capped_thickness(scene, cast(float, scene.thickness))
-        lowest = THINNEST * ROUNDING * float(np.abs(state.x[scene.deformable_rows]).max(initial=0.0))
-        if self.safe and self.thickness < lowest:
-            raise ValueError(
-                f"thickness = {self.thickness:g} m is within the rounding error of the cloth's coordinates; "
-                f"choose at least {lowest:.2g} m, or move the scene nearer to the origin"
-            )
-        self._cloth = Projection(scene.between_deformables, eps=self.thickness)
-        self._bodies = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
+        self.thickness = thickness_of(scene, state.x)
+        self._cloth_response = Projection(scene.between_deformables, eps=self.thickness)
+        self._body_response = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
         self._detection = Detection(scene, state.x, self.thickness)
         self.rows, self.driven = self._detection.rows, self._detection.driven
         self._free, links = scene.inverse_masses > 0.0, self._detection.links
@@ -94,7 +88,7 @@ class Guard(FormerNames):
         self._moved_since_pass = False  # whether `limit_motion` has accepted a motion since the last detection pass
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
         self.hindered = False
-        self.failed_substeps = 0
+        self.failed_substeps, self._failed_at = 0, -1  # `substeps_left` at the last failure of this frame; -1: none
         self.given_up_pairs = 0  # total number of pairs of features given up
 
     @property
@@ -117,7 +111,8 @@ class Guard(FormerNames):
         return self._detection.repredictions
 
     def detection_pass(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
-        """Find all near pairs at x, see `Detection.run`; x must be free of intersections of guarded pairs."""
+        """Find all near pairs at x, see `Detection.run`; x must be free of intersections of guarded pairs, except in
+        the first pass of a frame, after which `begin` gives up those that intersect."""
         self._passes_left -= 1
         share = self._detection.run(x, stride, motion, far=far)
         self._safe_x[:], self._moved_since_pass = x, False
@@ -146,11 +141,11 @@ class Guard(FormerNames):
         return np.asarray(((found["weights"] ** 2) * self._free[found["vertices"]]).sum(1) >= LEVER**-2)
 
     def _parts(self) -> list[tuple[Contacts, Projection]]:
-        return [(self.contacts, self._cloth), (self.obstacle_contacts, self._bodies)]
+        return [(self.contacts, self._cloth_response), (self.obstacle_contacts, self._body_response)]
 
     def forget(self, state: State) -> None:
         """Clear the corrections of the last `apply`, for a substep in which another response takes its place."""
-        for found, response in zip(self._applied, (self._cloth, self._bodies), strict=True):
+        for found, response in zip(self._applied, (self._cloth_response, self._body_response), strict=True):
             response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
@@ -158,7 +153,7 @@ class Guard(FormerNames):
         identical."""
         speed = _bounds.longest(self._detection.moving, state.v)
         self._detection.begin_frame(steps)
-        self._limited_left = PATIENCE + LIMITED * steps
+        self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
         self._no_room.clear()
         unsure = self._tangled or self.failed_substeps > 0
@@ -172,7 +167,7 @@ class Guard(FormerNames):
         if tight:
             open_up(self, self._free, state.x)
         if unsure:
-            self._recover(state.x)
+            self._give_up_intersecting(state.x)
         if tight or self._detection.given_up.any():
             self.detection_pass(*now)
         if tight:
@@ -188,9 +183,10 @@ class Guard(FormerNames):
             self._count_failure(text, int(touching.sum()), state.time)
 
     def _count_failure(self, text: str, *values: float) -> None:
-        """Count a failure to keep pairs separated, and warn at the first one."""
-        self.failed_substeps += 1
-        if self.failed_substeps == 1:
+        """Count this substep, once, as one that failed to keep pairs separated, and warn at the first one."""
+        again, self._failed_at = self._failed_at == self._detection.substeps_left, self._detection.substeps_left
+        self.failed_substeps += not again
+        if self.failed_substeps == 1 and not again:
             log.warning("safe mode: " + text + "; these pairs are no longer guarded and may intersect", *values)
 
     def near_pairs(self, x: Floats) -> tuple[GuardedPairs, Floats, float, float]:
@@ -225,7 +221,7 @@ class Guard(FormerNames):
         """Limit the motion to what is proved free: move up to the bounds, detect again, project, continue."""
         if not self.safe:
             return
-        target, self.hindered = state.x, False
+        target, self.hindered = state.x, False  # `target` is the same array: `apply` moves it
         if self._detection.is_reachable(target) or self._repredict(state, dt):
             self._safe_x[:], self._moved_since_pass = target, True
             return
@@ -315,7 +311,7 @@ class Guard(FormerNames):
 
     def give_up(self, pairs: GuardedPairs, which: NDArray[np.bool_]) -> None:
         """Stop guarding the pairs selected by `which` (k,): their cloth vertices may pass through any face of the other
-        body. They are guarded again from the first frame that begins without an intersection of theirs (`_recover`)."""
+        body. They are guarded again from the first frame that begins without an intersection of theirs (`begin`)."""
         self._give_up(pairs.vertices[which], pairs.kinds[which])
 
     def _give_up(self, v: Rows, kinds: NDArray[np.uint8]) -> None:
@@ -357,9 +353,10 @@ class Guard(FormerNames):
         self._give_up(found["vertices"], found["kind"])
         return len(found) > 0
 
-    def _recover(self, x: Floats) -> None:
-        """Guard given-up pairs again unless they intersect, which leaves their side undefined, or have a vertex inside
-        of the body: the detectors push it out, and its surface must not hold it back."""
+    def _give_up_intersecting(self, x: Floats) -> None:
+        """Give up the pairs that intersect at x, which leaves their side undefined, or have a vertex inside of the
+        body: the detectors push it out, and its surface must not hold it back. `begin` has cleared `given_up`, so that
+        all others are guarded again."""
         found, inside = self.intersections(x), vertices_inside(self._solids, self._cloth_rows, x)
         self._no_room.find(self._solids, inside, x)
         self._tangled = bool(found) or any(len(rows) for _, rows in inside)
@@ -384,26 +381,15 @@ class Guard(FormerNames):
 
     def finish(self, state: State, dt: float) -> None:
         """Correct v for the projected contacts."""
-        for found, response in zip(self._applied, (self._cloth, self._bodies), strict=True):
+        for found, response in zip(self._applied, (self._cloth_response, self._body_response), strict=True):
             response.finish(found, state, dt)
         self._detection.substeps_left = max(self._detection.substeps_left - 1, 0)
 
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
-        """Do nothing: every substep ends separated."""
+        """Do nothing: this response does not iterate."""
 
     @property
     def found(self) -> Contacts:
-        """The contacts within the contact offset, for a frame."""
-        parts = zip(self._applied, (self.thickness, self._bodies.eps), strict=True)
-        return _contacts.concatenate_unsorted([found[found["distance"] <= eps] for found, eps in parts])
-
-
-def _capped_thickness(scene: Scene, thickness: float) -> float:
-    """Return the thickness, or half of the median edge if that is less: the features of thicker cloth would all be in
-    contact with their neighbours, in hundreds of pairs each."""
-    edge = max((scene.bodies[b].mesh.welded.median_edge for b in scene.deformable), default=0.0)
-    if not 0.0 < 0.5 * edge < thickness:
-        return thickness
-    text = "thickness = %.3g m is more than half of the median edge of %r, %.3g m: layers are kept %.3g m apart instead"
-    log.warning(text, thickness, scene.name, edge, 0.5 * edge)
-    return 0.5 * edge
+        """The contacts of cloth with cloth within the thickness; the detectors report those with bodies."""
+        found = self._applied[0]
+        return found[found["distance"] <= self.thickness]
