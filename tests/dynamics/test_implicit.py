@@ -201,9 +201,9 @@ def test_one_and_two_threads_and_a_restart_give_the_same_bits(tmp_path):
 
 
 def test_free_fall_matches_the_closed_form():
-    sim = alone(cloth(0.5, 0.5, 5))
+    sim = alone(cloth(0.5, 0.5, 5), self_contact="off")
     start = sim.state.x.copy()
-    for _ in sim.run(10):
+    for _ in sim.run(10 if jit.COMPILED else 2):
         pass
     t, dt = sim.state.time, sim.dt / sim.substeps
     assert np.abs(start[:, 1] - sim.state.x[:, 1] - 0.5 * 9.81 * t * (t + dt)).max() < 1e-12
@@ -211,7 +211,7 @@ def test_free_fall_matches_the_closed_form():
 
 def test_inner_forces_leave_momentum_and_angular_momentum_alone(rng):
     sheet = cloth(0.5, 0.5, 5)
-    sim = alone(sheet, Cloth(air=0.0, damping=0.0), gravity=(0.0, 0.0, 0.0))
+    sim = alone(sheet, Cloth(air=0.0, damping=0.0), gravity=(0.0, 0.0, 0.0), self_contact="off")
     sim.state.v[:] = rng.normal(scale=0.3, size=sim.state.v.shape)
     m = sim.dynamics.masses[:, None]
 
@@ -220,7 +220,7 @@ def test_inner_forces_leave_momentum_and_angular_momentum_alone(rng):
         return np.concatenate([(m * v).sum(0), (m * np.cross(x, v)).sum(0)])
 
     before = momenta()
-    for _ in sim.run(6):
+    for _ in sim.run(6 if jit.COMPILED else 2):
         pass
     assert np.abs(momenta() - before).max() < 1e-10
 
@@ -228,7 +228,7 @@ def test_inner_forces_leave_momentum_and_angular_momentum_alone(rng):
 def test_pinned_particles_do_not_move_at_all():
     sheet = cloth(0.5, 0.5, 5)
     sim = alone(sheet, Cloth(), pins=[0, 4, 7], wind=(3.0, 0.0, 1.0))
-    for _ in sim.run(5):
+    for _ in sim.run(5 if jit.COMPILED else 1):
         pass
     assert (sim.state.x[[0, 4, 7]] == sheet.vertices[[0, 4, 7]]).all()
 
@@ -239,7 +239,7 @@ def test_soft_bodies_and_cloth_in_one_scene_do_what_they_do_alone():
     both = Simulation(Scene([held, soft]), substeps=4, solver="implicit")
     parts = [Simulation(Scene([one]), substeps=4, solver="implicit") for one in (held, soft)]
     for sim in (both, *parts):
-        for _ in sim.run(5):
+        for _ in sim.run(5 if jit.COMPILED else 2):
             pass
     assert np.abs(both.state.x - np.concatenate([sim.state.x for sim in parts])).max() < 1e-12
 
