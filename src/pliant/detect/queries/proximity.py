@@ -18,6 +18,7 @@ Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
 _BYTES = 260  # peak memory per contact during detection
 _EACH = 8  # initial buffer size in pairs per triangle
+_CHUNK, _FEWEST = 256, 8  # triangles per task of a thread along a motion, and fewest tasks; powers of two
 _SPARSE = 32  # features per pair from which on pairs are sorted directly
 
 
@@ -76,17 +77,19 @@ class NearPairs:
 
     def _traverse(self, reach: float, within: float, drifting: bool, begin: Rows) -> tuple[Rows, Counts]:
         a, b, parts = self.a, self.b, _proximity.PARTS
+        while drifting and parts > _FEWEST and len(begin) < _CHUNK * parts:
+            parts //= 2
         counts = np.zeros(parts, np.int64)
         one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)
         while True:
-            found = np.empty((parts, self._capacity, 3), np.int32)
+            found = np.empty((parts, self._capacity * (_proximity.PARTS // parts), 3), np.int32)
             if drifting:
                 from ...kernels.queries import drift as _drift
 
                 _drift.drifting_pairs(one, a.drift, two, b.drift, b.is_static, search, found, counts)
             else:
                 _proximity.near_pairs(one, two, search, within, found, counts)
-            if counts.max() < self._capacity:
+            if counts.max() < found.shape[1]:
                 return found, counts
             # the counts are complete even if the buffer overflowed: allocate enough and repeat
             self._capacity = int(counts.max() * 1.25) + 1

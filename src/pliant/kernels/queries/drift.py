@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..bvh.leaf_mesh import EDGE_WELD_0, EDGE_WELD_1, PARTS, VERTEX_WELD
+from ..bvh.leaf_mesh import EDGE_WELD_0, EDGE_WELD_1, VERTEX_WELD
 from ..bvh.volumes import lower, upper
 from ..jit import kernel, prange
 from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
@@ -370,11 +370,11 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
 
 @kernel(parallel=True)
 def drifting_pairs(a, drift_a, b, drift_b, still, search, out, counts):
-    """As near_pairs, for pairs that come near; a static b (`still`) takes less time."""
-    m = len(search.begin)
-    for c in prange(PARTS):
-        part = c * STRIDE % PARTS
-        first, last = part * m // PARTS, (part + 1) * m // PARTS
+    """As near_pairs, for pairs that come near, in len(out) chunks, a power of two; a static b (`still`) takes less time."""
+    m, parts = len(search.begin), len(out)
+    for c in prange(parts):
+        part = c * STRIDE % parts
+        first, last = part * m // parts, (part + 1) * m // parts
         if still:
             counts[part] = still_range(a, drift_a, b, search, first, last, out[part])
         else:
