@@ -23,6 +23,7 @@ from .pairs import (
     keys,
     leaf_mesh_of,
     near_at_rest,
+    pairs_with_any,
     records,
     rows_of,
     spacing,
@@ -81,6 +82,7 @@ class Detection:
         self._bounds = Bounds(self.start, self.predicted, self.radius)
         self._base = x.copy()  # positions within the bounds at which the guarded pairs were measured
         self._time = 0.0  # of the predicted motion, at which they are within the bounds
+        self._base_is_known = True  # whether they are
         self._substep = 1.0  # duration of a substep, of the predicted motion
         self.is_confined = False  # whether the bounds, not only known pairs, limited the last `advance`
         self.hindered = 0  # number of vertices that known pairs held back then
@@ -111,7 +113,8 @@ class Detection:
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
         self._reach = reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
         self.start[:] = self._base[:] = x
-        self._time, self._substep, self.is_confined = 0.0, 1.0 / (self.substeps_left + 1), False
+        self._time, self._substep = 0.0, 1.0 / (self.substeps_left + 1)
+        self._base_is_known, self.is_confined = True, False
         self._move()
         share = self._predict(x, motion, reach, far)
         self.contacts = self._records(self._near, self._near.within(reach, drifting=self._predicts), reach)
@@ -142,7 +145,7 @@ class Detection:
         t = self._progress(x)
         if not self._is_within_bounds(x, t):
             return False
-        self._base[:], self._time = x, t
+        self._base[:], self._time, self._base_is_known = x, t, True
         self.rounding = self._rounding_at(x)
         self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
         self.guarded = self.guarded.measured(x, self.least, self.rounding)
@@ -164,7 +167,7 @@ class Detection:
 
     def is_reachable(self, target: Floats) -> bool:
         """Whether all vertices can move to `target` at once."""
-        if not self.follows_prediction(target):
+        if not self._base_is_known or not self.follows_prediction(target):
             return False
         if not len(self.guarded.room):
             return True
@@ -186,12 +189,15 @@ class Detection:
             left, driven = self._limited(target, x)
             if attempt == 0:
                 self.hindered = left
-            if self.follows_prediction(x):
+            if self._base_is_known and self.follows_prediction(x):
                 return left, driven
             if self.repredict(x) < 0:
                 break
         self.is_confined = True
-        _bounds.within_ball(self.moving, self._bounds, self._base, self._time, target, self._fraction)
+        if self._base_is_known:
+            _bounds.within_ball(self.moving, self._bounds, self._base, self._time, target, self._fraction)
+        else:
+            self._fraction[:] = 0.0
         return self._limited(target, x)
 
     def _limited(self, target: Floats, x: Floats) -> tuple[int, float]:
@@ -229,13 +235,14 @@ class Detection:
         for body in self.obstacles if moved else ():
             if body.moves:
                 body.near.b.predict(self.predicted)
-        triangles = with_any(outside, self._cloth.leaves.corners)
-        cloth = self._around(self._near, triangles, self._reach)
-        bodies = [self._around(body.near, triangles, body.reach) for body in self.obstacles]
+        cloth = self._around(self._near, outside, self._reach)
+        bodies = [self._around(body.near, outside, body.reach) for body in self.obstacles]
         for body in self.obstacles:
             self._bound_by_distance(body)
         count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
-        return count if self._is_within_bounds(self._base, self._time) else -1
+        # a vertex may be nearer to a body now, and its bound less than its distance from the predicted position
+        self._base_is_known = self._is_within_bounds(self._base, self._time)
+        return count if self._base_is_known else -1
 
     def _begin_at_base(self, t: float) -> float:
         """Let the predicted motion begin when it was nearest to the base; return the time t of the rest of it."""
@@ -256,13 +263,15 @@ class Detection:
                 return outside
         return None
 
-    def _around(self, near: NearPairs, triangles: NDArray[np.bool_], reach: float) -> Contacts:
-        found = self._records(near, near.around(triangles, reach, drifting=self._predicts), reach)
+    def _around(self, near: NearPairs, which: NDArray[np.bool_], reach: float) -> Contacts:
+        """Return the contacts of the vertices `which` (n,) of cloth."""
+        triangles = with_any(which, self._cloth.leaves.corners)
+        pairs = near.around(triangles, reach, drifting=self._predicts)
+        found = self._records(near, pairs_with_any(which, near, pairs), reach)
         return guarded(found, self.given_up) if self.given_up.any() else found
 
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
         """Replace all contacts of the vertices `which` (n,) by those given; return their number."""
-        cloth, bodies = (found[with_any(which, found["vertices"])] for found in (cloth, bodies))
         for found in (cloth, bodies):
             _kernels.measure_contacts(found, self._base)  # they were found at the start of the predicted motion
         self.guarded = self.guarded[~with_any(which, self.guarded.vertices)] + self._guard(cloth, bodies)

@@ -140,6 +140,16 @@ def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
     return out
 
 
+def pairs_with_any(which: NDArray[np.bool_], near: NearPairs, pairs: tuple[Rows, Rows, Rows]) -> tuple[Rows, Rows, Rows]:
+    """Return those `pairs`, as `NearPairs` returns them, that have any of the vertices `which` (n,) of its first mesh."""
+    forward, backward, edges = pairs
+    faces, ends = with_any(which, near.a.top.faces), with_any(which, near.a.top.edges)
+    if near.same:
+        forward = forward[which[forward[:, 0]] | faces[forward[:, 1]]]
+        return forward, backward, edges[ends[edges].any(1)]
+    return forward[which[forward[:, 0]]], backward[faces[backward[:, 1]]], edges[ends[edges[:, 0]]]
+
+
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
     """Return which rows (k,c) are among `some` (m,c)."""
     whole = np.concatenate([some, rows])
