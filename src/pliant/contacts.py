@@ -40,7 +40,7 @@ CONTACT = np.dtype(
         ("anchor", "f8", 3),  # metres
         ("anchor_velocity", "f8", 3),  # metres per second
         ("distance", "f8"),  # metres, negative inside
-        ("time", "f8"),  # 0..1 from start to end positions (CCD)
+        ("time", "f8"),  # time of impact, 0..1 from start to end positions (CCD); 0 for proximity contacts
     ],
     align=True,
 )

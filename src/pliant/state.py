@@ -78,7 +78,7 @@ class State:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # np.load leaves bad files open
                 state = cls.at(saved["x"], saved["v"], float(saved["time"]), saved["pose"])
                 state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
-                if "repelling" in saved:  # not in files of version 0.1
+                if "repelling" in saved:  # not in files written before contacts repelled cloth
                     state.repelling = _contacts.from_bytes("repelling", saved["repelling"].tobytes(), len(state.x))
                     state.slid = validate.floats("slid", saved["slid"], (len(state.x),))
         except FileNotFoundError:

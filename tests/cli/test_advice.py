@@ -93,9 +93,17 @@ def test_cloth_that_slid_down_is_told(here):
     start = result.x[0][0]
     for down, word in ((0.0, ""), (0.4, "slid down the body by 0.4 m"), (0.1, "")):
         frames = {0: np.stack([start, start, start - np.array([0.0, down, 0.0])])}
-        lies = dataclasses.replace(result, x=frames, n_contacts=np.array([0, 5, 5]))
+        lies = dataclasses.replace(result, x=frames, n_obstacle_contacts=np.array([0, 5, 5]))
         assert word in " ".join(run_warnings(lies))
         assert bool(word) == bool(run_warnings(lies))
+    # what has slid off may cross the body, too: each has its own warning
+    crosses = dataclasses.replace(lies, scene=dataclasses.replace(lies.scene, self_contact="push"))
+    crosses = dataclasses.replace(crosses, crossing_pairs=np.array([[0, 0], [3, 0], [0, 0]]))
+    slid = {0: np.stack([start, start, start - np.array([0.0, 0.4, 0.0])])}
+    for counts in ([0, 5, 5], [0, 5, 0]):
+        found = run_warnings(dataclasses.replace(crosses, x=slid, n_obstacle_contacts=np.array(counts)))
+        assert len(found) == 2
+        assert "3 pairs of triangles cross" in found[1]
     high = {0: np.stack([start + 0.3, start + 0.3, start - 0.3])}  # dropped on it from above, not worn
     assert run_warnings(dataclasses.replace(lies, x=high)) == []
     held = drape_scene(tube(), BODY)

@@ -292,6 +292,23 @@ def test_an_output_that_is_also_an_input_is_refused(here, capsys):
     assert (here / "cloth.glb").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("cloth", "body", "out"),
+    [
+        ("run_0000.obj", "body.obj", "run.obj"),  # frame 0 of the cloth
+        ("run_0001.obj", "body.obj", "run.obj"),  # the last frame
+        ("cloth.obj", "run.obj", "run.obj"),  # the body, which does not move
+    ],
+)
+def test_a_sequence_that_would_overwrite_an_input_is_refused(here, capsys, cloth, body, out):
+    pliant.save(cloth, shapes.cloth(0.5, 0.5, 5))
+    pliant.save(body, shapes.ball(0.2, 1))
+    before = sorted((path.name, path.read_bytes()) for path in here.iterdir())
+    assert cli.run(["drape", cloth, body, "--frames", "1", "-o", out]) == 2
+    assert "would overwrite an input file" in capsys.readouterr().err
+    assert sorted((path.name, path.read_bytes()) for path in here.iterdir()) == before
+
+
 @pytest.mark.parametrize("option", ["--layer", "--stitches", "--config"])
 def test_an_output_that_an_option_reads_is_refused(here, capsys, option):
     (here / "read.obj").write_text("frames = 1\n")

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Mesh, cli, shapes
+from pliant import Mesh, Motion, cli, shapes
 from pliant.cli.run_warnings import Sources, run_warnings
 from pliant.simulation import Simulation
 from pliant.simulation.measure.causes import deepest_of
+from pliant.simulation.measure.referee import Referee
 from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
@@ -114,11 +115,34 @@ def test_a_pinched_place_is_called_that_and_no_option_is_praised():
     assert "--eps" not in said
 
 
+def test_the_deepest_point_is_one_that_the_referee_measures():
+    """Two balls overlap; one vertex is pinched beside their intersection, another is inside of one of them alone."""
+    shift = np.array([0.4, 0.013, 0.007])
+    two = Mesh(
+        np.concatenate([BALL.vertices, BALL.vertices + shift]),
+        np.concatenate([BALL.faces, BALL.faces + BALL.n_vertices]),
+    )
+    corners = two.vertices[two.faces[pliant.intersections(two)[0, 0]]]
+    x = sheet("cloth", 1.0).vertices.copy()
+    x[40], x[0] = 0.98 * corners.mean(0), [-0.297, 0.0, 0.0]
+    result = lying(two, two.vertices, x)
+    referee = Referee(result.scene)
+    state = result.scene.start()
+    state.x[result.scene.rows(0)] = x
+    least = referee.least_distance(state.x, state.pose)
+    assert referee.pinched > 0
+    assert referee.pinched_depth > -least > 0.0
+    result = dataclasses.replace(result, least_distance=np.array([0.5, least]))
+    assert deepest_of(result).depth == pytest.approx(-least, rel=1e-4)
+
+
 def test_more_substeps_are_for_what_is_fast_and_a_larger_eps_for_what_is_shallow():
     x = sheet("cloth", 1.0).vertices.copy()
     x[40] = [0.0, 0.27, 0.0]
     fast = lying(BALL, BALL.vertices + np.array([0.0, 0.1, 0.0]), x + np.array([0.0, 0.1, 0.0]))
     assert "try more --substeps" in " ".join(run_warnings(fast))
+    often = dataclasses.replace(fast, frame_substeps=np.array([0, 4 * 32]))  # as many as fast bodies get at most
+    assert deepest_of(often).step == deepest_of(dataclasses.replace(fast, frame_substeps=np.array([0, 4]))).step / 32
     x = sheet("cloth", 0.299).vertices
     slow = lying(BALL, BALL.vertices, x)
     slow = dataclasses.replace(slow, x={0: np.stack([x, x])})
@@ -127,10 +151,27 @@ def test_more_substeps_are_for_what_is_fast_and_a_larger_eps_for_what_is_shallow
     assert "try a larger --eps" in said
 
 
+def test_a_result_has_the_substeps_of_each_frame_and_the_contacts_with_obstacles():
+    """A ball arrives at cloth in the second frame, too fast for the substeps that were given; layers touch before."""
+    layers = [pliant.Body(sheet("one", 0.0)), pliant.Body(sheet("two", 0.0015))]
+
+    down = np.tile(np.eye(3, 4), (2, 1, 1))
+    down[1, 1, 3] = -0.1
+    ball = pliant.Body(shapes.ball(0.05, 1, centre=(0.0, 0.13, 0.0)), obstacle=True, motion=Motion([0.0, 0.02], down))
+    scene = pliant.Scene([*layers, ball], eps=0.004, thickness=0.002, gravity=(0.0, 0.0, 0.0))
+    frames = []
+    result = record(Simulation(scene, substeps=2, method="tree"), 2, progress=frames.append, measure=False)
+    assert result.frame_substeps.tolist() == [0, *(frame.substeps for frame in frames)]
+    assert result.substeps == 2 == frames[0].substeps < frames[1].substeps
+    assert result.n_contacts[1] > 0
+    assert result.n_obstacle_contacts[1] == 0 < result.n_obstacle_contacts[2] <= result.n_contacts[2]
+
+
 def test_no_place_is_advised_to_what_refuses_it():
     result = lying(BALL, BALL.vertices, sheet("cloth", -1.0).vertices)
     below = {0: np.stack([sheet("cloth", -1.0).vertices] * 2)}
-    result = dataclasses.replace(result, x=below, least_distance=np.array([0.5, 0.5]), n_contacts=np.zeros(2, np.int64))
+    result = dataclasses.replace(result, x=below, least_distance=np.array([0.5, 0.5]))
+    result = dataclasses.replace(result, n_contacts=np.array([0, 7]), n_obstacle_contacts=np.zeros(2, np.int64))
     said = " ".join(run_warnings(result))
     assert "never touched" in said
     assert "--place above" not in said

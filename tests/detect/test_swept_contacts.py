@@ -96,6 +96,46 @@ def test_a_pair_that_touches_at_the_start_has_a_normal(body):
         np.testing.assert_allclose(found["distance"], [way * side], atol=1e-9)
 
 
+def names(hit):
+    """Kind, bodies and elements of a record."""
+    return [hit["kind"], *hit["bodies"], *hit["elements"]]
+
+
+@pytest.mark.compiled
+def test_the_normals_of_both_solvers_are_on_the_side_where_a_pair_started(rng):
+    for _ in range(20):
+        mesh = Mesh(rng.normal(size=(3, 3)), [[0, 1, 2]])
+        start = mesh.vertices.mean(0) + 0.1 * rng.normal(size=(3, 3)) + mesh.face_normals[0]
+        end = start - rng.uniform(1.5, 3.0) * mesh.face_normals[0]
+        detector = functools.partial(pliant.detector, "continuous", Mesh(start, [[0, 1, 2]]), mesh, within=0.0)
+        sure, cubic = (detector(solver=s).update(end, start_a=start).find() for s in ("conservative", "cubic"))
+        assert 0 < len(cubic) <= len(sure)
+        assert (cubic["distance"] < 0.0).all()
+        normals = {tuple(names(hit)): hit["normal"] for hit in sure}
+        np.testing.assert_allclose(cubic["normal"], [normals[tuple(names(hit))] for hit in cubic], atol=1e-6)
+
+
+@pytest.mark.parametrize("turned", [0.0, 0.3])
+@pytest.mark.parametrize("swap", [False, True])
+def test_an_edge_that_touches_an_edge_of_a_solid_at_the_start_has_the_outward_normal(turned, swap):
+    body = box((0.6, 0.6, 0.6))
+    corner = np.array([0.3, 0.3, 0.0])
+    along = np.array([turned, -turned, 0.1])
+    third = corner + np.array([1.0, 1.0, 0.0])
+    mesh = Mesh(np.array([corner - along, corner + along, third]), [[0, 1, 2]])
+    end = mesh.vertices - (0.1, 0.1, 0.0)
+    if swap:
+        found = pliant.detector("continuous", body, mesh, within=0.0).update(x_b=end, start_b=mesh.vertices).find()
+    else:
+        found = pliant.detector("continuous", mesh, body, within=0.0).update(end, start_a=mesh.vertices).find()
+    found = found[(found["kind"] == EDGE_EDGE) & (found["time"] == 0.0)]
+    sign = -1.0 if swap else 1.0
+    found = found[np.abs(np.einsum("ij,j->i", found["normal"], [1.0, 1.0, 0.0])) > 1.4]
+    assert len(found) > 0
+    assert (sign * found["normal"][:, :2] > 0.7).all()
+    np.testing.assert_allclose(found["distance"], -0.1 * np.sqrt(2.0), atol=1e-9)
+
+
 @pytest.mark.parametrize(("solver", "guarantee"), [("conservative", "A"), ("cubic", "C")])
 def test_a_detector_states_the_class_of_its_solver(solver, guarantee):
     detector = ContinuousDetector(Side(sheet(2)), within=0.01, solver=solver)

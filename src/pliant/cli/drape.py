@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
-from .output_paths import check_outputs
+from .output_paths import check_animation_files, check_outputs
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .run_warnings import Sources, run_warnings
 from .scene_building import NOT_GIVEN, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
@@ -84,7 +84,7 @@ def drape(
     body
         Mesh file of the body it falls on.
     out
-        The animation: .glb, .usda, .npz; .pc2, one file per deformable body; .obj, a sequence of files; .usdc or .usd
+        The animation: .glb, .usda, .npz; .pc2, one file per deforming mesh; .obj, a sequence of files; .usdc or .usd
         with the extra [usd]. Default: drape.glb if no output is named.
     replay
         Write a self-contained HTML page that plays the run in a browser.
@@ -173,10 +173,8 @@ def drape(
         subdivide = validate.whole("subdivide", subdivide, low=0, high=3)
     if out is None and replay is None and sheet is None:
         out = pathlib.Path("drape.glb")
-    check_outputs(
-        [("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)],
-        [cloth, body, *wear.layer, config, *held.files],
-    )
+    inputs = [cloth, body, *wear.layer, config, *held.files]
+    check_outputs([("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], inputs)
     if out is not None:
         check_libraries(out)
     options: dict[str, Any] = {
@@ -199,6 +197,8 @@ def drape(
     output.say_if_compiling("dynamics.deformable.advance")
     built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt)
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
+    if out is not None:
+        check_animation_files("--out", out, built, frames, inputs)
     chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as progress:

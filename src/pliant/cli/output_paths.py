@@ -2,8 +2,12 @@
 
 import pathlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..files import check_writable
+
+if TYPE_CHECKING:
+    from ..scene import Scene
 
 
 def check_outputs(
@@ -26,6 +30,23 @@ def check_outputs(
             raise ValueError(f"{options[resolved]} and {option} are the same file, {path}")
         options[resolved] = option
         check_output(path)
+
+
+def check_animation_files(
+    option: str, path: pathlib.Path, scene: "Scene", frames: int, inputs: Sequence[pathlib.Path | None]
+) -> None:
+    """Raise ValueError if a run of `frames` frames, written to `path`, would overwrite an input: a sequence of OBJ
+    files and PC2 files have names of their own."""
+    from ..io.named import ClipName, animation_files
+
+    soft = [b for b in range(len(scene.bodies)) if b in scene.deformable or b in scene.deforming_motions]
+    written = soft if path.suffix.lower() == ".pc2" else range(len(scene.bodies))
+    still = {b for b in written if b not in soft and scene.bodies[b].motion is None}
+    clips = [ClipName(scene.bodies[b].mesh.name, b in still) for b in written]
+    sources = [each.resolve() for each in inputs if each is not None]
+    for file in animation_files(path.resolve(), clips, frames + 1):
+        if file in sources:
+            raise ValueError(f"{option} {path} would overwrite an input file, {file.name}; choose another name")
 
 
 def check_output(path: pathlib.Path) -> None:

@@ -27,21 +27,22 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     bodies = result.scene.bodies
     if not result.scene.deformable:
         return lines
+    touches = result.n_contacts if result.n_obstacle_contacts is None else result.n_obstacle_contacts
     hung = any(len(bodies[b].pins) or len(bodies[b].grips) for b in result.scene.deformable)
     if result.initial_intersections:
         lines.append(start_line(result, sources))
     if result.penetrates:
         deep = 1e3 * result.summary["penetration_m"]
         lines.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
-    elif result.scene.obstacles and not result.n_contacts.any() and not hung:
+    elif result.scene.obstacles and not touches.any() and not hung:
         lines.append(f"the cloth never touched the body; {_contact_advice(result)}")
-    elif result.scene.obstacles and not result.n_contacts[-1] and not hung:
+    elif result.scene.obstacles and not touches[-1] and not hung:
         lines.append("the cloth is off the body at the end; more --friction or another --place may hold it")
     elif not hung and (fell := _slid(result)):
         lines.append(
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
-    elif result.crosses_bodies and result.scene.self_contact != "safe":
+    if result.crosses_bodies and not result.penetrates and result.scene.self_contact != "safe":
         lines.append(_crossing_warning(result, sources))
     if result.self_intersects_at_end:
         count = int(result.intersecting_pairs[-1, 0])

@@ -132,7 +132,9 @@ class BaseDetector:
     more_options: ClassVar[frozenset[str]] = frozenset()  # options besides the keyword-only parameters of __init__
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ()  # options that get a row of their own in `compare`
 
-    remembers: bool = False  # results depend on earlier ones; checkpoints contain its `state`
+    # results depend on earlier ones through its `state`, which checkpoints store; not so for "active-pairs": a resumed
+    # run samples its pairs anew
+    remembers: bool = False
     field: Any = None  # the distance field of the obstacle that it samples
 
     follows = renamed.ClassAttribute("follows", "obstacle_may_deform")

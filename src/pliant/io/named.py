@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ..errors import MeshFileError
 from ..motion.clip import Clip
@@ -52,16 +53,45 @@ def parts_of(path: str | os.PathLike[str], max_bytes: int | None = None) -> list
     return [name for name in dict.fromkeys(names) if name]
 
 
-def file_stems(stem: str, clips: Sequence[Clip]) -> Iterator[str]:
+class ClipName(NamedTuple):
+    """What the names of the files of a clip depend on."""
+
+    mesh: str  # name of its mesh
+    still: bool  # one file, not one per frame
+
+
+def file_stems(stem: str, clips: Sequence[Clip | ClipName]) -> Iterator[str]:
     """Yield a distinct file name without extension for each clip; the name of its mesh is appended where needed."""
     used: set[tuple[bool, str]] = set()  # names of frames end with a number, so the two kinds cannot collide
-    for clip in clips:
-        is_only = sum(other.still == clip.still for other in clips) == 1
-        word = "".join(c if c.isalnum() or c in "-_" else "_" for c in clip.mesh.name) or "mesh"
+    named = [clip if isinstance(clip, ClipName) else ClipName(clip.mesh.name, clip.still) for clip in clips]
+    for mesh, still in named:
+        is_only = sum(other.still == still for other in named) == 1
+        word = "".join(c if c.isalnum() or c in "-_" else "_" for c in mesh) or "mesh"
         base = name = stem if is_only else f"{stem}-{word}"
         number = 2
-        while (clip.still, name) in used:
+        while (still, name) in used:
             name = f"{base}{number}"
             number += 1
-        used.add((clip.still, name))
+        used.add((still, name))
         yield name
+
+
+def sequence_file(stem: str, still: bool, frame: int) -> str:
+    """Return the name of an OBJ file of a clip: one for each frame unless it is still."""
+    return f"{stem}.obj" if still else f"{stem}_{frame:04d}.obj"
+
+
+def animation_files(path: pathlib.Path, clips: Sequence[ClipName], frames: int) -> Iterator[pathlib.Path]:
+    """Yield the files that `save_animation` writes for `clips`: with .pc2 those that move, with .obj one per frame and
+    their materials, otherwise `path` itself."""
+    kind = path.suffix.lower()
+    if kind not in (".obj", ".pc2"):
+        yield path
+        return
+    for clip, stem in zip(clips, file_stems(path.stem, clips), strict=True):
+        if kind == ".pc2":
+            yield path.with_name(stem + path.suffix)
+            continue
+        yield path.with_name(f"{stem}.mtl")
+        for t in range(1 if clip.still else frames):
+            yield path.with_name(sequence_file(stem, clip.still, t))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..files import atomic_write
 from ..mesh import Mesh
 from ..motion.clip import Clip
-from .named import file_stems
+from .named import file_stems, sequence_file
 from .obj import ObjSource
 from .rows import ROWS, write_rows
 
@@ -159,6 +159,6 @@ def write_clips(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.P
         if not (isinstance(source, ObjSource) and source.fits(clip.mesh)):
             _write_library(library, clip.mesh)
         for t in range(len(clip)):
-            written.append(target.with_name(f"{name}.obj" if clip.still else f"{name}_{t:04d}.obj"))
+            written.append(target.with_name(sequence_file(name, clip.still, t)))
             write_mesh(written[-1], clip.mesh.moved(clip.at(t)), library)
     return written

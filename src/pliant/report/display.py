@@ -10,7 +10,8 @@ from ..scene import Scene
 
 def most_deviation(scene: Scene) -> float:
     """Metres between displayed and simulated cloth, at most: half of the contact offset; with self-contact less than
-    half of the distance between layers, since two of them may approach each other, but a quarter of the offset."""
+    half of the distance between layers, since two of them may approach each other, but at least a quarter of the
+    contact offset."""
     if scene.self_contact == "off" or scene.thickness is None:
         return 0.5 * scene.eps
     return min(0.5 * scene.eps, max(0.45 * scene.thickness, 0.25 * scene.eps))

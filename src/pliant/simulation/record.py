@@ -61,7 +61,8 @@ class _Record:
         self.x = {b: np.empty((size, particles[b], 3)) for b in scene.deformable}
         self.deforming_x = {b: np.empty((size, particles[b], 3), np.float32) for b in scene.deforming_motions}
         self.poses = np.empty((size, len(scene.bodies), 3, 4))
-        self.n_contacts, self.unresolved = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self.n_contacts, self.n_obstacle_contacts = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self.unresolved, self.frame_substeps = np.zeros(size, np.int64), np.zeros(size, np.int64)
         self.intersecting, self.crossing = np.zeros((size, 2), np.int64), np.zeros((size, 2), np.int64)
         self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
         self.least_distance = np.full(size, np.nan)
@@ -72,6 +73,8 @@ class _Record:
         """Keep and measure frame t."""
         self._keep(t, frame.x, frame.pose)
         self.n_contacts[t], self.seconds[t] = len(frame.contacts), frame.seconds
+        among_cloth = np.isin(frame.contacts["bodies"], self.scene.deformable).all(1)
+        self.n_obstacle_contacts[t], self.frame_substeps[t] = (~among_cloth).sum(), frame.substeps
         self.unresolved[t] = frame.unresolved
         self.without_room = max(self.without_room, frame.no_room)
 
@@ -104,6 +107,8 @@ class _Record:
             deforming_x=self.deforming_x,
             poses=self.poses,
             n_contacts=self.n_contacts,
+            n_obstacle_contacts=self.n_obstacle_contacts,
+            frame_substeps=self.frame_substeps,
             seconds=self.seconds,
             initial_intersections=self.initial_intersections,
             least_distance=self.least_distance,

@@ -69,13 +69,17 @@ class Result:
 
     scene: Scene
     dt: float  # s, duration of a frame
-    substeps: int = 1  # per frame
+    substeps: int = 1  # per frame; fast bodies increase it, see `frame_substeps`
     x: dict[int, Floats]  # deformable body -> positions (T,n,3) of its welded vertices, m
     poses: Floats  # (T,bodies,3,4) of all bodies
     deforming_x: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)  # deforming obstacle -> as x
     skins: bool = True  # files may store skinned bodies with bones, whose clip begins with the run, not frame by frame
-    seconds: Floats  # (T,) computing time without measurements
-    n_contacts: NDArray[np.int64]  # (T,) number of contacts in the last substep of each frame
+    # (T,) computing time of each frame without measurements; in the first `pliant.drape` stores the remaining time, of
+    # set-up and measurements
+    seconds: Floats
+    n_contacts: NDArray[np.int64]  # (T,) number of contacts in the last substep of each frame, self-contact included
+    n_obstacle_contacts: NDArray[np.int64] | None = None  # (T,) those with obstacles; None: not counted
+    frame_substeps: NDArray[np.int64] | None = None  # (T,) number of substeps of each frame; None: `substeps`
     # (T,) m: least exact distance of a vertex or edge midpoint of a deformable body from an obstacle, negative inside;
     # nan: not measured
     least_distance: Floats
@@ -93,9 +97,9 @@ class Result:
     initial_intersections: tuple[IntersectingBodies, ...] = ()  # in the initial state
     # (T,) pairs still too near when an iterative response stopped; None without such a response
     unresolved: NDArray[np.int64] | None = None
-    failed_substeps: int = 0  # substeps in which safe mode gave pairs up (see `Guard`)
+    failed_substeps: int = 0  # number of substeps in which safe mode gave pairs up (see `Guard`)
     given_up_pairs: int = 0  # pairs of features that it gave up
-    without_room: int = 0  # vertices of cloth, at most in a frame, inside of bodies that left them no room in safe mode
+    without_room: int = 0  # vertices of cloth, at most in a frame, without room in safe mode (`Frame.no_room`)
     shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
 
     contacts = renamed.attribute("contacts", "n_contacts")
@@ -207,7 +211,7 @@ class Result:
 
     @property
     def penetrates(self) -> bool:
-        """True if a measured point was inside a body by more than a millionth of the body's size."""
+        """True if a measured point was inside a body by more than a millionth of the size of the largest obstacle."""
         size = max((self.scene.bodies[b].mesh.size for b in self.scene.obstacles), default=0.0)
         return bool(self.summary["penetration_m"] > 1e-6 * size)
 
@@ -244,8 +248,8 @@ class Result:
         return intersections_text(self)
 
     def save(self, path: str | os.PathLike[str], subdivide: int = 0) -> list[pathlib.Path]:
-        """Save as .glb, .usda, .npz, .pc2 (per deformable body) or .obj (a sequence); return the written paths. Cloth
-        is written as simulated, or after `subdivide` subdivision steps."""
+        """Save as .glb, .usda, .usdc, .usd, .npz, .pc2 (one file per deforming mesh) or .obj (a sequence); return the
+        written paths. Cloth is written as simulated, or after `subdivide` subdivision steps."""
         clips = self.clips
         if subdivide:
             n = sum(4.0**subdivide * x.shape[0] * x.shape[1] for x in self.x.values())

@@ -61,7 +61,7 @@ class Overlays:
         if lines:
             out["lines"] = np.concatenate(lines)
         if self.on["slice"]:
-            out |= self._slice(sim, frame)
+            out |= self._slice(frame)
         return out
 
     def _violations(self, found: Contacts, sim: Simulation) -> Floats:
@@ -107,10 +107,10 @@ class Overlays:
             found.append(layers.places(layers.stretches()))
         return np.concatenate(found)
 
-    def _slice(self, sim: Simulation, frame: Frame) -> dict[str, NDArray[Any]]:
+    def _slice(self, frame: Frame) -> dict[str, NDArray[Any]]:
         """Return a slice at constant z through the obstacles, coloured by the exact distance to the nearest."""
         moving = self.scene.moving and frame.time  # frame.index restarts with every slider change
-        key = (self.level["slice"], sim.detectors[:1], moving)  # a reference, so that the id is not reused
+        key = (self.level["slice"], moving)
         if self._sliced[0] != key:
             self._sliced = key, self._sliced_at(frame)
         return self._sliced[1]

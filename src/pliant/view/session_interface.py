@@ -10,7 +10,8 @@ __getattr__ = renamed.module(__name__, {"SessionProtocol": "pliant.view.session_
 
 
 class PublishedFrame(NamedTuple):
-    """One encoded frame. `generation`: number of the greeting (`hello`) it belongs to, incremented with each."""
+    """One encoded frame. `generation`: number of the newest greeting (`hello`), incremented with each; after a
+    greeting of the same scene `data` is a frame of the former one until the next frame."""
 
     generation: int
     serial: int

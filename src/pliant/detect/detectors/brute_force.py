@@ -31,6 +31,7 @@ class BruteForceDetector(BaseDetector):
     Self-contact excludes adjacent features: those that share a vertex, or copies of one that coincide both in the rest
     pose and now. Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face
     at any depth. Open meshes have no inside: distances are positive, the normal points from the second to the first.
+    Self-contact is unsigned likewise, also of a closed mesh: no vertices inside are added.
     """
 
     name = "brute-force"

@@ -24,7 +24,8 @@ class BvhDetector(BaseDetector):
 
     Against a closed mesh with faces oriented outward the distance is signed, and a vertex inside it is reported with
     its nearest face at any depth. Open meshes have no inside: distances are positive, the normal points from the second
-    feature of a record to the first. `cull` skips patches that provably do not touch themselves; it does not change the
+    feature of a record to the first. Self-contact is unsigned, also of a closed mesh: distances are positive, and no
+    vertices inside are added. `cull` skips patches that provably do not touch themselves; it does not change the
     contacts.
     """
 

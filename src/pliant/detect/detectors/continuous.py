@@ -1,6 +1,8 @@
 """Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -12,9 +14,10 @@ from ...arguments import check_arguments
 from ...contacts import Contacts
 from ...kernels.bvh import fit as _fit
 from ...kernels.detectors import continuous as _kernels
-from ...kernels.detectors.continuous import HitBuffer, ImpactQuery, MovingSide, Swath
+from ...kernels.detectors.continuous import HitBuffer, ImpactQuery, MovingSide, SweptGeometry
 from ...kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from ...kernels.queries import contact_records as _records
+from ...kernels.queries.surface import ROUNDING
 from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, Side
@@ -29,6 +32,7 @@ Rows = NDArray[np.int32]
 SOLVERS = {"conservative": _kernels.ALL, "cubic": _kernels.ALL_BY_CUBIC}
 # relative to the largest coordinate: twice the rounding error of x_0 + t (x_1 - x_0)
 _SLACK = 2.0**-50
+_BEFORE = 2.0**-20  # of the time of impact: how much earlier the gap of a pair is measured whose time is not early
 _BYTES = 400  # peak memory per contact during detection
 
 
@@ -48,7 +52,7 @@ class Moving:
         self.tree = tree._replace(nodes=tree.nodes.copy(), items=tree.items.copy())
         m, k, n = len(leaves.face), len(leaves.edge), len(leaves.vertex)
         shapes = (m, 18), (k, 12), (k, 6), (n, 6), (n, 6)
-        self.at = Swath(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
+        self.at = SweptGeometry(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
 
     def move(self, x_0: Floats, x_1: Floats) -> None:
         """Refit the swept AABBs to the linear motion from x_0 to x_1 (n,3)."""
@@ -156,7 +160,7 @@ class ContinuousDetector(BaseDetector):
     contacts are those of the method "bvh".
 
     Solver "conservative" misses no contact; "cubic" is the conventional root finder, which may miss some (its
-    `guarantee` is C).
+    `guarantee` is C). `tolerance` is the distance that counts as contact, relative to the largest edge of a pair.
     """
 
     name = "continuous"
@@ -183,15 +187,15 @@ class ContinuousDetector(BaseDetector):
         self.solver = validate.choice("solver", solver, list(SOLVERS))
         self.guarantee = "A" if solver == "conservative" else "C"
         self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
-        self._still = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree)
-        near = self._still.near
+        self._proximity = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree)
+        near = self._proximity.near
         self._seams = Seams(one, other)
         b = None if other is None else Moving(near.b)
         self._collisions = CollisionQuery(Moving(near.a), b, max_bytes=max_bytes)
 
     def update(self, state: State) -> Self:
         """Refit to the positions at the start and at the end of the step."""
-        self._still.update(state)
+        self._proximity.update(state)
         if self._seams.update(state.x_start, state.x):
             weld = [side.mesh.weld_index for side in self._seams.sides]
             self._collisions.a.leaves = self._collisions.a.leaf_mesh.with_weld(weld[0])
@@ -204,22 +208,22 @@ class ContinuousDetector(BaseDetector):
         return self
 
     def find(self, state: State) -> Contacts:
-        near = self._still.find(state)
+        near = self._proximity.find(state)
         if not self._moved:
             return near
         hits = self._collisions.all(self.tolerance, self.solver)
-        collided = [self._records(hits, kind, state) for kind in (VERTEX_TO_FACE, FACE_TO_VERTEX, EDGE_TO_EDGE)]
+        collided = [self._impact_records(hits, kind, state) for kind in (VERTEX_TO_FACE, FACE_TO_VERTEX, EDGE_TO_EDGE)]
         return joined(cast("Contacts", np.concatenate(collided)), near, state.x_start)
 
     def _parts(self) -> tuple[tuple[Moving, WeldedSide], tuple[Moving, WeldedSide]]:
-        return (self._collisions.a, self._still.one), (self._collisions.b, self._still.other)
+        return (self._collisions.a, self._proximity.one), (self._collisions.b, self._proximity.other)
 
-    def _records(self, hits: Hits, kind: int, state: State) -> Contacts:
+    def _impact_records(self, hits: Hits, kind: int, state: State) -> Contacts:
         """Return the records of the hits of one kind."""
         chosen = hits.pairs[:, 0] == kind
         pairs, time = hits.pairs[chosen, 1:], hits.time[chosen]
         (_, a), (_, b) = self._parts()
-        if kind == FACE_TO_VERTEX and not self._still.same:
+        if kind == FACE_TO_VERTEX and not self._proximity.same:
             a, b = b, a
         one, two = a.side, b.side
         if kind == EDGE_TO_EDGE:
@@ -227,18 +231,33 @@ class ContinuousDetector(BaseDetector):
         else:
             ends = pairs[:, :1], two.mesh.faces[pairs[:, 1]]
         rows = np.concatenate([ends[0] + one.first, ends[1] + two.first], 1)
-        out = opened(state.x_start[rows], state.x[rows], time, kind == EDGE_TO_EDGE, b.solid and a is not b)
+        before = time * (1.0 - _BEFORE) if self.solver == "cubic" else time
+        edges = kind == EDGE_TO_EDGE
+        outward = functools.partial(outward_normals, a, b, edges, pairs, state.x_start)
+        out = impact_records(state.x_start[rows], state.x[rows], before, edges, outward)
         out["elements"], out["vertices"], out["bodies"], out["time"] = pairs, rows, (one.body, two.body), time
         out["distance"] = np.einsum("ij,ij->i", _contacts.gap(out, state.x), out["normal"])
         return out
 
 
-def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> Contacts:
-    """Return records with kind, weights and normal of stencils (k,4,3) at their `time` of impact (k,).
+def outward_normals(a: WeldedSide, b: WeldedSide, edges: bool, pairs: Rows, x_start: Floats) -> Floats | None:
+    """Return the normals (k,3), from b to a, of the closed side that `pairs` (k,2) touch: of the face or, for edges,
+    the pseudonormal of the edge at the start. None for an open side, and within one mesh."""
+    if a is b or not (b.solid or (edges and a.solid)):
+        return None
+    sign, solid, feature = (1.0, b, pairs[:, 1]) if b.solid else (-1.0, a, pairs[:, 0])
+    mesh = solid.side.mesh.moved(x_start[solid.side.rows])
+    return np.asarray(sign * (mesh.edge_normals if edges else mesh.face_normals)[feature])
 
-    The conservative time is slightly early, so that the gap has a direction. If a pair touches at the start and has no
-    gap, the normal is that of the face or the cross product of the edges, oriented to the side where the pair ends, or
-    to the outside of a `solid`.
+
+def impact_records(
+    p_0: Floats, p_1: Floats, time: Floats, edges: bool, outward: Callable[[], Floats | None]
+) -> Contacts:
+    """Return records with kind, weights and normal of stencils (k,4,3) at their `time` of impact (k,), or just before.
+
+    The conservative time is slightly early, so that the gap has a direction. If a pair has no gap, the normal is that
+    of the face or the cross product of the edges, oriented to the side where the pair started; if it touches at the
+    start, to the outside of a solid, as `outward` returns it, or without one to the side where the pair ends.
     """
     k = len(time)
     # relative to one point: far from the origin a gap may be smaller than the rounding error of coordinates
@@ -259,11 +278,15 @@ def opened(p_0: Floats, p_1: Floats, time: Floats, edges: bool, solid: bool) -> 
         _records.fill_faces(one, two, faces, here, np.zeros(0), none, out, degenerate)
         n = np.cross(p[:, 2] - p[:, 1], p[:, 3] - p[:, 1])
     if degenerate.any():
-        gap = np.einsum("ij,ijk->ik", out["weights"], r_1)
-        for instead in (gap, np.array([0.0, 1.0, 0.0])):
+        gap_0, gap_1 = (np.einsum("ij,ijk->ik", out["weights"], r) for r in (r_0, r_1))
+        at_start = np.abs(gap_0).max(1) <= ROUNDING * np.abs(r_0).max((1, 2))
+        side = gap_0
+        if at_start.any():
+            out_of = outward()
+            side = np.where(at_start[:, None], gap_1 if out_of is None else out_of, gap_0)
+        for instead in (side, np.array([0.0, 1.0, 0.0])):
             n = np.where(np.abs(n).max(1, keepdims=True) > 0.0, n, instead)
-        if not solid or edges:
-            n *= np.where(np.einsum("ij,ij->i", n, gap) < 0.0, -1.0, 1.0)[:, None]
+        n *= np.where(np.einsum("ij,ij->i", n, side) < 0.0, -1.0, 1.0)[:, None]
         n /= np.abs(n).max(1, keepdims=True)
         out["normal"][degenerate] = (n / np.linalg.norm(n, axis=1)[:, None])[degenerate]
     return out
@@ -273,8 +296,8 @@ def joined(collided: Contacts, near: Contacts, x_start: Floats) -> Contacts:
     """Merge CCD and proximity contacts in canonical order; a pair in both is kept once, as its CCD record.
 
     A feature that passed through another may end near its far side. A proximity contact is dropped if one of its
-    vertices is in a CCD contact and its normal points away from the side where the pair started: it would push the
-    feature further through.
+    vertices is in a CCD contact, its distance is not negative, and its normal points away from the side where the pair
+    started: it would push the feature further through.
     """
     astray = np.isin(near["vertices"], collided["vertices"]).any(1) & (near["distance"] >= 0.0)
     astray &= np.einsum("ij,ij->i", _contacts.gap(near, x_start), near["normal"]) < 0.0

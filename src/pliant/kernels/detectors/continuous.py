@@ -39,7 +39,7 @@ BATCH = 512  # pairs per batch
 LEAST, ALL, ALL_BY_CUBIC = 0, 1, 2  # kinds of queries
 
 
-class Swath(NamedTuple):
+class SweptGeometry(NamedTuple):
     """Volume swept by a leaf mesh: positions at the start, followed by those at the end."""
 
     nodes: np.ndarray  # BVH of boxes with one triangle per leaf
@@ -55,13 +55,13 @@ class MovingSide(NamedTuple):
     """One side of a query."""
 
     leaves: LeafArrays
-    swath: Swath
+    swept: SweptGeometry
 
 
 class ImpactQuery(NamedTuple):
     same: bool  # whether both sides are one mesh
     ask: int  # LEAST, ALL or ALL_BY_CUBIC
-    tolerance: float  # of a time of impact
+    tolerance: float  # distance that counts as contact, relative to the largest edge of a pair
     slack: float  # bound of the rounding error of positions, metres
 
 
@@ -80,11 +80,11 @@ class HitBuffer(NamedTuple):
 
 
 @kernel(parallel=True)
-def update_motion(leaves, x_0, x_1, swath):
+def update_motion(leaves, x_0, x_1, swept):
     """Update corners, ends and boxes of a leaf mesh that moves from x_0 to x_1; the BVH is refitted afterwards."""
     corners, edge, vertex = leaves.corners, leaves.edge, leaves.vertex
-    boxes, faces, edges, vertices = swath.boxes, swath.faces, swath.edges, swath.vertices
-    edge_boxes, vertex_boxes = swath.edge_boxes, swath.vertex_boxes
+    boxes, faces, edges, vertices = swept.boxes, swept.faces, swept.edges, swept.vertices
+    edge_boxes, vertex_boxes = swept.edge_boxes, swept.vertex_boxes
     for c in prange(PARTS):
         for q in range(c * len(corners) // PARTS, (c + 1) * len(corners) // PARTS):
             i, j, h = corners[q, 0], corners[q, 1], corners[q, 2]
@@ -281,9 +281,9 @@ def sweep(one, two, query, begin, hits, counts, least):
     exceed the space. least (PARTS,): the least time of each chunk, inf if nothing touches.
     """
     a = LeafArrays(*one.leaves)  # a parallel loop takes no tuples within tuples
-    at_a = Swath(*one.swath)
+    at_a = SweptGeometry(*one.swept)
     b = LeafArrays(*two.leaves)
-    at_b = Swath(*two.swath)
+    at_b = SweptGeometry(*two.swept)
     m = len(begin)
     for c in prange(PARTS):
         part = c * STRIDE % PARTS

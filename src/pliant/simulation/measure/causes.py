@@ -10,19 +10,21 @@ from ...detect.queries.intersections import intersections
 from ...mesh import Mesh
 from ...motion.rigid import placed
 from ..result import Result
-from .referee import PINCH
+from .referee import PINCH, near_faces
 
 Floats = NDArray[np.float64]
+_NO_FACES = np.zeros(0, np.int32)
 FAST = 0.5  # motion per substep in units of eps above which contacts may be detected too late
 
 
 class Deepest(NamedTuple):
-    """The deepest penetration of all frames, at a vertex or an edge midpoint."""
+    """The deepest penetration of all frames, at a vertex or an edge midpoint, without those that the referee counts as
+    pinched."""
 
     frame: int
     body: int
     depth: float  # m
-    pinched: bool  # the body intersects itself there and leaves no room
+    pinched: bool  # the body intersects itself there, though farther away than the referee looks, and leaves no room
     pairs: int  # self-intersecting triangle pairs of the body in that frame
     step: float  # m, motion relative to the body per substep
 
@@ -38,6 +40,8 @@ def deepest_of(result: Result) -> Deepest | None:
         for f in result.scene.obstacles:
             skin = _placed(result, f, t)
             distance = ClosestPoints(skin).query(points)[0]
+            if f in result.deforming_x:
+                distance[_in_pinch(result, skin, points, distance)] = np.inf
             k = int(np.argmin(distance))
             if found is None or distance[k] < found[0]:
                 found = float(distance[k]), f, points[k], before[k], skin
@@ -46,11 +50,18 @@ def deepest_of(result: Result) -> Deepest | None:
     away, f, p, was, skin = found
     face = skin.faces[ClosestPoints(skin).query(p[None])[2][0]]
     moved = skin.vertices[face].mean(0) - _placed(result, f, max(t - 1, 0)).vertices[face].mean(0)
-    step = float(np.linalg.norm(p - was - moved)) / max(result.substeps, 1)
+    substeps = result.substeps if result.frame_substeps is None else int(result.frame_substeps[t])
     # common motion cancels in the relative step, so a fast body is counted by its own motion too
-    step = max(step, float(np.linalg.norm(moved)) / max(result.substeps, 1))
+    step = max(float(np.linalg.norm(p - was - moved)), float(np.linalg.norm(moved))) / max(substeps, 1)
     own = np.unique(pairs := intersections(skin))
     return Deepest(t, f, -away, _is_pinched(result, skin, own, p, -away), len(pairs), step)
+
+
+def _in_pinch(result: Result, skin: Mesh, points: Floats, distance: Floats) -> NDArray[np.intp]:
+    """Return which points (n,3) the referee counts separately: inside, and near self-intersections of the body."""
+    inside = np.flatnonzero(distance < 0.0)
+    faces = np.unique(intersections(skin)) if len(inside) else _NO_FACES
+    return inside[near_faces(skin, faces, points[inside], PINCH * result.scene.eps)]
 
 
 def _is_pinched(result: Result, skin: Mesh, own: NDArray[np.int32], p: Floats, depth: float) -> bool:

@@ -62,22 +62,26 @@ class Referee:
     def _near_self_intersection(self, f: int, x: Floats, points: Floats) -> NDArray[np.bool_]:
         """(n,) mask of the points near self-intersecting triangles of body f."""
         mesh = self.scene.bodies[f].mesh.welded
-        near = np.zeros(len(points), np.bool_)
         if not len(points):
-            return near
+            return np.zeros(0, np.bool_)
         if f not in self._self_intersections:
             self._self_intersections[f] = Intersections(mesh)
         skin = x[self.scene.rows(f)]
         faces = np.unique(self._self_intersections[f].update(skin).pairs())
-        if len(faces):
-            overlap = ClosestPoints(Mesh(skin, mesh.faces[faces], name="overlap"))
-            near = np.abs(overlap.query(points)[0]) <= PINCH * self.scene.eps
-        return near
+        return near_faces(mesh.moved(skin), faces, points, PINCH * self.scene.eps)
 
     def _points(self, b: int, x: Floats) -> Floats:
         mesh, p = self.scene.bodies[b].mesh.welded, x[self.scene.rows(b)]
         # vertices without a face are not part of the cloth
         return np.concatenate([p[np.unique(mesh.faces)], p[mesh.topology.edges].mean(1)])
+
+
+def near_faces(mesh: Mesh, faces: NDArray[np.int32], points: Floats, reach: float) -> NDArray[np.bool_]:
+    """(n,) mask of the points (n,3) at most `reach` from `faces` (k,) of a mesh."""
+    if not len(faces) or not len(points):
+        return np.zeros(len(points), np.bool_)
+    some = ClosestPoints(Mesh(mesh.vertices, mesh.faces[faces], name="overlap"))
+    return np.asarray(np.abs(some.query(points)[0]) <= reach)
 
 
 class _LeastDistance:
