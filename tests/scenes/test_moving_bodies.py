@@ -30,7 +30,8 @@ def on_a_table(motion: Motion, friction: float, at: float = 0.0, method: str = "
     """A patch of cloth in vacuum, at rest on a table that moves; `at` metres from its middle."""
     patch = cloth(0.04, 0.04, 3, centre=(at, 0.05 + EPS, 0.0))
     table = Body(box((1.0, 0.1, 1.0), 1), obstacle=True, motion=motion)
-    scene = Scene([Body(patch, material=Cloth(air=0.0, damping=0.0)), table], eps=EPS, friction=friction)
+    bodies = [Body(patch, material=Cloth(air=0.0, damping=0.0)), table]
+    scene = Scene(bodies, eps=EPS, friction=friction, self_contact="off")
     return Simulation(scene, substeps=10, method=method)
 
 
@@ -99,7 +100,8 @@ def test_a_table_that_comes_up_throws_the_patch_by_the_elastic_share_of_its_spee
     lift = Motion([0.0, 0.02, 1.02], [STILL, STILL, shifted(1.0, 1)])
     table = Body(box((1.0, 0.1, 1.0), 1), obstacle=True, motion=lift)
     bodies = [Body(patch, material=Cloth(air=0.0)), table]
-    sim = Simulation(Scene(bodies, eps=EPS, gravity=(0, 0, 0), restitution=0.5), substeps=10, method=method)
+    scene = Scene(bodies, eps=EPS, gravity=(0, 0, 0), restitution=0.5, self_contact="off")
+    sim = Simulation(scene, substeps=10, method=method)
     run(sim, 6)
     assert sim.state.v[sim.scene.rows(0), 1] == pytest.approx(1.5, abs=1e-6)
 
@@ -122,7 +124,8 @@ def test_a_scene_that_moves_evenly_as_a_whole_runs_as_one_that_stands():
 
 
 def test_friction_takes_the_cloth_along_with_a_ball_that_starts_to_spin():
-    x = record(Simulation(SCENES["spinning-ball"](resolution=16), substeps=4), 250, measure=False).x[0]
+    scene = SCENES["spinning-ball"](resolution=16, self_contact="off")
+    x = record(Simulation(scene, substeps=4), 250, measure=False).x[0]
     p, q = x[:-1], x[1:]
     turn = (p[..., 2] * q[..., 0] - p[..., 0] * q[..., 2]).sum(1) / (p[..., 0] ** 2 + p[..., 2] ** 2).sum(1)
     rate = turn / 0.01  # rad/s, frame by frame; the ball's goes from 0 at 0.8 s to 2 pi at 1.6 s
@@ -132,7 +135,7 @@ def test_friction_takes_the_cloth_along_with_a_ball_that_starts_to_spin():
 
 @pytest.mark.parametrize("name", ["rod", "waving-mannequin"])
 def test_at_the_end_of_a_frame_the_vertices_of_a_body_are_in_its_pose(name):
-    sim = Simulation(SCENES[name](resolution=8), substeps=2)
+    sim = Simulation(SCENES[name](resolution=8, self_contact="off"), substeps=2)
     for _ in range(100):
         frame = sim.step()
     for b in sim.scene.moving:
