@@ -142,7 +142,7 @@ def _matched(character: Character, body: Mesh, garment: Mesh, limits: tuple[floa
     column = np.zeros(count, np.int64)
     column[bones] = np.arange(len(bones))
     flat = np.arange(n)[:, None] * len(bones) + column[joints]
-    dense = np.bincount(flat.ravel(), share.ravel(), n * len(bones)).reshape(n, len(bones))
+    dense = np.bincount(flat.ravel(), share.ravel(), n * len(bones)).reshape(n, len(bones)).astype(np.float64)
     weights = np.zeros((garment.n_vertices, len(bones)))
     weights[known] = normalised(dense)
     return _Match(bones, weights, known, found.distance, piece, in_faces, len(np.unique(piece[in_faces])))
@@ -172,7 +172,9 @@ def _completed(garment: Mesh, match: _Match, progress: Callable[[float], None]) 
     loose = np.flatnonzero(~bound)
     if len(loose):
         kind[loose] = RIGID
-        rest = Mesh(garment.vertices, garment.faces[bound[garment.faces[:, 0]]], groups=np.arange(len(bound)))
+        rest = Mesh(
+            garment.vertices, garment.faces[bound[garment.faces[:, 0]]], groups=np.arange(len(bound), dtype=np.int32)
+        )
         found = SurfacePoints(rest).nearest(garment.vertices[loose])
         # the vertex of each piece that is nearest to another piece decides for all of its vertices
         order = np.lexsort((found.distance, match.piece[loose]))
@@ -214,7 +216,7 @@ def _flat(blend: Floats) -> NDArray[np.bool_]:
 
 
 def _unposed(to_pose: Floats, x: Floats) -> Floats:
-    return np.linalg.solve(to_pose[:, :, :3], (x - to_pose[:, :, 3])[:, :, None])[:, :, 0]
+    return np.linalg.solve(to_pose[:, :, :3], (x - to_pose[:, :, 3])[:, :, None])[:, :, 0].astype(np.float64)
 
 
 def _placed(garment: Mesh, vertices: Floats) -> Mesh:

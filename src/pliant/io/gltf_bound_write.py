@@ -29,7 +29,7 @@ _ALL = ("meshes", "skins", "materials", "textures", "images", "samplers", "acces
 class _Skin(NamedTuple):
     """The skin of the garment in the file under construction."""
 
-    index: int
+    skin: int
     rows: NDArray[np.int64]  # (b,) joint of each bone
     from_mesh: Floats  # (4,4) from the mesh of the character to the bind shape of the skin
 
@@ -149,7 +149,7 @@ def _garment_nodes(builder: Builder, garment: Character, to_pose: Floats | None,
     before = builder.count("materials")
     index = put_mesh(builder, mesh, influences, COLOR, np.zeros((0, len(x), 3)), np.zeros(0))
     put_textures(builder, mesh, before)
-    return [builder.add("nodes", {"mesh": index, "skin": skin.index})]
+    return [builder.add("nodes", {"mesh": index, "skin": skin.skin})]
 
 
 class _GarmentCopy:
@@ -178,7 +178,7 @@ class _GarmentCopy:
             mesh["primitives"] = []
             for block in blocks:
                 mesh["primitives"] += self._block(block, [listed[p] for p in block.primitives])
-            entry: Json = {"mesh": self.builder.add("meshes", mesh), "skin": self.skin.index}
+            entry: Json = {"mesh": self.builder.add("meshes", mesh), "skin": self.skin.skin}
             name = (entries[k].get("name") if k >= 0 else None) or mesh.get("name")
             entry |= {"name": name} if name else {}
             if k >= 0 and "weights" in entries[k]:
@@ -191,7 +191,7 @@ class _GarmentCopy:
         turn = self.source.placed[:, :3] @ block.matrix[..., :3]  # to the pose of the garment, (3,3) or (count,3,3)
         turn = np.broadcast_to(turn, (block.count, 3, 3))
         if self.to_pose is not None:
-            turn = np.linalg.solve(self.to_pose[rows, :, :3], turn)
+            turn = np.linalg.solve(self.to_pose[rows, :, :3], turn).astype(np.float64)
         turn = self.skin.from_mesh[:3, :3] @ turn
         x = self.garment.mesh.vertices[rows] @ self.skin.from_mesh[:3, :3].T + self.skin.from_mesh[:3, 3]
         if block.offset is not None:

@@ -30,7 +30,8 @@ class Builder:
         self.parts: list[bytes | memoryview] = []
         self.roots: list[int] = []
         self.lights = 0
-        self.dropped = ("meshes", "skins", "accessors", "bufferViews")  # kinds whose unreferenced entries are left out
+        # kinds whose unreferenced entries are left out, referring kinds first
+        self.dropped: tuple[str, ...] = ("meshes", "skins", "accessors", "bufferViews")
 
     def trial(self) -> "Builder":
         """Return a copy that can be modified and discarded."""
