@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 LINED = 0.25  # share of opposite normals from which a piece counts as one with an inner layer
 TURNED = 2.0  # ratio of opposite to equal normals from which a piece counts as inside out
-RIVAL = 3.0  # an opposite normal is doubtful where a surface with an equal one is at most so many times as far away
+RIVAL = 3.0  # in such a piece a match is doubtful if on its other side the body is at most so many times as far away
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,8 +49,9 @@ def trusted(body: SurfacePoints, garment: Mesh, piece: NDArray[Any], limits: tup
     """Return the nearest points of the vertices of a welded garment, and the mask (n,) of those that are trusted.
 
     `piece` (n,): connected piece of each vertex. `limits`: largest distance in metres, least cosine between normals.
-    Opposite normals are trusted only in pieces that have many of them, inner layers, and where no part of the body
-    with an equal normal is nearly as close: the underside of a sleeve faces the trunk but belongs to the arm.
+    Opposite normals are trusted only in pieces that have many of them, those with an inner layer: the underside of a
+    sleeve faces the trunk but belongs to the arm. In such pieces a match is doubtful, whatever its normal, where
+    another surface of the body is nearly as close on the other side.
     """
     distance, cosine = limits
     found = body.nearest(garment.vertices)
@@ -64,20 +65,21 @@ def trusted(body: SurfacePoints, garment: Mesh, piece: NDArray[Any], limits: tup
     sign = np.where(turned, -1.0, 1.0)[piece]
     normal, along = sign[:, None] * normal, sign * along
     equal, opposite = np.where(turned, opposite, equal), np.where(turned, equal, opposite)
-    accepted = close & (along >= cosine)
     lined = (opposite > 0) & (opposite >= LINED * (equal + opposite))
-    inner = np.flatnonzero(close & (along <= -cosine) & lined[piece])
-    if len(inner):
-        rival = _rivals(body, garment.vertices[inner], normal[inner], found.distance[inner], cosine)
-        accepted[inner[~rival]] = True
+    accepted = close & (np.where(lined[piece], np.abs(along), along) >= cosine)
+    doubtful = np.flatnonzero(accepted & lined[piece])
+    if len(doubtful):
+        away = np.sign(along[doubtful])[:, None] * normal[doubtful]
+        accepted[doubtful] = ~_enclosed(body, garment.vertices[doubtful], away, found.distance[doubtful], cosine)
     return found, accepted
 
 
-def _rivals(body: SurfacePoints, x: Floats, normal: Floats, distance: Floats, cosine: float) -> Mask:
-    """(n,) whether the body has a surface with an equal normal behind a point, at most RIVAL times as far away."""
+def _enclosed(body: SurfacePoints, x: Floats, away: Floats, distance: Floats, cosine: float) -> Mask:
+    """(n,) whether another surface of the body faces a point in the direction `away` (n,3) from its nearest one, at
+    most RIVAL times as far away as that."""
     rival = np.zeros(len(x), np.bool_)
     for step in np.linspace(0.5, RIVAL, 6):
-        found = body.nearest(x - step * distance[:, None] * normal, x)
-        equal = np.einsum("ij,ij->i", normal, found.normal) >= cosine
-        rival |= equal & (found.distance <= RIVAL * distance)
+        found = body.nearest(x + step * distance[:, None] * away, x)
+        facing = np.einsum("ij,ij->i", away, found.normal) <= -cosine
+        rival |= facing & (found.distance <= RIVAL * distance)
     return rival
