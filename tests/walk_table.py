@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from characters import post
+from characters import post, sleeve
 from pliant.detect.methods import METHODS
 from pliant.motion.clip import Clip
 from pliant.motion.deforming import Attached, Recorded
@@ -214,6 +214,13 @@ def _questions(flat: Any, above: Any, body: Any, bar: Any, folder: pathlib.Path)
         Call("contacts.concatenate", pliant.contacts.concatenate, {"parts": [pliant.contacts.empty(1)]}, {"parts": "several"}),
         Call("contacts.concatenate_unsorted", pliant.contacts.concatenate_unsorted, {"parts": [pliant.contacts.empty(1)]}, {"parts": "several"}),
         Call("check", pliant.check, {"garment": above, "body": body}, {"garment": "mesh", "body": "mesh?", "fps": "number", "every": "whole", "progress": "called?"}),
+        Call(
+            "bind", pliant.bind, {"garment": sleeve(rings=3, around=8), "character": post(rings=4, around=4), "max_distance": 0.5},
+            {
+                "garment": "mesh", "character": "instance", "pose": "choice", "clip": "choice?", "time": "number", "max_distance": "number?",
+                "max_angle": "number", "influences": "whole", "smooth": "whole", "progress": "called?",
+            },
+        ),
         Call(
             "fix", pliant.fix, {"garment": above, "body": body},
             {

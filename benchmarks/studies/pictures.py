@@ -37,6 +37,7 @@ from sphere_surface import draw_sphere_surface
 from strain import draw_strain
 from stuffing import draw_stuffing
 from tets import draw_soft
+from transfer import draw_bind
 from trees import draw_trees
 from validation import draw_cusick
 from walking import draw_walk
@@ -338,6 +339,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "guesses": lambda: draw_guesses(save), "strain": lambda: draw_strain(save),
     "gauntlet": lambda: draw_garments(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
+    "bind": lambda: draw_bind(save),
 }  # fmt: skip
 
 if __name__ == "__main__":

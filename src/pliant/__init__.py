@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .audit.check import check as check
     from .audit.compare import compare as compare
     from .audit.fix import fix as fix
+    from .binding.bind import bind as bind
     from .detect import detector as detector
     from .detect import find_contacts as find_contacts
     from .detect import register as register
@@ -74,6 +75,7 @@ _HOME = {
     "Skinned": "motion.deforming",
     "Solid": "materials",
     "Stitches": "mesh.stitches",
+    "bind": "binding.bind",
     "check": "audit.check",
     "choose_method": "detect.choose",
     "closest_point": "detect.queries.closest_point",

@@ -23,6 +23,7 @@ COMMANDS = {
         "Compare all detection methods on a scene or meshes with the exact contacts.",
     ),
     "sweep": ("pliant.cli.sweep:sweep", "Run many drapes, checks or bakes over garments, bodies and parameters."),
+    "bind": ("pliant.cli.bind:bind", "Bind a garment to a character: skinning weights from the body."),
     "fix": ("pliant.cli.fix:fix", "Remove a garment's intersections with a body and with itself."),
     "field": ("pliant.cli.field:field", "Bake a distance field of a mesh and measure its error."),
     "tets": ("pliant.cli.tets:tets", "Fill a closed surface with tetrahedra."),

@@ -27,13 +27,23 @@ class Block:
     offset: NDArray[np.float64] | None  # (count,3) added by morph targets at their default weights
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class SkinBones:
+    """A skin of the file and the bones of a character."""
+
+    rows: dict[int, int]  # bone -> its joint in the skin
+    from_mesh: NDArray[np.float64]  # (4,4) from the mesh of the character to the bind shape of the skin
+
+
 @dataclasses.dataclass
 class GltfSource(Source):
-    """The document and the location of the mesh's vertices in it."""
+    """The document and the location of the mesh's vertices in it; for a character also that of its bones."""
 
     document: Document
     blocks: list[Block]
     roots: list[int]  # nodes of the default scene
+    bone_nodes: list[int] = dataclasses.field(default_factory=list, init=False)  # node of each bone
+    skins: dict[int, SkinBones] = dataclasses.field(default_factory=dict, init=False)
 
 
 def read(file: Input) -> Parts:

@@ -30,6 +30,8 @@ class Builder:
         self.parts: list[bytes | memoryview] = []
         self.roots: list[int] = []
         self.lights = 0
+        # kinds whose unreferenced entries are left out, referring kinds first
+        self.dropped: tuple[str, ...] = ("meshes", "skins", "accessors", "bufferViews")
 
     def trial(self) -> "Builder":
         """Return a copy that can be modified and discarded."""
@@ -154,7 +156,7 @@ class Builder:
         out["scene"] = 0
         out["scenes"] = [{"nodes": self.roots}]
         if all(str(name).startswith(_KNOWN) for name in out.get("extensionsUsed", [])):
-            _drop_unused(out)
+            _drop_unused(out, self.dropped)
         pieces, size = self._buffer(out)
         if size:
             out["buffers"] = [{"byteLength": size}]
@@ -304,9 +306,9 @@ _REFERENCES = {
 }  # fmt: skip
 
 
-def _drop_unused(out: Json) -> None:
-    """Remove unreferenced meshes, skins, accessors and buffer views, for example replaced positions."""
-    for kind in ("meshes", "skins", "accessors", "bufferViews"):
+def _drop_unused(out: Json, kinds: tuple[str, ...]) -> None:
+    """Remove the unreferenced entries of these kinds, referring ones first, for example replaced positions."""
+    for kind in kinds:
         entries = out.get(kind, [])
         if not entries:
             continue

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..mesh import Mesh
 from ..motion.animation import Skeleton
 from ..motion.character import Character, Morph
-from .gltf import Block, GltfSource, Reader
+from .gltf import Block, GltfSource, Reader, SkinBones
 from .gltf_clips import read_clips, unique
 from .gltf_document import Document, Json
 from .reading import Input, check_positions
@@ -54,6 +54,7 @@ class _CharacterReader(Reader):
         self.frame[:3, :3] = frame
         self.skinned_blocks: list[_SkinnedBlock] = []  # in the order of the blocks
         self.skins: dict[int, tuple[list[int], Floats]] = {}  # joints and inverse bind matrices
+        self.skin_bones: dict[int, SkinBones] = {}
         self.bones: list[tuple[int, int, Floats]] = []  # node, skin (-1: none), inverse bind matrix
         self.known: dict[tuple[int, bytes], int] = {}  # node and inverse bind matrix -> bone
         self.shapes: dict[int, tuple[int, Floats]] = {}  # node -> first morph weight, and their defaults
@@ -141,6 +142,8 @@ class _CharacterReader(Reader):
             found[key] = np.zeros(len(joints), np.int64)
             for row in used:
                 found[key][row] = self._bone(joints[row], skin, inverse[row] @ back)
+            rows = {int(found[key][row]): int(row) for row in reversed(used)}
+            self.skin_bones[skin] = SkinBones(rows, back)
             spare += [(j, skin, inverse[row] @ back) for row, j in enumerate(joints)]
         holding = {node for node, _, _ in self.bones}
         for node, skin, back in spare:  # joints without vertices become bones too, once each
@@ -246,6 +249,11 @@ class _CharacterReader(Reader):
         skeleton = self._skeleton(order, row)
         sequence = sorted(range(len(self.bones)), key=lambda b: row[self.bones[b][0]])
         rank = np.argsort(sequence)
+        source = mesh.source
+        source.bone_nodes = [self.bones[b][0] for b in sequence]
+        for skin, bones in self.skin_bones.items():
+            rows = {int(rank[b]): row for b, row in bones.rows.items()}
+            source.skins[skin] = SkinBones(rows, bones.from_mesh)
         names = [self.nodes[k].get("name") if k >= 0 else mesh.name for k, _, _ in (self.bones[b] for b in sequence)]
         columns = {k: (row[k], *self.shapes.get(k, (0, np.zeros(0)))) for k in range(len(self.nodes))}
         return Character(

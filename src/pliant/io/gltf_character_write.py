@@ -1,11 +1,13 @@
 """Writing a character as a skinned GLB: nodes, one mesh, one skin, morph targets and all clips, in float32."""
 
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..files import atomic_write
+from ..mesh import Mesh
 from ..motion.animation import PARTS, Animation, Skeleton
 from ..motion.character import Character
 from .gltf_build import VERTICES, Builder
@@ -21,8 +23,7 @@ def write_character(path: str | os.PathLike[str], character: Character) -> None:
     """Write one GLB; vertices duplicated at texture seams follow the character's own vertices."""
     builder = Builder()
     body = put_character(builder, character, (0.8, 0.6, 0.5))
-    for name, clip in character.clips.items():
-        _clip(builder, name, clip, character.skeleton, body)
+    put_clips(builder, character, body)
     with atomic_write(path) as stream:
         builder.write(stream)
 
@@ -77,12 +78,27 @@ def _nodes(builder: Builder, character: Character, before: int) -> list[int]:
 
 def _mesh(builder: Builder, character: Character, color: tuple[float, float, float]) -> int:
     mesh = character.mesh
-    take, faces, uv = split_seams(mesh)
     defaults = character.skeleton.rest[10 * len(character.skeleton.parents) :]
     targets = np.zeros((len(defaults), mesh.n_vertices, 3))
     for morph in character.morphs:
         count = morph.targets.shape[1]
         targets[morph.column : morph.column + len(morph.targets), morph.start : morph.start + count] += morph.targets
+    index = put_mesh(builder, mesh, (character.joints, character.weights), color, targets, defaults)
+    if len(targets):
+        builder.entry("meshes", index)["weights"] = defaults.tolist()
+    return index
+
+
+def put_mesh(
+    builder: Builder,
+    mesh: Mesh,
+    influences: tuple[NDArray[Any], Floats],
+    color: tuple[float, float, float],
+    targets: Floats,
+    defaults: Floats,
+) -> int:
+    """Add a mesh with joints and weights (n,k), and morph targets (m,n,3), at `defaults` (m,) in its vertices."""
+    take, faces, uv = split_seams(mesh)
     x = mesh.vertices - np.einsum("m,mij->ij", defaults, targets)
     normal = Normals(mesh.faces, mesh.weld_index)(mesh.vertices)
     attributes: Json = {
@@ -91,13 +107,7 @@ def _mesh(builder: Builder, character: Character, color: tuple[float, float, flo
     }
     if uv is not None:
         attributes["TEXCOORD_0"] = builder.accessor(uv.astype(np.float32), VERTICES)
-    joints, weights = np.zeros((len(take), 8), np.uint16), np.zeros((len(take), 8), np.float32)
-    width = character.joints.shape[1]
-    joints[:, :width], weights[:, :width] = character.joints[take], character.weights[take]
-    for part in range((width + 3) // 4):
-        columns = slice(4 * part, 4 * part + 4)
-        attributes[f"JOINTS_{part}"] = builder.accessor(joints[:, columns], VERTICES)
-        attributes[f"WEIGHTS_{part}"] = builder.accessor(weights[:, columns], VERTICES)
+    attributes |= skin_attributes(builder, influences[0][take], influences[1][take])
     primitives: list[Json] = []
     material = np.zeros(mesh.n_faces, np.int64) if mesh.material is None else mesh.material
     moved = targets[:, take].astype(np.float32)
@@ -107,10 +117,26 @@ def _mesh(builder: Builder, character: Character, color: tuple[float, float, flo
         primitive: Json = {"attributes": attributes, "indices": builder.indices(faces[material == k])}
         primitive["material"] = paint_material(builder, definition, color)
         primitives.append(primitive | ({"targets": moves} if moves else {}))
-    entry: Json = {"name": mesh.name, "primitives": primitives}
-    if moves:
-        entry["weights"] = defaults.tolist()
-    return builder.add("meshes", entry)
+    return builder.add("meshes", {"name": mesh.name, "primitives": primitives})
+
+
+def skin_attributes(builder: Builder, joints: NDArray[Any], weights: Floats) -> Json:
+    """Add joints and weights (n,k), four per attribute; return the attributes."""
+    index, share = np.zeros((len(joints), 8), np.uint16), np.zeros((len(joints), 8), np.float32)
+    width = joints.shape[1]
+    index[:, :width], share[:, :width] = joints, weights
+    out: Json = {}
+    for part in range((width + 3) // 4):
+        columns = slice(4 * part, 4 * part + 4)
+        out[f"JOINTS_{part}"] = builder.accessor(index[:, columns], VERTICES)
+        out[f"WEIGHTS_{part}"] = builder.accessor(share[:, columns], VERTICES)
+    return out
+
+
+def put_clips(builder: Builder, character: Character, body: int) -> None:
+    """Add all clips of a character whose nodes come first and whose mesh is at node `body`."""
+    for name, clip in character.clips.items():
+        _clip(builder, name, clip, character.skeleton, body)
 
 
 def _clip(builder: Builder, name: str, clip: Animation, skeleton: Skeleton, body: int) -> None:

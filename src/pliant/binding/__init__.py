@@ -1,0 +1,1 @@
+"""Skinning weights of a garment, transferred from the body it was modelled on (docs/bind.md)."""

@@ -1,0 +1,150 @@
+"""`pliant bind`, by the words people type."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pliant
+from characters import post, sleeve, small_character
+from pliant import cli
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a post that sways, and a sleeve for it."""
+    monkeypatch.chdir(tmp_path)
+    pliant.save_character("post.glb", post())
+    pliant.save("sleeve.obj", sleeve(bottom=0.3))
+    return tmp_path
+
+
+def told(capsys, *words):
+    code = cli.run(["bind", *words])
+    shown = capsys.readouterr()
+    return code, shown.out, " ".join(shown.err.split())
+
+
+def test_a_garment_is_bound_written_and_checked_over_the_clips(here, capsys):
+    code, out, talk = told(capsys, "sleeve.obj", "post.glb", "-o", "out.glb", "--check-frames", "6")
+    assert code == 0
+    for text in ("matched", "inpainted", "rigid", "distance from body", "sway", "still"):
+        assert text in out
+    assert "fix" not in talk  # nothing to repair
+    dressed = pliant.load_character("out.glb")
+    assert dressed.mesh.n_vertices == post().mesh.n_vertices + sleeve().n_vertices
+    assert list(dressed.clips) == ["sway", "still"]
+
+
+def test_json_has_the_figures_and_the_advice_repairs_what_was_found(here, capsys):
+    inside = sleeve(top=0.09, bottom=0.12)
+    pliant.save("tight.obj", inside)
+    words = ("tight.obj", "post.glb", "-o", "out.glb", "--json", "--check-frames", "4", "--clip", "sway")
+    code, out, talk = told(capsys, *words)
+    assert code == 0
+    figures = json.loads(out)
+    assert figures["vertices"] == inside.n_vertices
+    assert figures["matched"] + figures["inpainted"] + figures["rigid"] == inside.n_vertices
+    assert [(row["clip"], row["frames"]) for row in figures["clips"]] == [("sway", 4)]
+    assert figures["clips"][0]["depth"] > 0.005
+    assert "pliant fix out.glb --part tight --body post.glb --clip sway -o fixed.glb" in talk
+    command = talk[talk.index("pliant fix ") :].split()[1:11]
+    assert cli.run([*command, "--fps", "5"]) in (0, 1)
+    capsys.readouterr()
+    assert cli.run(["check", "fixed.glb", "--body", "post.glb", "--body-clip", "sway", "--fps", "5", "--json"]) in (
+        0,
+        1,
+    )
+    assert json.loads(capsys.readouterr().out)["worst_depth_m"] <= 1e-4
+
+
+def test_the_garment_alone_is_smaller_and_moves_alike(here, capsys):
+    assert told(capsys, "sleeve.obj", "post.glb", "-o", "both.glb", "--check-frames", "0")[0] == 0
+    code, out, _ = told(capsys, "sleeve.obj", "post.glb", "-o", "a.glb", "--alone", "--check-frames", "0")
+    assert code == 0
+    assert "clips" not in out
+    alone, both = pliant.load_character("a.glb"), pliant.load_character("both.glb", part="sleeve")
+    np.testing.assert_allclose(alone.shape("sway", 0.1), both.shape("sway", 0.1), atol=1e-6)
+
+
+def test_a_better_pose_is_recommended(here, capsys):
+    body = post()
+    rest = body.skeleton.rest.copy()
+    rest[10 + 3 : 10 + 7] = [0.0, 0.0, np.sin(0.5), np.cos(0.5)]
+    import dataclasses
+
+    bent = dataclasses.replace(body, skeleton=dataclasses.replace(body.skeleton, rest=rest))
+    pliant.save_character("bent.glb", bent)
+    there = bent.shape(None, 0.0)
+    pliant.save("copy.obj", body.mesh.moved(there))
+    figure = pliant.load_character("bent.glb")
+    assert np.abs(figure.shape(None, 0.0) - there).max() < 1e-6
+    words = ("copy.obj", "bent.glb", "-o", "out.glb", "--check-frames", "0")
+    assert "use --pose rest" in told(capsys, *words)[2]
+    code, _, talk = told(capsys, *words, "--pose", "rest")
+    assert code == 0
+    assert "--pose" not in talk
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["none.obj", "post.glb", "-o", "out.glb"], "no such file"),
+        (["sleeve.obj", "post.glb", "-o", "post.glb"], "would overwrite an input file"),
+        (["sleeve.obj", "post.glb", "-o", "out.obj"], "unknown extension '.obj'"),
+        (["post.glb", "post.glb", "-o", "out.glb"], "the same file"),
+        (["sleeve.obj", "sleeve.obj", "-o", "out.glb"], "the same file"),
+        (["sleeve.obj", "plain.obj", "-o", "out.glb"], "characters are .glb or .gltf files"),
+        (["sleeve.obj", "rigid.gltf", "-o", "out.glb"], "has no skin"),
+        (["empty.obj", "post.glb", "-o", "out.glb"], "no faces"),
+        (["nan.obj", "post.glb", "-o", "out.glb"], "nan"),
+        (["far.obj", "post.glb", "-o", "out.glb"], "does not lie on"),
+        (["sleeve.obj", "post.glb", "-o", "out.glb", "--clip", "run"], "sway"),
+        (["sleeve.obj", "post.glb", "-o", "out.glb", "--pose-clip", "run"], "sway"),
+        (["sleeve.obj", "post.glb", "-o", "out.glb", "--influences", "5"], "--influences"),
+        (["sleeve.obj", "post.glb", "-o", "out.glb", "--max-distance", "5"], "write 5mm, or 5m for metres"),
+        (["sleeve.obj", "post.glb", "-o", "out.glb", "--check-frames", "-1"], "--check-frames"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(here, capsys, words, said):
+    pliant.save("plain.obj", pliant.shapes.box())
+    pliant.save("far.obj", sleeve(3.0, 4.0))
+    (here / "empty.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\n")
+    (here / "nan.obj").write_text("v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    small_character(skin=False).save(here / "rigid.gltf")
+    code, out, talk = told(capsys, *words)
+    assert code == 2
+    assert said in talk
+    assert not out
+    assert not (here / "out.glb").exists()
+
+
+def test_morph_targets_of_the_body_are_not_transferred_and_a_line_says_so(here, capsys):
+    body = pliant.load_character(small_character().save(here / "small.gltf"))
+    pliant.save("patch.obj", pliant.Mesh(body.shape(None, 0.0), body.mesh.faces))
+    code, _, talk = told(capsys, "patch.obj", "small.gltf", "-o", "out.glb", "--pose", "rest", "--max-distance", "1m")
+    assert code == 0
+    assert "morph targets of the body are not transferred" in talk
+
+
+@pytest.mark.parametrize("name", ["CesiumMan", "Fox", "KayKit_Knight", "RiggedFigure", "RobotExpressive"])
+def test_characters_of_the_wild_wear_a_layer_of_their_own_skin(data, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    path = data / "rigged" / f"{name}.glb"
+    body = pliant.load_character(path)
+    middle = body.mesh.vertices[body.mesh.faces].mean(1)[:, 1]
+    half = body.mesh.faces[middle > np.median(middle)]
+    used, faces = np.unique(half, return_inverse=True)
+    x = body.mesh.vertices + 0.003 * body.mesh.size * body.mesh.welded.vertex_normals[body.mesh.weld_index]
+    pliant.save("layer.obj", pliant.Mesh(x[used], faces.reshape(-1, 3)))
+    code, out, _ = told(capsys, "layer.obj", str(path), "-o", "out.glb", "--check-frames", "2", "--json")
+    assert code == 0
+    assert json.loads(out)["matched"] > 0.5 * len(used)
+    dressed = pliant.load_character("out.glb")
+    clip = next(iter(body.clips))
+    there = dressed.shape(clip, 0.3)
+    np.testing.assert_allclose(there[: body.mesh.n_vertices], body.shape(clip, 0.3), atol=1e-5 * body.mesh.size)
+    apart = np.linalg.norm(there[body.mesh.n_vertices :] - body.shape(clip, 0.3)[used], axis=1)
+    assert np.median(apart) < 0.006 * body.mesh.size
