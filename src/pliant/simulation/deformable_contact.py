@@ -180,6 +180,10 @@ class DeformableContact(FormerNames):
     def rows_without_room(self) -> NDArray[np.int32]:
         return self.guard.rows_without_room
 
+    @property
+    def rows_inside(self) -> NDArray[np.int32]:
+        return self.guard.rows_inside
+
     def follow_bodies(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self.guard.follow_bodies(state, dt)

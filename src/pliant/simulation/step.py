@@ -224,11 +224,14 @@ class Simulation:
         pushed = self.response.enforced()
         if pushed is None or not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
             return
+        # the surface that cloth is inside of does not hold it
+        self.dynamics.let_into_surface(self.self_contact.rows_inside)
         for _ in range(ALTERNATIONS):
             self.response.apply(found, self.state, dt_substep, self.detect)
             if not self.dynamics.limit_strain(self.state):
                 return
-        self.response.apply(found, self.state, dt_substep, self.detect)
+        if self.scene.self_contact != "safe":  # there the guard keeps apart what the strain limit brings too near
+            self.response.apply(found, self.state, dt_substep, self.detect)
 
     def _keep_apart(self, dt_substep: float) -> None:
         """Close seams that contacts have opened; in safe mode, limit the motion to what the guard proves free of
@@ -271,7 +274,10 @@ class Simulation:
             return self_contact.unresolved
         response.end_frame(state, dt_substep, self.detect)
         if moved or response.iterates:
+            if moved and self.scene.self_contact == "safe":  # what is too far inside comes out in several frames
+                self.dynamics.limit_strain(state)
             self_contact.limit_motion(state, dt_substep)
+            self._shorten(dt_substep)
         return response.unresolved
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:

@@ -47,6 +47,7 @@ FAST = 4.0  # displacement of a body per substep, over the largest query distanc
 PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
+NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
 LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 _NONE = np.zeros(0, np.int32)
@@ -203,6 +204,10 @@ class Guard(FormerNames):
     def rows_without_room(self) -> Rows:
         return self._no_room.all_rows
 
+    @property
+    def rows_inside(self) -> Rows:
+        return self._no_room.inside_rows
+
     def follow_bodies(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self._no_room.follow(state, dt)
@@ -274,6 +279,7 @@ class Guard(FormerNames):
                 return False
             if new > 0:
                 self.apply(state, dt)
+                self.hindered = True  # what is pushed may be stretched
             if self._detection.is_reachable(state.x):
                 return True
         return False
@@ -349,7 +355,7 @@ class Guard(FormerNames):
         """Stop guarding those of `rows` that bodies squeezed from both sides in the last detection pass; return whether
         there are any."""
         found, x = self.obstacle_contacts, self._detection.start
-        found = found[squeezed(found, x, self._soft, rows, self._faces_around, 2.0 * self.eps)]
+        found = found[squeezed(found, x, self._soft, rows, self._faces_around, NEAR * self.eps)]
         self._give_up(found["vertices"], found["kind"])
         return len(found) > 0
 

@@ -22,6 +22,7 @@ from .inside import Solids, leave_room
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+DEEP = 2.0  # times eps: cloth that is farther inside is not pushed out by contacts, which would throw it
 OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
 
 
@@ -64,7 +65,9 @@ class NoRoom:
         """Begin a frame in which all cloth has room."""
         self._inside_of[:] = False
         self.all_rows = np.zeros(0, np.int32)  # free or not
+        self.inside_rows = np.zeros(0, np.int32)  # free vertices that have room, too
         self._held = self._leaving = _NOTHING
+        self._deep = np.zeros(len(self._w), np.bool_)
 
     def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], x: Floats) -> None:
         """Find which of the vertices `inside` of bodies at x (n,3), as of `vertices_inside`, have no room. Grips never
@@ -79,7 +82,10 @@ class NoRoom:
                 leaving.append(nearest.take(room & free))
         self._held, self._leaving = (_joined(parts).farthest_first(x) for parts in (held, leaving))
         self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
+        self.inside_rows = np.union1d(self._held.rows, self._leaving.rows)
         self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
+        far = np.linalg.norm(self._leaving.at(x) - x[self._leaving.rows], axis=1)
+        self._deep[self._leaving.rows] = far > DEEP * self.eps
 
     def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
         """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
@@ -113,12 +119,12 @@ class NoRoom:
 
     def without(self, found: Contacts) -> Contacts:
         """Return the contacts with bodies without those of vertices that have no room, or of midpoints beside them."""
-        if not len(self.all_rows):
+        if not len(self.all_rows) and not self._deep.any():
             return found
         v, other = found["vertices"], found["bodies"][:, 1]
         stuck = np.zeros(len(found), np.bool_)
         for k in range(4):
-            stuck |= (v[:, k] >= 0) & self._inside_of[v[:, k], other]
+            stuck |= (v[:, k] >= 0) & (self._inside_of[v[:, k], other] | self._deep[v[:, k]])
         return found[~stuck]
 
 
