@@ -181,8 +181,8 @@ class DeformableContact(FormerNames):
         return self.guard.rows_without_room
 
     @property
-    def rows_inside(self) -> NDArray[np.int32]:
-        return self.guard.rows_inside
+    def rows_in_bodies(self) -> NDArray[np.int32]:
+        return self.guard.rows_in_bodies
 
     def follow_bodies(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""

@@ -49,8 +49,8 @@ class SelfContact(Protocol):
         stretched edges since."""
 
     @property
-    def rows_inside(self) -> Rows:
-        """Vertices of cloth that were inside of bodies when this frame began, with or without room."""
+    def rows_in_bodies(self) -> Rows:
+        """Free vertices that are inside of bodies, or whose triangles intersect them, and are not guarded therefore."""
 
     @property
     def detectors(self) -> Sequence[Any]:
@@ -128,7 +128,7 @@ class NoGuard(FormerNames):
     iterates, thickness = False, 0.0
     failed_substeps = given_up_pairs = unresolved = passes = 0
     hindered = False
-    rows_without_room = rows_inside = np.zeros(0, np.int32)
+    rows_without_room = rows_in_bodies = np.zeros(0, np.int32)
 
     def __bool__(self) -> bool:
         return False  # the attribute was None without self-contact; `if sim.guard` works for one more version

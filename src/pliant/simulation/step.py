@@ -224,8 +224,8 @@ class Simulation:
         pushed = self.response.enforced()
         if pushed is None or not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
             return
-        # the surface that cloth is inside of does not hold it
-        self.dynamics.let_into_surface(self.self_contact.rows_inside)
+        # a body that cloth intersects does not hold it
+        self.dynamics.let_into_surface(self.self_contact.rows_in_bodies)
         for _ in range(ALTERNATIONS):
             self.response.apply(found, self.state, dt_substep, self.detect)
             if not self.dynamics.limit_strain(self.state):

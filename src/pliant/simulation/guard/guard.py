@@ -205,8 +205,9 @@ class Guard(FormerNames):
         return self._no_room.all_rows
 
     @property
-    def rows_inside(self) -> Rows:
-        return self._no_room.inside_rows
+    def rows_in_bodies(self) -> Rows:
+        given_up = self._detection.given_up
+        return np.flatnonzero(given_up.any(1) & self._free).astype(np.int32) if given_up.any() else _NONE
 
     def follow_bodies(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""

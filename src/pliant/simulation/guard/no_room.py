@@ -65,7 +65,6 @@ class NoRoom:
         """Begin a frame in which all cloth has room."""
         self._inside_of[:] = False
         self.all_rows = np.zeros(0, np.int32)  # free or not
-        self.inside_rows = np.zeros(0, np.int32)  # free vertices that have room, too
         self._held = self._leaving = _NOTHING
         self._deep = np.zeros(len(self._w), np.bool_)
 
@@ -82,7 +81,6 @@ class NoRoom:
                 leaving.append(nearest.take(room & free))
         self._held, self._leaving = (_joined(parts).farthest_first(x) for parts in (held, leaving))
         self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
-        self.inside_rows = np.union1d(self._held.rows, self._leaving.rows)
         self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
         far = np.linalg.norm(self._leaving.at(x) - x[self._leaving.rows], axis=1)
         self._deep[self._leaving.rows] = far > DEEP * self.eps
