@@ -6,6 +6,7 @@ import typing
 import pytest
 
 import pliant
+from characters import post, sleeve
 from pliant import cli
 
 GOOD = {
@@ -14,6 +15,7 @@ GOOD = {
     "check": ["skirt.obj", "--body", "body.obj"],
     "compare": ["skirt.obj", "body.obj"],
     "sweep": ["sweep.toml", "--plan"],
+    "bind": ["sleeve.obj", "post.glb", "--out", "out.glb", "--check-frames", "0"],
     "fix": ["skirt.obj", "--body", "body.obj", "--out", "out.obj"],
     "field": ["body.obj"],
     "tets": ["body.obj"],
@@ -39,6 +41,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pliant.save("skirt.obj", pliant.shapes.cloth(0.3, 0.3, 3, centre=(0.0, 0.205, 0.0)))
     pliant.save("body.obj", pliant.shapes.box(0.4, 1))
+    pliant.save("sleeve.obj", sleeve(rings=3, around=8))
+    pliant.save_character("post.glb", post(rings=4, around=8))
     (tmp_path / "sweep.toml").write_text('run = "check"\ngarments = ["skirt.obj"]\nbodies = ["body.obj"]\n')
     return tmp_path
 
