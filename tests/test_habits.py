@@ -34,11 +34,12 @@ def test_the_citation_has_the_version_of_the_package() -> None:
     assert f"\nversion: {pliant.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
-def test_the_conventions_list_the_layers_that_the_contracts_prove() -> None:
+def test_the_architecture_lists_the_layers_that_the_contracts_prove() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     layers, storeys = ([re.split(r" [|:] ", line) for line in part["layers"]] for part in contracts[:2])
-    text = (ROOT / "docs" / "conventions.md").read_text("utf-8")
-    told = [re.findall(r"`(\w+)`", line) for line in re.findall(r"^\d+\. (.*)$", text, re.M)]
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    part = text[text.index("## Imports") : text.index("Within `detect`")]
+    told = [re.findall(r"`(\w+)`", line) for line in re.findall(r"^\d+\. (.*)$", part, re.M)]
     assert told == layers
     assert len(layers) <= 12
     order = re.search(r"Within `detect`, the order is (.*)\.", text)
@@ -46,10 +47,22 @@ def test_the_conventions_list_the_layers_that_the_contracts_prove() -> None:
     assert [[name] for name in re.findall(r"`(\w+)`", order[1])] == storeys
 
 
-def test_the_conventions_show_every_room() -> None:
-    text = (ROOT / "docs" / "conventions.md").read_text("utf-8")
-    tree = text[text.index("```text\nsrc/pliant/") : text.index("Imports go down only")]
+def test_the_architecture_shows_every_package() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    tree = text[text.index("```text\nsrc/pliant/") : text.index("## Imports")]
     package = ROOT / "src" / "pliant"
     rooms = [p.parent.name for room in ("", "detect", "kernels") for p in (package / room).glob("*/__init__.py")]
     modules = [p.name for p in package.glob("[!_]*.py")]
     assert [name for name in (*(f"{room}/" for room in rooms), *modules) if name not in tree] == []
+
+
+def test_every_file_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    table, package, missing = text[text.index("| file | contents |") :], ROOT / "src" / "pliant", []
+    for cell in re.findall(r"^\| (`.*?) \|", table, re.M):
+        folder = ""
+        for name in re.findall(r"`([\w/]+\.py)`", cell):
+            folder = name.rpartition("/")[0] or folder
+            if not (package / folder / name.rpartition("/")[2]).is_file():
+                missing.append(name)
+    assert missing == []

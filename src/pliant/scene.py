@@ -61,7 +61,7 @@ class Body:
     obstacle: bool = False  # static without `motion`, otherwise kinematic
     material: Cloth | Solid = _PLAIN
     pins: Any = ()
-    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m/s, at the start
     flat: bool = False
     color: tuple[float, float, float] | None = None
     name: str = ""
@@ -178,8 +178,8 @@ class Scene:
     """
 
     bodies: Sequence[Body]
-    gravity: tuple[float, float, float] = (0.0, -9.81, 0.0)
-    wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    gravity: tuple[float, float, float] = (0.0, -9.81, 0.0)  # m/s2
+    wind: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m/s
     eps: float = 0.005
     friction: float | None = None  # a number after construction, as self_friction and thickness
     friction_model: str = "coulomb"
@@ -188,7 +188,7 @@ class Scene:
     self_contact: str = "safe"
     thickness: float | None = None
     overlaps: Sequence[tuple[int, int]] = ()
-    overlap_resolution: int = 64
+    overlap_resolution: int = 64  # pixels along the longer side of the image
     self_friction: float | None = None
     stitches: Sequence[Stitches] = ()
     closing: float = 0.5
@@ -317,7 +317,7 @@ class Scene:
         for b in self.deformable:
             pins = self.bodies[b].mesh.weld_index[self.bodies[b].pins]
             w[int(self.first[b]) + pins] = 0.0
-        w[self.held] = 0.0
+        w[self.gripped_rows] = 0.0
         return w
 
     @functools.cached_property
@@ -332,7 +332,7 @@ class Scene:
                 found.append(((int(self.first[b]) + own).astype(np.int32), mesh.welded.vertices[own], motion))
         return found
 
-    def held_at(self, times: Floats) -> Floats:
+    def gripped_at(self, times: Floats) -> Floats:
         """Return the positions (t,k,3) of all gripped vertices at `times` (t,), seconds."""
         parts = [np.zeros((len(times), 0, 3))]
         for _, rest, motion in self.grips:
@@ -342,9 +342,12 @@ class Scene:
         return np.concatenate(parts, 1)
 
     @functools.cached_property
-    def held(self) -> NDArray[np.int32]:
+    def gripped_rows(self) -> NDArray[np.int32]:
         """Rows (k,) of all gripped vertices."""
         return np.concatenate([np.zeros(0, np.int32), *(rows for rows, _, _ in self.grips)])
+
+    held = renamed.attribute("held", "gripped_rows")
+    held_at = renamed.attribute("held_at", "gripped_at")
 
     def poses(self, time: float) -> Floats:
         """Return the pose (bodies,3,4) of each body at `time`, seconds."""
@@ -372,7 +375,7 @@ class Scene:
         x = np.concatenate([body.mesh.welded.vertices for body in self.bodies])
         pose, bones = self.poses(0.0), self.bones(0.0)
         self.place(x, pose, bones)
-        x[self.held] = self.held_at(np.zeros(1))[0]
+        x[self.gripped_rows] = self.gripped_at(np.zeros(1))[0]
         state = State.at(x, pose=pose)
         state.bones = bones
         for b in self.deformable:

@@ -221,7 +221,7 @@ def test_a_grip_takes_its_vertices_along_and_the_body_follows():
     for _ in sim.run(10 if COMPILED else 3):
         pass
     held = mesh.weld_index[end]
-    there = sim.scene.held_at(np.array([sim.state.time]))[0]
+    there = sim.scene.gripped_at(np.array([sim.state.time]))[0]
     assert np.allclose(sim.state.x[np.sort(held)], there, atol=1e-15)
     assert sim.state.x[mesh.weld_index[mesh.vertices[:, 0] > 0.099], 1].mean() > 1e-4
 

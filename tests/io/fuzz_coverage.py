@@ -39,7 +39,7 @@ WATCHED = (
     "pliant.sweep",
     "pliant.view.commands",
 )
-WATCHED = (*WATCHED, "pliant.motion.character", "pliant.motion.clip", "pliant.detect.fields.archive")
+WATCHED = (*WATCHED, "pliant.motion.character", "pliant.motion.clip", "pliant.detect.fields.npz_arrays")
 
 
 def main() -> int:

@@ -82,7 +82,7 @@ def test_vertices_held_inside_the_body_or_near_it_are_counted_and_told(caplog):
     assert "1 of them inside the body" in caplog.text
     sim = ran(scene, 3)
     assert np.isfinite(sim.state.x).all()
-    assert (sim.state.x[0] == scene.held_at(np.array([sim.state.time]))[0, 0]).all()
+    assert (sim.state.x[0] == scene.gripped_at(np.array([sim.state.time]))[0, 0]).all()
 
 
 def cape_and_walker():
@@ -150,7 +150,7 @@ def test_a_cape_stays_on_the_shoulders_of_the_walking_human(data):
     motion = scene.bodies[1].motion
     for time in np.linspace(0.0, motion.duration, 7):
         skin = walker.mesh.moved(motion.shape(motion.sample(np.array([time]))[0]))
-        away = closest_point(skin, scene.held_at(np.array([time]))[0])[0]
+        away = closest_point(skin, scene.gripped_at(np.array([time]))[0])[0]
         np.testing.assert_allclose(away, before, atol=0.02)
 
 

@@ -22,7 +22,7 @@ def test_a_gut_is_dragged_over_itself_by_active_pairs_without_a_triangle_meeting
         pair = frame.contacts["bodies"]
         touched = max(touched, int((pair[:, 0] == pair[:, 1]).sum()))
     assert touched > 5
-    held = scene.held
+    held = scene.gripped_rows
     assert np.linalg.norm(sim.state.x[held] - x[held], axis=1).min() > 0.03
     assert sim.self_contact.failed_substeps == 0
 

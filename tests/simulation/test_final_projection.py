@@ -59,7 +59,7 @@ def test_what_is_held_stays_where_it_is_held(idle):
     scene = falling(grips=[Grip([middle], Motion((0.0, 0.1), np.stack([IDENTITY_POSE, lowered(0.1)])))])
     sim = Simulation(scene, 0.01, substeps=3, method="tree")
     for frame in sim.run(3):
-        assert np.array_equal(frame.x[middle], scene.held_at(np.array([frame.time]))[0, 0])
+        assert np.array_equal(frame.x[middle], scene.gripped_at(np.array([frame.time]))[0, 0])
     assert depth_of(scene, frame.x)[middle] > 0.02
 
 

@@ -22,7 +22,7 @@ from pliant.simulation.drape import drape
 from pliant.simulation.guard import Guard
 from pliant.simulation.record import record
 from pliant.simulation.result import FORMER_KEYS, Result
-from pliant.simulation.self_contact import NoGuard, SelfContact
+from pliant.simulation.self_contact_interface import NoGuard, SelfContact
 
 RESULT = {
     "contacts": "n_contacts",

@@ -49,7 +49,8 @@ def of_scene(scene: Scene, frames: int, every: int | None, report_progress: Call
 
 
 def _queries(scene: Scene) -> list[Query]:
-    """Deformable bodies against obstacles, against each other and with themselves; and the pairs `scene.overlaps`."""
+    """Return the queries of a scene, one per role and pair: deformable bodies against obstacles, against each other and
+    with themselves; and the pairs `scene.overlaps`."""
     moved = {b: scene.deforming_motions.get(b) for b in range(len(scene.bodies))}
     sides, wholes = [], []
     for b, body in enumerate(scene.bodies):

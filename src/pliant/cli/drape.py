@@ -144,9 +144,9 @@ def drape(
         if it starts beside, below or far from it, or, if it is a flat sheet, inside it. A garment that starts inside
         stays, with a warning.
     method
-        Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies, bone-boxes for
-        a character with many bones and bvh for other deforming bodies; the table says which and why. (The library's
-        default is distance-field for every scene.)
+        Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies (bvh where
+        the field would be coarser than eps), bone-boxes for a character with many bones and bvh for other deforming
+        bodies; the table says which and why. (The library's default is distance-field for every scene.)
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.

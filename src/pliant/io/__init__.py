@@ -16,8 +16,8 @@ from ..mesh import Mesh
 from ..motion.clip import Clip
 from ..validate import UNITS, choice, number, size_text
 from .formats import FORMATS, NONE, READ, WITH_PARTS, WRITTEN, WRITTEN_ANIMATIONS, function
+from .loaded_file import Source
 from .reading import Input, Parts, default_limit, read_input
-from .source import Source
 
 if TYPE_CHECKING:  # its kernels need a compiler; reading a mesh does not
     from ..motion.character import Character

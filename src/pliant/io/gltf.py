@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from .gltf_document import Document, Json
 from .gltf_marks import marks_of
+from .loaded_file import Source, digest
 from .reading import Input, Parts, check_positions
-from .source import Source, digest
 
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 

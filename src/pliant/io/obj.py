@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ..mesh.marks import grouped_rows
 from .links import inside
+from .loaded_file import Source, digest
 from .obj_marks import ObjMarks
 from .reading import Input, Parts, as_text, check_positions, fan
-from .source import Source, digest
 
 _NUMERIC = (b"v", b"vt", b"f")
 _SPELT = {b"V": b"v", b"VT": b"vt", b"F": b"f", b"fo": b"f", b"FO": b"f", b"O": b"o", b"G": b"g"}  # rare variants

@@ -11,9 +11,9 @@ from .. import renamed, validate
 from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
-from .attachment import HOLDS, snug
 from .holding import Holding, hold_cloths
 from .material_options import take_cloth
+from .snug_loops import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")

@@ -12,10 +12,10 @@ from ..mesh import Mesh
 from ..motion.character import Character
 from ..motion.deforming import Attached, Skinned
 from ..scene import Body, Cloth, Grip, Scene
-from .attachment import HOLDS, snug
 from .drape import edge_lengths
 from .holding import Holding, hold_cloths
 from .material_options import take_cloth
+from .snug_loops import HOLDS, snug
 
 log = logging.getLogger("pliant.scenes")
 NEAR = 0.0025  # contact offset as a share of the body's size: 4 mm for a person

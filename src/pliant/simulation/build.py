@@ -11,7 +11,7 @@ from ..detect.methods import METHODS, check_options, method_name
 from ..scene import Scene
 from .deformable_contact import DeformableContact
 from .guard import Guard
-from .self_contact import NoGuard, SelfContact
+from .self_contact_interface import NoGuard, SelfContact
 
 
 def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:

@@ -22,7 +22,7 @@ from ..respond.base import Detect
 from ..scene import Scene
 from ..state import State
 from .guard import Guard, keys, near_at_rest
-from .self_contact import FormerNames, NoGuard
+from .self_contact_interface import FormerNames, NoGuard
 
 METHOD, RESPONSE = "bvh", "penalty+geometric"  # defaults if only the other of the two is given
 

@@ -25,7 +25,7 @@ class Target(NamedTuple):
 
     pose: Floats
     bones: dict[int, Floats]
-    held: Floats
+    gripped: Floats
 
 
 class Kinematics:
@@ -49,8 +49,8 @@ class Kinematics:
         ahead = [motion.sample(ends) for motion in motions if motion is not None]
         poses = np.stack(ahead, 1) if ahead else np.zeros((substeps, 0, 3, 4))
         bones = {b: shape.sample(ends) for b, shape in self.scene.deforming_motions.items()}
-        held = self.scene.held_at(ends)
-        return [Target(poses[k], {b: at[k] for b, at in bones.items()}, held[k]) for k in range(substeps)]
+        gripped = self.scene.gripped_at(ends)
+        return [Target(poses[k], {b: at[k] for b, at in bones.items()}, gripped[k]) for k in range(substeps)]
 
     def move(self, state: State, target: Target, dt: float) -> None:
         """Move bodies and grips to their target at the end of a substep of dt, storing the previous poses."""
@@ -63,7 +63,7 @@ class Kinematics:
                 for b in self._moving:
                     rows, to = self.scene.rows(b), self.scene.place_of(b, state.pose, target.bones)
                     _kernels.move_to(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
-        state.x[self.scene.held] = target.held
+        state.x[self.scene.gripped_rows] = target.gripped
 
     def end_frame(self, state: State) -> None:
         """Move the vertices of obstacles to their poses, unless every substep has done so."""

@@ -67,7 +67,7 @@ class LeafMesh:
             edge=np.concatenate([leaves.edge[:, :3], weld[ends]], 1),
         )
 
-    def weld(self, weld: NDArray[Any]) -> None:
+    def set_weld(self, weld: NDArray[Any]) -> None:
         """Replace the weld indices by `weld` (n,)."""
         self.leaves = self.with_weld(weld)
 

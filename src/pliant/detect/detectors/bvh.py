@@ -81,9 +81,9 @@ class BvhDetector(BaseDetector):
         sides = self._seams.sides
         self.one = WeldedSide.of(sides[0])
         self.other = self.one if self.same else WeldedSide.of(sides[1])
-        self.near.a.weld(self.one.weld)
+        self.near.a.set_weld(self.one.weld)
         if not self.same:
-            self.near.b.weld(self.other.weld + sides[0].mesh.n_vertices)
+            self.near.b.set_weld(self.other.weld + sides[0].mesh.n_vertices)
         self._distance_queries = self._make_distance_queries()
 
     def _make_distance_queries(self) -> "list[DeformingClosestPoints | None]":

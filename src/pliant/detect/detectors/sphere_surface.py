@@ -154,7 +154,7 @@ class SphereSurfaceDetector(BaseDetector):
         self.one = WeldedSide.of(sides[0])
         self.other = self.one if self.same else WeldedSide.of(sides[1])
         for leaf_mesh, part, first in zip(self._leaf_meshes, self._sides, (0, sides[0].mesh.n_vertices)):
-            leaf_mesh.weld(part.weld + first)
+            leaf_mesh.set_weld(part.weld + first)
         self._distance_queries = [
             DeformingClosestPoints(part.side.mesh) if part.solid and not self.same else None for part in self._sides
         ]

@@ -97,7 +97,7 @@ def _code() -> str:
     here = pathlib.Path(__file__).parent
     package = here.parents[1]
     digest = hashlib.sha256(f"{__version__} {sources_digest()} {np.__version__}".encode())
-    signs = (here.parent / "queries" / f"{name}.py" for name in ("closest_point", "plain", "solid", "winding"))
+    signs = (here.parent / "queries" / f"{name}.py" for name in ("closest_point", "plain", "solid_boundary", "winding"))
     others = (here.parent / "bvh" / "wide.py", package / "mesh" / "mesh.py", package / "mesh" / "topology.py")
     for source in (*sorted(here.glob("*.py")), *signs, *others):
         digest.update(source.read_bytes())

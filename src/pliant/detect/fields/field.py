@@ -21,9 +21,9 @@ from ...kernels.fields import dense as _kernels
 from ...kernels.fields.regions import TILE
 from ...kernels.mesh import adjacency as _adjacency
 from ...mesh import Mesh
-from .archive import read_field
 from .bake import Grid, adjacency_of, bake_bricks, bricks_of, tiles_near, with_jumps
 from .basis import Basis, is_plain_mesh
+from .npz_arrays import read_field
 from .sampled import Sampled
 
 Floats = NDArray[np.float64]

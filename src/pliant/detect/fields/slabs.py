@@ -23,10 +23,10 @@ from ...files import atomic_write
 from ...kernels.fields.bricks import BRICK
 from ...kernels.fields.regions import TILE
 from ...mesh import Mesh
-from .archive import read_npz
 from .bake import Grid, adjacency_of, bake_bricks, with_jumps
 from .basis import Basis
 from .field import FORMAT, SIGNS, STORAGES, grid_for
+from .npz_arrays import read_npz
 
 _SIDE = TILE // BRICK
 _ARRAYS = ("values", "index", "rim", "jump", "examined")

@@ -15,7 +15,7 @@ from ...mesh import Mesh
 from ...mesh.topology import Topology
 from ..bvh import tree as _tree
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import EnclosedSolid, SignedDistances, Signs, SolidBoundary, fronts
+from .solid_boundary import EnclosedSolid, SignedDistances, Signs, SolidBoundary, fronts
 
 Floats = NDArray[np.float64]
 WORTH = 0.5  # queries per face after which the test for a plain surface pays off

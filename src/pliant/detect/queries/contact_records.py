@@ -148,7 +148,7 @@ def _use_boundary_point(b: PosedSide, pairs: Rows, deep: Deep, out: Contacts) ->
     wrong = np.abs(out["distance"][deep.rows] - deep.distance) > with_rounding_margin(0.0, b.x, b.x)
     rows = deep.rows[wrong]
     if len(rows):
-        from .solid import barycentrics
+        from .solid_boundary import barycentrics
 
         corners = b.x[b.welded.side.mesh.faces[pairs[rows, 1]]]
         out["weights"][rows, 1:] = -barycentrics(corners, deep.nearest[wrong])

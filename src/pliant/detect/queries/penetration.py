@@ -17,7 +17,7 @@ from ...mesh import Mesh
 from ..base import Inside, Side
 from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
-from .solid import EnclosedSolid, SignedDistances, Signs, SolidBoundary
+from .solid_boundary import EnclosedSolid, SignedDistances, Signs, SolidBoundary
 from .welding import Seams
 
 Floats = NDArray[np.float64]

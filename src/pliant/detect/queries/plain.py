@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...kernels.bvh.tree import Tree
 from ...mesh.topology import Topology
 from .intersections import crossings_of
-from .solid import EnclosedSolid
+from .solid_boundary import EnclosedSolid
 from .winding import INSIDE, OUTSIDE
 
 Floats = NDArray[np.float64]

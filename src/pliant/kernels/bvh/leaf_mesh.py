@@ -27,7 +27,7 @@ class LeafArrays(NamedTuple):
 
 
 class LeafGeometry(NamedTuple):
-    """Positions and boxes of a leaf mesh, or of its motion in a step."""
+    """Positions and boxes of a leaf mesh; of a motion they are in `SweptGeometry` (detectors/continuous.py)."""
 
     nodes: np.ndarray  # BVH of boxes with one triangle per leaf
     boxes: np.ndarray  # (m,6) of the triangles: low, high

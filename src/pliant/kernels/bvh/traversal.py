@@ -1,7 +1,9 @@
 """Broad phase: pairs of elements with overlapping volumes, by traversal of two BVHs, or of one with itself.
 
 The larger of two volumes is opened first. Outdated volumes are refitted when the traversal first reaches them: from the
-elements below, or from the volumes of the components of a blended shape and their weights.
+elements below, or from the volumes of the components of a blended shape and their weights. The pair searches of
+detect/bvh (`find_pairs`, `MovingTree`, `BlendTree`) use it; queries of leaf meshes have traversals of their own
+(queries/proximity.py).
 """
 
 from typing import NamedTuple

@@ -35,11 +35,6 @@ def middle(a, b):
 
 
 @kernel
-def clamp(t, low, high):
-    return min(max(t, low), high)
-
-
-@kernel
 def locate_lot(p, n, at):
     """Barycentric coordinates 1 and 2 of the projections of points onto the planes of their triangles, to at[0], at[1].
 
@@ -160,9 +155,9 @@ def halve_batch(p, n, levels, deepest, at, d_2):
             v_2 = p[6, m] * p[6, m] + p[7, m] * p[7, m] + p[8, m] * p[8, m]
             uv = p[3, m] * p[6, m] + p[4, m] * p[7, m] + p[5, m] * p[8, m]
             gu, gv, step = at[2, m], at[3, m], 0.5 * size if levels[m] > level else 0.0
-            y = clamp(gv / max(v_2, TINY), -size, size)
+            y = min(max(gv / max(v_2, TINY), -size), size)
             up = gu - y * uv <= 0.0
-            x = clamp(-gu / max(u_2, TINY), 0.0 if up else -size, size if up else 0.0)
+            x = min(max(-gu / max(u_2, TINY), 0.0 if up else -size), size if up else 0.0)
             x_step, y_step = step if up else -step, step if gv + x * uv >= 0.0 else -step
             at[0, m] += x_step
             at[1, m] += y_step

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..bvh.leaf_mesh import EDGE_INDEX, EDGE_WELD_0, EDGE_WELD_1, PARTS, VERTEX_ROW, VERTEX_WELD
-from ..geometry.edge import edge_edge_distance
+from ..geometry.edge import clamp, edge_edge_distance
 from ..geometry.triangle import point_triangle_distance
 from ..jit import kernel, prange
 from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
@@ -66,11 +66,6 @@ class Batch(NamedTuple):
     extra: np.ndarray  # (BATCH,) added to `within` for each pair, metres: 0, or how much closer it can come (drift.py)
     d_2: np.ndarray  # (BATCH,) squared distances
     sure: np.ndarray  # (BATCH,) bool: whether rounding cannot change the decision
-
-
-@kernel
-def clamp(t):
-    return min(max(t, 0.0), 1.0)
 
 
 @kernel

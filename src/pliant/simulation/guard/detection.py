@@ -62,7 +62,7 @@ class Detection:
         on_surface = np.zeros(count, np.bool_)
         on_surface[cloth.top.faces] = True
         self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & on_surface).astype(np.int32)
-        self._held = scene.held[on_surface[scene.held]]
+        self._held = scene.gripped_rows[on_surface[scene.gripped_rows]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
         self.moving = np.concatenate([self.rows, self.driven])  # all vertices that can move
         self._near = near_pairs_of(scene, cloth)

@@ -25,7 +25,7 @@ from ...respond.base import Detect
 from ...scene import Scene
 from ...state import State
 from ..measure.intersection_count import IntersectionCount
-from ..self_contact import FormerNames
+from ..self_contact_interface import FormerNames
 from .carry import Carry
 from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside

@@ -15,7 +15,7 @@ def near_pairs_of(scene: Scene, cloth: LeafMesh) -> NearPairs:
     """Return the queries of the cloth with itself; features that share a sewn vertex are adjacent."""
     pairs = NearPairs(cloth)  # before the vertices are joined: culling relies on the real surface
     if scene.seams:
-        cloth.weld(joined_vertices(scene))
+        cloth.set_weld(joined_vertices(scene))
     return pairs
 
 

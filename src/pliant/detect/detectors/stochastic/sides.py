@@ -12,7 +12,7 @@ from ....kernels.mesh.features import Segments
 from ...queries.contact_records import WeldedSide
 from ...queries.penetration import writable_surface
 from ...queries.rounding import with_rounding_margin
-from ...queries.solid import EnclosedSolid
+from ...queries.solid_boundary import EnclosedSolid
 from ...queries.winding import INSIDE
 
 Floats = NDArray[np.float64]

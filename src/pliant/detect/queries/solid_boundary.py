@@ -192,13 +192,13 @@ class EnclosedSolid:
         wanted: NDArray[np.bool_] | None = None,
     ) -> Parts:
         """Return the parts of some `faces` (k,3), of which only those `wanted` (k,) are classified."""
-        from ...kernels.queries import pieces
+        from ...kernels.queries import solid_boundary as _kernels
         from .intersections import crossings_of
 
         side_offset = SIDE_OFFSET * float(np.abs(x).max(initial=0.0))
         pairs, beside = crossings_of(x, faces, tree), find_pairs(tree, within=FLAT * side_offset).pairs
         flat = np.empty(len(beside), np.bool_)
-        pieces.lie_together(x, faces, beside, FLAT * side_offset, flat)
+        _kernels.lie_together(x, faces, beside, FLAT * side_offset, flat)
         triangles, face = _pieces(x, faces, np.concatenate([pairs, beside[flat]]), FLAT * side_offset)
         if wanted is not None:
             triangles, face = triangles[wanted[face]], face[wanted[face]]
@@ -244,7 +244,7 @@ def _boundary(parts: Parts, faces: Rows | None = None) -> SolidBoundary:
 
 def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], side_offset: float) -> tuple[Floats, Rows]:
     """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
-    from ...kernels.queries import pieces
+    from ...kernels.queries import solid_boundary as _kernels
 
     crossed = np.zeros(len(faces), np.bool_)
     crossed[pairs] = True
@@ -254,7 +254,7 @@ def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], side_
     which, first = np.unique(both[:, 0], return_index=True)
     start = np.append(first, len(both)).astype(np.int64)
     others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-    parts, of, count = pieces.split_faces(x, faces, which, start, others, side_offset, most)
+    parts, of, count = _kernels.split_faces(x, faces, which, start, others, side_offset, most)
     if count > most:
         what = f"{count} pieces of intersecting faces"
         validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
