@@ -202,7 +202,7 @@ def _questions(flat: Any, above: Any, body: Any, bar: Any, folder: pathlib.Path)
         Call("collision_free_step", pliant.collision_free_step, {"mesh": flat, "x_0": X, "x_1": X}, {"mesh": "mesh", "x_0": "array", "x_1": "array", "tolerance": "number"}),
         Call("overlap", pliant.overlap, {"a": body, "b": body, "resolution": 4}, {"a": "mesh", "b": "mesh", "resolution": "whole", "axis": "whole?"}),
         Call("cut", pliant.cut, {"mesh": bar, "point": (0, 0, 0), "normal": (1, 0, 0)}, {"mesh": "mesh", "point": "array", "normal": "array", "reach": "number?", "x": "array?"}),
-        Call("proxy", pliant.proxy, {"garment": flat}, {"garment": "mesh", "vertices": "whole"}),
+        Call("proxy", pliant.proxy, {"garment": flat}, {"garment": "mesh", "vertices": "whole", "body": "mesh?"}),
         Call("Wrap", pliant.Wrap, {"garment": flat, "proxy": flat}, {"garment": "mesh", "proxy": "mesh", "rigid": "number?"}),
         Call("Wrap.place", pliant.Wrap(flat, flat).place, {"x": X}, {"x": "array"}),
         Call("fill_with_tets", pliant.fill_with_tets, {"surface": body, "size": 0.3}, {"surface": "mesh", "size": "number?", "max_bytes": "number?", "progress": "called?"}),

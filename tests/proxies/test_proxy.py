@@ -59,7 +59,7 @@ def test_a_closed_surface_without_layers_stays_closed() -> None:
 
 def test_buttons_are_left_out() -> None:
     button = shapes.ball(0.006, 1)
-    buttons = [button.moved(button.vertices + (0.0, 0.05 * k, 0.155)) for k in range(1, 7)]
+    buttons = [button.moved(button.vertices + np.array([0.0, 0.05 * k, 0.155])) for k in range(1, 7)]
     made = pliant.proxy(joined(thickened(tube(72, 36), 0.003), *buttons), 300)
     check(made, 300, 2)
     assert (made.merged, made.left_out, made.wrap.shells) == (1, 6, 6)

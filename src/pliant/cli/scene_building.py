@@ -5,6 +5,7 @@ import pathlib
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import output
+from .proxies import NO_PROXIES, GarmentProxies
 from .reading import FileOptions, outward, read_body, read_mesh, warn_of_mesh
 
 if TYPE_CHECKING:
@@ -138,10 +139,11 @@ def build_scene(
     options: dict[str, Any],
     held: HoldOptions = UNHELD,
     dt: float = 0.01,
+    garments: GarmentProxies = NO_PROXIES,
 ) -> "tuple[Scene, RunLength]":
     """Build the scene, with its cloth held; return it with its default number of frames of `dt` s and of substeps.
 
-    options["material"]: only what was given.
+    options["material"]: only what was given. garments: the proxies that are simulated in place of the garments.
     """
     from .. import validate
     from ..mesh import Mesh
@@ -153,6 +155,7 @@ def build_scene(
     if holding.holds and wear.hold == "auto" and cloth is not None:
         # explicit pins, attachments or stitches replace the automatic ones
         wear = dataclasses.replace(wear, hold="none")
+    garments.check(held, given=cloth is not None)
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")
     if cloth is not None and body is None:
@@ -186,12 +189,12 @@ def build_scene(
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        built = _dress(cloth, body, found, files, wear, options)
+        built = _dress(cloth, body, found, files, wear, options, garments)
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
-    soft = read_mesh(cloth, files)
+    soft = garments.replace(read_mesh(cloth, files), rigid)
     name = f"{soft.name} on {rigid.name}"
     built = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
     if pinned := len(built.bodies[0].pins):
@@ -224,13 +227,15 @@ def _dress(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
+    proxies: GarmentProxies,
 ) -> "Scene":
     from ..io import size_warning
     from ..scenes.dressing import dress_scene
 
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
-    garments = [read_mesh(path, files) for path in (cloth, *wear.layer)]
+    skin = character.mesh.moved(character.shape(None, 0.0))
+    garments = [proxies.replace(read_mesh(path, files), skin) for path in (cloth, *wear.layer)]
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
         return dress_scene(

@@ -15,12 +15,14 @@ from ..arguments import check_arguments
 from ..detect.queries.closest_point import ClosestPoints
 from ..detect.queries.intersections import Intersections
 from ..mesh import Mesh
+from ..respond.project_out import Projector
 from ..validate import Floats, Ints
 from .coarsen import coarsened
 from .middle import middle_surface
 from .outline import Outline
 from .remesh import remeshed
 from .sheets import Sheet, manifold_sheets
+from .transfer import marks, texture_coordinates
 from .wrap import Wrap
 
 VERTICES = 5000
@@ -30,6 +32,8 @@ MINOR = 0.05  # of the area of the largest shell: smaller ones that lie on other
 FLAP = 0.5  # the same, for those that were cut off others: flaps and ruffles
 HOLE = 3.0  # edges of the proxy: holes of this circumference and smaller are closed
 ROUNDS, MORE_ROUNDS = 8, 3  # of remeshing: at first, and for another edge length
+CLEARANCE = 0.0005  # of the size of the body: distance that a worn proxy keeps from it
+ACROSS = 0.2  # share of vertices inside the body above which a garment is not worn
 WITHIN = 0.06  # relative deviation of the number of vertices that is accepted
 
 
@@ -86,12 +90,14 @@ class _Parts(NamedTuple):
 
 
 @check_arguments
-def proxy(garment: Mesh, vertices: int = VERTICES) -> Proxy:
+def proxy(garment: Mesh, vertices: int = VERTICES, *, body: Mesh | None = None) -> Proxy:
     """Return a proxy of about this number of vertices for a garment of any density.
 
     Shells modelled with thickness (two layers and a rim) become one sheet, duplicate faces are dropped, surfaces are
     cut where more than two faces meet, and small shells such as buttons, and flaps that are cut off, are left out: the
-    `wrap` of the proxy carries them. Openings are kept, except holes smaller than a triangle of the proxy.
+    `wrap` of the proxy carries them. Openings are kept, except holes smaller than a triangle of the proxy. Groups,
+    attributes, colours and texture coordinates are taken over from the garment. `body`: the proxy of a garment that is
+    worn is kept outside of it, where the coarser triangles would cut into it.
 
     >>> coat = pliant.proxy(garment, 5000)
     >>> coat.wrap.place(x)  # the garment where the vertices of coat.mesh are at x
@@ -106,8 +112,25 @@ def proxy(garment: Mesh, vertices: int = VERTICES) -> Proxy:
     found = [_remeshed(sheet, count * sheet.area / total, parts.length) for sheet in parts.sheets]
     first = np.cumsum([0, *(len(x) for x, _ in found)])
     faces = np.concatenate([each + at for (_, each), at in zip(found, first)])
-    mesh = Mesh(np.concatenate([x for x, _ in found]), faces, name=f"{garment.name} proxy")
+    mesh = Mesh(np.concatenate([x for x, _ in found]), faces, name=garment.name)
+    if body is not None:
+        mesh = _outside(mesh, garment, body)
+    mesh = dataclasses.replace(mesh, uv=texture_coordinates(garment, mesh), marks=marks(garment, mesh))
     return Proxy(garment, mesh, parts.thickness, parts.merged, parts.left_out)
+
+
+def _outside(mesh: Mesh, garment: Mesh, body: Mesh) -> Mesh:
+    """The mesh projected out of the body; as it is where the garment is not worn, but lies across the body."""
+    surface = ClosestPoints(body)
+
+    def separation(points: Floats) -> tuple[Floats, Floats]:
+        distance, _, _, direction = surface.query(points)
+        return distance, direction
+
+    if (separation(garment.welded.vertices)[0] < 0.0).mean() > ACROSS:
+        return mesh
+    required = np.full(mesh.n_vertices, CLEARANCE * body.size)
+    return mesh.moved(mesh.vertices + Projector(mesh).project(mesh.vertices, required, separation))
 
 
 def _parts(garment: Mesh, count: int) -> _Parts:
