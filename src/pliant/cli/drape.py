@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from . import output
 from .output_paths import check_outputs
-from .proxies import GarmentProxies
+from .proxies import proxies_of
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .run_warnings import Sources, carrying_warnings, run_warnings
 from .scene_building import NOT_GIVEN, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
@@ -205,9 +205,9 @@ def drape(
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
     output.say_if_compiling("dynamics.deformable.advance")
-    garments = GarmentProxies.of(proxy)
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, garments)
-    built = garments.with_room(built, [name for name in ("eps", "thickness") if options.get(name) is not None])
+    proxies = proxies_of(proxy, held, given=cloth is not None)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies)
+    built = proxies.with_room(built, [name for name in ("eps", "thickness") if options.get(name) is not None])
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"
@@ -219,9 +219,7 @@ def drape(
     with output.progress(f"draping {built.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure
         counted = True if self_contact is not None else None
-        result = garments.record(
-            sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance()
-        )
+        result = proxies.record(sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance())
     written = []
     for path, write in ((out, result.save), (replay, result.to_html), (sheet, result.to_png)):
         if path is not None:

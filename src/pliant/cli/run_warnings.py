@@ -78,8 +78,8 @@ def carrying_warnings(result: Any) -> list[str]:
         )
     if more := result.gained_intersections:
         lines.append(
-            f"the garment, carried by its proxy, had up to {more:,} more pairs of intersecting triangles than at the "
-            "start; a larger --thickness or a finer --proxy may help"
+            f"the garment, carried by its proxy, gained up to {more:,} intersecting pairs of its own triangles; a "
+            "larger --thickness or a finer --proxy may help"
         )
     return lines
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..detect.queries.penetration import DeformingClosestPoints
-from ..proxies.proxy import Proxy
+from ..mesh import Mesh
+from ..proxies.proxy import Proxy, proxy
 from ..respond.project_out import Projector
 from ..scene import FOLD, Body, Scene
 from .record import FrameRecord, record
@@ -31,6 +32,31 @@ def with_room_for(scene: Scene, proxies: Sequence[Proxy], given: Sequence[str] =
     kept = scene.thickness or 0.0
     changed: dict[str, Any] = {"eps": scene.eps + 0.5 * thick, "thickness": max(kept, min(thick, FOLD * edge))}
     return dataclasses.replace(scene, **{name: value for name, value in changed.items() if name not in given})
+
+
+@dataclasses.dataclass(frozen=True)
+class Proxies:
+    """The proxies of the garments of a scene, in their order; without a number of `vertices` there are none."""
+
+    vertices: int | None = None
+    made: list[Proxy] = dataclasses.field(default_factory=list)
+
+    def replace(self, garment: Mesh, body: Mesh) -> Mesh:
+        """Return the mesh that is simulated for a garment on a body: a proxy of it, or the garment itself."""
+        if self.vertices is None:
+            return garment
+        self.made.append(proxy(garment, self.vertices, body=body))
+        return self.made[-1].mesh
+
+    def with_room(self, scene: Scene, given: Sequence[str]) -> Scene:
+        """Return the scene with room for the thickness of the garments, except in the options that were `given`."""
+        return with_room_for(scene, self.made, given)
+
+    def record(self, sim: Simulation, frames: int, **options: Any) -> Result:
+        """Run the simulation; the result is that of the garments."""
+        if all(each.is_garment for each in self.made):
+            return record(sim, frames, **options)
+        return record_carried(sim, self.made, frames, **options)
 
 
 def refuse_rows(pins: Any, attach: Any, stitches: Any) -> None:
@@ -79,6 +105,9 @@ class _Garments:
         self.farthest, self.seconds = np.zeros(n_frames + 1), np.zeros(n_frames + 1)
         self.record = FrameRecord(sim, self.scene, self._placed(0, sim.state.x), n_frames, measure, counted)
         self.t = 0
+        self.gained = np.zeros(n_frames + 1, np.int64) if measure and counted else None
+        self.shells = _Shells(self.scene)
+        self.begin = self._pairs_of_shells()
 
     def add(self, frame: Frame) -> None:
         """Carry the garments to a frame of the proxies, and measure them."""
@@ -87,12 +116,24 @@ class _Garments:
         x = self._placed(self.t, frame.x)
         self.seconds[self.t] = time.perf_counter() - begin
         self.record.add(self.t, dataclasses.replace(frame, x=x))
+        if self.gained is not None:
+            self.gained[self.t] = _gained(self.begin, self._pairs_of_shells())
 
     def result(self, plain: Result) -> Result:
         """Return the result of the garments for that of the proxies."""
         found = self.record.result()
-        carried = Carried(plain, tuple(self.proxies.values()), self.projected, self.farthest)
+        carried = Carried(plain, tuple(self.proxies.values()), self.projected, self.farthest, self.gained)
         return dataclasses.replace(found, seconds=plain.seconds + self.seconds, carried=carried)
+
+    def _pairs_of_shells(self) -> dict[tuple[int, int], int]:
+        """The number of intersecting pairs of triangles for each two shells that intersect, as of the last frame."""
+        statistics = self.record.statistics
+        if self.gained is None or statistics is None:
+            return {}
+        cloths = self.scene.deformable
+        found = [self.shells.pairs(b, c, statistics.between(b, c)) for k, b in enumerate(cloths) for c in cloths[k:]]
+        keys, counts = np.unique(np.concatenate(found), axis=0, return_counts=True)
+        return {(one, two): count for (one, two), count in zip(keys.tolist(), counts.tolist())}
 
     def _placed(self, t: int, x: Floats) -> Floats:
         """The positions of the scene of garments in frame t, where those of the proxies are x."""
@@ -129,6 +170,29 @@ class _Garments:
             nearer = distance < least
             least, out = np.where(nearer, distance, least), np.where(nearer[:, None], direction, out)
         return least, out
+
+
+class _Shells:
+    """The connected shells of all garments of a scene, counted through."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.of_face: dict[int, NDArray[np.int64]] = {}
+        first = 0
+        for b in scene.deformable:
+            mesh = scene.bodies[b].mesh.welded
+            self.of_face[b] = first + mesh.topology.components[mesh.faces[:, 0]].astype(np.int64)
+            first = int(self.of_face[b].max(initial=first)) + 1
+
+    def pairs(self, b: int, c: int, faces: NDArray[Any]) -> NDArray[np.int64]:
+        """(k,2) the two shells, the lower one first, of pairs of faces (k,2) of two garments, or of one."""
+        return np.sort(np.stack([self.of_face[b][faces[:, 0]], self.of_face[c][faces[:, 1]]], 1), 1)
+
+
+def _gained(begin: dict[tuple[int, int], int], now: dict[tuple[int, int], int]) -> int:
+    """Intersecting pairs beyond those at the start. Two shells that intersect there, as a button and the cloth it is
+    sewn to, are meant to: their pairs do not count."""
+    own = sum(max(count - begin.get(key, 0), 0) for key, count in now.items() if key[0] == key[1])
+    return own + sum(count for key, count in now.items() if key[0] != key[1] and key not in begin)
 
 
 def _scene_of_garments(scene: Scene, proxies: dict[int, Proxy]) -> Scene:

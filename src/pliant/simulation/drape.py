@@ -7,10 +7,8 @@ from typing import Any
 
 from ..arguments import check_arguments
 from ..mesh import Mesh
-from ..proxies.proxy import proxy as make_proxy
 from ..scenes.drape import drape_scene
-from .carrying import record_carried, refuse_rows, with_room_for
-from .record import record
+from .carrying import Proxies, refuse_rows
 from .result import Result
 from .step import Frame, Simulation
 
@@ -41,15 +39,11 @@ def drape(
     >>> pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25)).save("out.glb")
     """
     start = time.perf_counter()
-    made = None if proxy is None else make_proxy(cloth, proxy, body=body)
-    if made is not None:
+    if proxy is not None:
         refuse_rows(options.get("pins", ()), options.get("attach", ()), options.get("stitches", ()))
-    scene = drape_scene(cloth if made is None else made.mesh, body, **options)
-    if made is None or made.is_garment:
-        sim = Simulation(scene, dt, substeps=substeps, method=method)
-        result = record(sim, frames, measure=measure, progress=progress)
-    else:
-        sim = Simulation(with_room_for(scene, [made], tuple(options)), dt, substeps=substeps, method=method)
-        result = record_carried(sim, [made], frames, measure=measure, progress=progress)
+    proxies = Proxies(proxy)
+    scene = proxies.with_room(drape_scene(proxies.replace(cloth, body), body, **options), tuple(options))
+    sim = Simulation(scene, dt, substeps=substeps, method=method)
+    result = proxies.record(sim, frames, measure=measure, progress=progress)
     result.seconds[0] = time.perf_counter() - start - float(result.seconds[1:].sum())
     return result

@@ -67,6 +67,9 @@ class Carried(NamedTuple):
     proxies: tuple[Proxy, ...]
     projected: NDArray[np.int64]  # (T,) vertices of garments inside of bodies after carrying, which were projected out
     farthest: Floats  # (T,) m, largest displacement by this projection
+    # (T,) intersecting pairs of triangles of garments beyond those at the start, without those of shells that intersect
+    # at the start (buttons and cloth); None: not counted
+    gained: NDArray[np.int64] | None
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -81,6 +84,7 @@ class Carried(NamedTuple):
             "projected_most": int(self.projected.max()),
             "frames_projected": int((self.projected > 0).sum()),
             "projected_farthest_m": float(self.farthest.max()),
+            "gained_intersections_most": None if self.gained is None else int(self.gained.max()),
             "run": self.run.summary,
         }
 
@@ -259,11 +263,9 @@ class Result:
 
     @property
     def gained_intersections(self) -> int:
-        """Most pairs of intersecting triangles of garments in a frame beyond those at the start, if the garments were
-        carried by proxies; otherwise 0."""
-        if self.carried is None or self.intersecting_pairs is None:
-            return 0
-        return int((self.intersecting_pairs[:, 0] - self.intersecting_pairs[0, 0]).max())
+        """Most intersecting pairs of triangles of garments in a frame that carrying them added (`Carried.gained`); 0
+        without proxies."""
+        return 0 if self.carried is None or self.carried.gained is None else int(self.carried.gained.max())
 
     def names(self, pair: IntersectingBodies) -> tuple[str, str]:
         """The labels of the two bodies."""
