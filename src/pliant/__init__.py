@@ -47,6 +47,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .motion.deforming import Recorded as Recorded
     from .motion.deforming import Skinned as Skinned
     from .motion.rigid import Motion as Motion
+    from .proxies.proxy import proxy as proxy
+    from .proxies.wrap import Wrap as Wrap
     from .scene import Body as Body
     from .scene import Grip as Grip
     from .scene import Scene as Scene
@@ -75,6 +77,7 @@ _HOME = {
     "Skinned": "motion.deforming",
     "Solid": "materials",
     "Stitches": "mesh.stitches",
+    "Wrap": "proxies.wrap",
     "bind": "binding.bind",
     "check": "audit.check",
     "choose_method": "detect.choose",
@@ -95,6 +98,7 @@ _HOME = {
     "load_clip": "io.animation",
     "load_heights": "io.height_map",
     "overlap": "detect.queries.overlap",
+    "proxy": "proxies.proxy",
     "register": "detect",
     "save": "io",
     "save_animation": "io",

@@ -207,6 +207,16 @@ def budget(what: str, needed: float, advice: str, max_bytes: float | None = None
         raise TooBigError(f"{what} needs {size_text(needed)}, limit {size_text(limit)}{note}; {advice}")
 
 
+def count(name: str, value: Any, *, low: int = 0, high: int = 2**31 - 1) -> int:
+    """Return a whole number from a number, or from text such as 5000, 5k or 2.5k."""
+    text = str(value).strip().lower()
+    try:
+        given = float(text.removesuffix("k")) * (1000.0 if text.endswith("k") else 1.0)
+    except ValueError:
+        raise ValueError(f"{name} is {value!r}; expected a number such as 5000 or 5k") from None
+    return whole(name, given, low=low, high=high)
+
+
 def length(name: str, value: Any, *, low: float = -np.inf) -> float:
     """Return metres from a number of metres or from text such as 1mm, 0.2 cm, 3in."""
     text = str(value).strip().lower()

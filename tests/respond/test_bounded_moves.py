@@ -83,7 +83,12 @@ KINDS = ["shaken", "inside out", "missing", "doubled", "elsewhere", "repeated"]
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("kinds", "count", "self_contact"),
-    [(["inside out"], 4, "off"), (["missing"], 4, "safe"), (["repeated"], 4, "safe"), pytest.param(KINDS, 10, "safe", marks=pytest.mark.long)],
+    [
+        (["inside out"], 4, "off"),
+        (["missing"], 4, "safe"),
+        (["repeated"], 4, "safe"),
+        pytest.param(KINDS, 10, "safe", marks=pytest.mark.long),
+    ],
 )
 def test_a_held_garment_on_a_recorded_body_moves_with_it_and_never_metres_farther(rng, kinds, count, self_contact):
     body, worn = shapes.ball(0.3, 2), tube()

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from pliant.mesh.topology import Topology
+from pliant.proxies.remesh import Ints, remeshed
 
 from .outline import Outline, Unfit
-from .remesh import Ints, remeshed
 
 Floats = NDArray[np.float64]
 SMOOTH = 1.5  # voxels: deviation of the Gauss filter

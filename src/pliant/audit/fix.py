@@ -13,11 +13,11 @@ from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from ..respond.project_out import Projector
 from .check import as_clip, check, turned_outward
 from .findings import Report
 from .fix_result import FixResult
 from .layers import Layer, Layers
-from .project_out import Projector
 from .untangle import Untangler
 
 Floats = NDArray[np.float64]

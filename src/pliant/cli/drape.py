@@ -2,15 +2,19 @@
 
 import dataclasses
 import pathlib
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from . import output
 from .output_paths import check_animation_files, check_outputs
+from .proxies import proxies_of
 from .reading import PLAIN, FileOptions, check_sources, metres
-from .run_warnings import Sources, run_warnings
+from .run_warnings import Sources, carrying_warnings, run_warnings
 from .scene_building import NOT_GIVEN, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
+
+if TYPE_CHECKING:
+    from ..simulation.result import Result
 
 HTML, PNG = (".html", ".htm"), (".png",)
 
@@ -40,6 +44,7 @@ def drape(
     replay: pathlib.Path | None = None,
     sheet: pathlib.Path | None = None,
     subdivide: int | None = None,
+    proxy: str | None = None,
     scene: str | None = None,
     config: pathlib.Path | None = None,
     frames: int | None = None,
@@ -93,6 +98,10 @@ def drape(
     subdivide
         Subdivision steps of the cloth that is displayed, 0 to 3: in replay and sheet and, if this option is given, in
         the animation. Default: 2, less for fine cloth; the animation has the simulated mesh.
+    proxy
+        Simulate a proxy of about this number of vertices, 5k or 5000, in place of a denser garment, and carry the
+        garment along: thin shells modelled with thickness, buttons and dense meshes. All outputs and measurements are
+        those of the garment. Default: the garment itself is simulated.
     scene
         A built-in scene instead of files: tablecloth-on-bust, tablecloth-on-ball, cloth-on-box-corner, cloth-in-a-bowl,
         cloth-on-face (for --method height-grid);
@@ -163,7 +172,6 @@ def drape(
     from ..io import check_libraries
     from ..io.formats import WRITTEN_ANIMATIONS
     from ..simulation import Simulation
-    from ..simulation.record import record
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
@@ -195,7 +203,9 @@ def drape(
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
     output.say_if_compiling("dynamics.deformable.advance")
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt)
+    proxies = proxies_of(proxy, held, given=cloth is not None)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies)
+    built = proxies.with_room(built, [name for name in ("eps", "thickness") if options.get(name) is not None])
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     if out is not None:
         check_animation_files("--out", out, built, frames, inputs)
@@ -209,7 +219,7 @@ def drape(
     with output.progress(f"draping {built.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure
         counted = True if self_contact is not None else None
-        result = record(sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance())
+        result = proxies.record(sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance())
     written = []
     for path, write in ((out, result.save), (replay, result.to_html), (sheet, result.to_png)):
         if path is not None:
@@ -222,10 +232,19 @@ def drape(
         rows = [("method", f"{chosen.name} ({chosen.why})"), *(("written", name) for name in _shortened(written))]
         output.table(("", built.name), [*result.facts.items(), *rows])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
-    for line in run_warnings(result, Sources(worn, body, files)):
+    sources = Sources(worn, body, files)
+    lines = run_warnings(result, sources)
+    if result.carried is not None:
+        lines = run_warnings(result.carried.run, sources) + carrying_warnings(result)
+    for line in lines:
         output.warn(line)
-    failed = result.penetrates or result.crosses_bodies or result.safe_mode_failed or result.self_intersects_at_end
-    return int(failed)
+    return int(_failed(result) or (result.carried is not None and _failed(result.carried.run)))
+
+
+def _failed(result: "Result") -> bool:
+    """Whether a run has to end with exit code 1."""
+    own = result.safe_mode_failed or result.self_intersects_at_end or result.gained_intersections > 0
+    return result.penetrates or result.crosses_bodies or own
 
 
 def _self_contact_options(between: SelfContactOptions) -> dict[str, Any]:

@@ -67,6 +67,24 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     return lines
 
 
+def carrying_warnings(result: Any) -> list[str]:
+    """Return the warnings about garments that were carried by proxies, as they are written."""
+    lines = []
+    finer = "a larger --eps or a finer --proxy may help"
+    if result.penetrates or result.crosses_bodies:
+        deep, most = 1e3 * result.summary["penetration_m"], result.summary["crossing_pairs_bodies_most"]
+        lines.append(
+            f"the garment, carried by its proxy, was up to {deep:.3g} mm inside the body, and {most or 0:,} pairs of "
+            f"triangles crossed at most; {finer}"
+        )
+    if more := result.gained_intersections:
+        lines.append(
+            f"the garment, carried by its proxy, gained up to {more:,} intersecting pairs of its own triangles; a "
+            "larger --thickness or a finer --proxy may help"
+        )
+    return lines
+
+
 def start_line(result: Any, sources: Sources = GENERATED) -> str:
     """The intersections at the start, and the command that removes them."""
     safe = "; --self-contact safe does not cover these pairs" if result.scene.self_contact == "safe" else ""

@@ -5,6 +5,7 @@ import pathlib
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import output
+from .proxies import simulated
 from .reading import FileOptions, outward, read_body, read_mesh, warn_of_mesh
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ..scene import Cloth, Scene
     from ..scenes.defaults import RunLength
     from ..scenes.holding import Holding
+    from ..simulation.carrying import Proxies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,10 +140,11 @@ def build_scene(
     options: dict[str, Any],
     held: HoldOptions = UNHELD,
     dt: float = 0.01,
+    proxies: "Proxies | None" = None,
 ) -> "tuple[Scene, RunLength]":
     """Build the scene, with its cloth held; return it with its default number of frames of `dt` s and of substeps.
 
-    options["material"]: only what was given.
+    options["material"]: only what was given. proxies: those that are simulated in place of the garments.
     """
     from .. import validate
     from ..mesh import Mesh
@@ -186,12 +189,12 @@ def build_scene(
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        built = _dress(cloth, body, found, files, wear, options)
+        built = _dress(cloth, body, found, files, wear, options, proxies)
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
-    soft = read_mesh(cloth, files)
+    soft = simulated(read_mesh(cloth, files), rigid, proxies)
     name = f"{soft.name} on {rigid.name}"
     built = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
     if pinned := len(built.bodies[0].pins):
@@ -224,13 +227,15 @@ def _dress(
     files: FileOptions,
     wear: WearOptions,
     options: dict[str, Any],
+    proxies: "Proxies | None",
 ) -> "Scene":
     from ..io import size_warning
     from ..scenes.dressing import dress_scene
 
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
-    garments = [read_mesh(path, files) for path in (cloth, *wear.layer)]
+    skin = character.mesh.moved(character.shape(None, 0.0))
+    garments = [simulated(read_mesh(path, files), skin, proxies) for path in (cloth, *wear.layer)]
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
         return dress_scene(

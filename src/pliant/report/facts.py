@@ -25,6 +25,7 @@ def run_facts(result: "Result") -> dict[str, str]:
             f"{volume_label(result, each)}, at most": litres(each.volume.max(), each.bound[int(np.argmax(each.volume))])
             for each in result.shared
         },
+        **_proxy_facts(result),
         "time per frame": f"{s['ms_per_frame']:.1f} ms",
         "times real time": f"{s['times_real_time']:.1f}x",
     }
@@ -54,6 +55,29 @@ def _body_facts(result: "Result") -> dict[str, str]:
     if most := s["pinched_pairs_most"]:
         facts["crossing where the body intersects itself"] = f"at most {most:,} pairs of triangles"
     return facts
+
+
+def _proxy_facts(result: "Result") -> dict[str, str]:
+    """The proxies of the garments, and what was projected after they were carried; empty without proxies."""
+    if result.carried is None:
+        return {}
+    s = result.carried.summary
+    most, frames, far = s["projected_most"], s["frames_projected"], 1e3 * s["projected_farthest_m"]
+    moved = f"{most:,} vertices at most, in {frames:,} frames, by {far:.3g} mm at most" if most else "0 vertices"
+    return {
+        "simulated": "; ".join(str(each) for each in result.carried.proxies),
+        **_own_facts(result.carried.run),
+        "projected out of bodies": moved,
+    }
+
+
+def _own_facts(run: "Result") -> dict[str, str]:
+    """The penetration and the intersecting pairs of the proxies themselves."""
+    s = run.summary
+    facts = {"proxy, deepest penetration": f"{1e3 * s['penetration_m']:.3g} mm"} if run.scene.obstacles else {}
+    if run.intersecting_pairs is not None:
+        facts["proxy, intersecting pairs"] = f"{run.intersecting_pairs.sum():,} in {s['frames']:,} frames"
+    return {} if np.isnan(s["penetration_m"]) else facts
 
 
 def intersections_text(result: "Result") -> str:

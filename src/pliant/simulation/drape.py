@@ -8,7 +8,7 @@ from typing import Any
 from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..scenes.drape import drape_scene
-from .record import record
+from .carrying import Proxies, refuse_rows
 from .result import Result
 from .step import Frame, Simulation
 
@@ -22,11 +22,15 @@ def drape(
     dt: float = 0.01,
     substeps: int | None = None,
     method: str = "distance-field",
+    proxy: int | None = None,
     measure: bool = True,
     progress: Callable[[Frame], None] | None = None,
     **options: Any,
 ) -> Result:
     """Drape `cloth` over `body` and keep every frame. Options are those of `drape_scene` (place, eps, friction ...).
+
+    proxy: simulate a proxy of about this number of vertices in place of a denser cloth, and carry the cloth along
+    (see `pliant.proxy`); the result is that of the cloth as given.
 
     The command `pliant drape` runs the same simulation. It also reads files, built-in scenes and characters, chooses
     the method by "auto" (here one fixed method is the default, as in `Simulation`), reads and stores baked distance
@@ -35,7 +39,11 @@ def drape(
     >>> pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25)).save("out.glb")
     """
     start = time.perf_counter()
-    sim = Simulation(drape_scene(cloth, body, **options), dt, substeps=substeps, method=method)
-    result = record(sim, frames, measure=measure, progress=progress)
+    if proxy is not None:
+        refuse_rows(options.get("pins", ()), options.get("attach", ()), options.get("stitches", ()))
+    proxies = Proxies(proxy)
+    scene = proxies.with_room(drape_scene(proxies.replace(cloth, body), body, **options), tuple(options))
+    sim = Simulation(scene, dt, substeps=substeps, method=method)
+    result = proxies.record(sim, frames, measure=measure, progress=progress)
     result.seconds[0] = time.perf_counter() - start - float(result.seconds[1:].sum())
     return result

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .. import renamed, validate
 from ..arguments import check_arguments
+from ..scene import Scene
 from .measure.intersection_statistics import IntersectionStatistics
 from .measure.intersection_volume import IntersectionVolumeMeasurement
 from .measure.referee import Referee
@@ -32,7 +33,7 @@ def record(
     self-contact.
     """
     n_frames = validate.whole("frames", frames, low=1)
-    kept = _Record(sim, n_frames, measure, count_intersections)
+    kept = FrameRecord(sim, sim.scene, sim.state.x, n_frames, measure, count_intersections)
     for t, frame in enumerate(sim.run(n_frames), 1):
         if frame.lost:
             raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
@@ -42,12 +43,15 @@ def record(
     return kept.result()
 
 
-class _Record:
-    """The state of `sim` at its construction and `n_frames` frames after it, each measured when it is added."""
+class FrameRecord:
+    """The state of `sim` at its construction and `n_frames` frames after it, each measured when it is added; x (n,3)
+    are the positions of `scene`: that of `sim`, or one with other meshes of its cloths."""
 
-    def __init__(self, sim: Simulation, n_frames: int, measure: bool, count_intersections: bool | None) -> None:
-        self.sim, self.scene = sim, sim.scene
-        scene, size = sim.scene, n_frames + 1
+    def __init__(
+        self, sim: Simulation, scene: Scene, x: Floats, n_frames: int, measure: bool, count_intersections: bool | None
+    ) -> None:
+        self.sim, self.scene = sim, scene
+        size = n_frames + 1
         particles = {b: scene.bodies[b].mesh.welded.n_vertices for b in (*scene.deformable, *scene.deforming_motions)}
         total = sum(particles[b] for b in scene.deformable)
         validate.budget(f"{n_frames} frames of {total} particles", 24.0 * size * total, "keep fewer frames")
@@ -55,7 +59,7 @@ class _Record:
         counts = bool(scene.deformable) and scene.self_contact != "off"
         self.counts_cloth = counts if count_intersections is None else count_intersections
         needs_counter = measure and bool(scene.deformable or self.counts_cloth)
-        self.statistics = IntersectionStatistics(scene, sim.state.x) if needs_counter else None
+        self.statistics = IntersectionStatistics(scene, x) if needs_counter else None
         self.initial_intersections = self.statistics.intersecting_bodies() if self.statistics else ()
         self.intersection_volumes = IntersectionVolumeMeasurement(scene, size)
         self.x = {b: np.empty((size, particles[b], 3)) for b in scene.deformable}
@@ -67,7 +71,7 @@ class _Record:
         self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
         self.least_distance = np.full(size, np.nan)
         self.without_room = 0
-        self._keep(0, sim.state.x, sim.state.pose)
+        self._keep(0, x, sim.state.pose)
 
     def add(self, t: int, frame: Frame) -> None:
         """Keep and measure frame t."""

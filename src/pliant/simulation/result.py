@@ -15,6 +15,7 @@ from ..motion.character import Character
 from ..motion.clip import Clip
 from ..motion.deforming import Skinned
 from ..motion.rigid import Motion
+from ..proxies.proxy import Proxy
 from ..report.display import cloth_subdivision, with_displayed_frames
 from ..report.facts import intersections_text, run_facts, volume_label
 from ..report.intersection_volume import IntersectionVolume
@@ -59,6 +60,35 @@ class IntersectingBodies(NamedTuple):
     pairs: int  # number of intersecting pairs of triangles
 
 
+class Carried(NamedTuple):
+    """How the garments of a run follow from the run of their proxies."""
+
+    run: "Result"  # of the proxies
+    proxies: tuple[Proxy, ...]
+    projected: NDArray[np.int64]  # (T,) vertices of garments inside of bodies after carrying, which were projected out
+    farthest: Floats  # (T,) m, largest displacement by this projection
+    # (T,) intersecting pairs of triangles of garments beyond those at the start, without those of shells that intersect
+    # at the start (buttons and cloth); None: not counted
+    gained: NDArray[np.int64] | None
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Figures of the proxies and of the projection."""
+        made = [{"vertices": each.mesh.n_vertices, "triangles": each.mesh.n_faces} for each in self.proxies]
+        extra = [
+            {"thickness_m": each.thickness, "merged_shells": each.merged, "left_out_shells": each.left_out}
+            for each in self.proxies
+        ]
+        return {
+            "garments": [one | two for one, two in zip(made, extra)],
+            "projected_most": int(self.projected.max()),
+            "frames_projected": int((self.projected > 0).sum()),
+            "projected_farthest_m": float(self.farthest.max()),
+            "gained_intersections_most": None if self.gained is None else int(self.gained.max()),
+            "run": self.run.summary,
+        }
+
+
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
     """The T frames of a run, including its initial state, and the measurements taken during it.
@@ -101,6 +131,7 @@ class Result:
     given_up_pairs: int = 0  # pairs of features that it gave up
     without_room: int = 0  # vertices of cloth, at most in a frame, without room in safe mode (`Frame.no_room`)
     shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
+    carried: Carried | None = None  # if proxies were simulated: the cloths of `scene` are then the garments
 
     contacts = renamed.attribute("contacts", "n_contacts")
     remained = renamed.attribute("remained", "unresolved")
@@ -131,7 +162,8 @@ class Result:
 
     def displayed_clips(self, subdivide: int | None = None) -> list[Clip]:
         """Every body as pages and pictures show it: cloth after `subdivide` subdivision steps, 0 for none. Default:
-        two, fewer for fine cloth."""
+        two, fewer for fine cloth, none for garments that were carried by proxies."""
+        subdivide = 0 if subdivide is None and self.carried is not None else subdivide
         return [
             dataclasses.replace(clip, subdivision=cloth_subdivision(self.scene, b, clip.mesh, subdivide))
             for b, clip in enumerate(self.clips)
@@ -184,6 +216,7 @@ class Result:
             "times_real_time": self.dt / median if median > 0.0 else float("nan"),
             "compute_s": float(steps.sum()),
             **({"shared": [s.summary for s in self.shared]} if self.shared else {}),
+            **({"proxy": self.carried.summary} if self.carried is not None else {}),
         }
         return figures | {old: figures[new] for old, new in FORMER_KEYS.items()}
 
@@ -231,6 +264,12 @@ class Result:
         """True if safe mode allowed an intersection in a counted frame, or gave up a pair."""
         intersected = self.intersecting_pairs is not None and bool(self.intersecting_pairs.any())
         return self.scene.self_contact == "safe" and (intersected or self.failed_substeps > 0)
+
+    @property
+    def gained_intersections(self) -> int:
+        """Most intersecting pairs of triangles of garments in a frame that carrying them added (`Carried.gained`); 0
+        without proxies."""
+        return 0 if self.carried is None or self.carried.gained is None else int(self.carried.gained.max())
 
     def names(self, pair: IntersectingBodies) -> tuple[str, str]:
         """The labels of the two bodies."""

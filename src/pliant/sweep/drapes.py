@@ -15,7 +15,7 @@ from ..scenes.defaults import RunLength, default_run_length
 from ..scenes.dressing import dress_scene
 from ..scenes.holding import Holding, hold_cloths
 from ..simulation import Simulation
-from ..simulation.record import record
+from ..simulation.carrying import Proxies, refuse_rows
 from ..simulation.result import Result
 from .inputs import TABLECLOTH
 from .plan import Run
@@ -60,7 +60,9 @@ _FIGURES = (
 def drape_run(run: Run, folder: pathlib.Path) -> Written:
     """Run the drape; return its figures, the written files and its frame times."""
     given = run.parameters
-    scene, defaults = _build_scene(run)
+    proxies = Proxies(given.get("proxy"))
+    scene, defaults = _build_scene(run, proxies)
+    scene = proxies.with_room(scene, tuple(given))
     sim = Simulation(
         scene,
         given.get("dt", 0.01),
@@ -71,7 +73,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         self_response=given.get("self-response"),
     )
     measure = given.get("measure", True)
-    result = record(sim, given.get("frames", defaults.frames), measure=measure, count_intersections=measure)
+    result = proxies.record(sim, given.get("frames", defaults.frames), measure=measure, count_intersections=measure)
     summary = result.summary
     if result.initial_intersections:
         text = "the initial state has intersections: %s; pliant fix removes those of garments"
@@ -91,7 +93,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
     return Written(figures, files, {"ms_per_frame": summary["ms_per_frame"], "compute_s": summary["compute_s"]})
 
 
-def _build_scene(run: Run) -> tuple[Scene, RunLength]:
+def _build_scene(run: Run, proxies: Proxies) -> tuple[Scene, RunLength]:
     """Return the scene with its cloth held, and its default frames and substeps."""
     given = run.parameters
     scale = given.get("rest-scale", 1.0)
@@ -105,11 +107,13 @@ def _build_scene(run: Run) -> tuple[Scene, RunLength]:
     )
     if holding.holds and "garment" in run.inputs and run.inputs["garment"].name != TABLECLOTH:
         given = {"hold": "none"} | given  # what is held is given
-    scene, length = _unheld_scene(run, given)
+    if proxies.vertices is not None:
+        refuse_rows(holding.pins, holding.attach, holding.stitches)
+    scene, length = _unheld_scene(run, given, proxies)
     return hold_cloths(scene, holding), length
 
 
-def _unheld_scene(run: Run, given: dict[str, Any]) -> tuple[Scene, RunLength]:
+def _unheld_scene(run: Run, given: dict[str, Any], proxies: Proxies) -> tuple[Scene, RunLength]:
     """Return the scene, and its default frames and substeps."""
     dt = given.get("dt", 0.01)
     options: dict[str, Any] = {name.replace("-", "_"): given[name] for name in _SCENE if name in given}
@@ -118,7 +122,7 @@ def _unheld_scene(run: Run, given: dict[str, Any]) -> tuple[Scene, RunLength]:
     if stuff or fabric:
         options["material"] = Cloth.named(fabric, **stuff) if fabric else Cloth(**stuff)
     if "scene" in run.inputs:
-        _refuse(given, (*_WORN, "place"), f"scene {run.inputs['scene'].name!r} defines its own")
+        _refuse(given, (*_WORN, "place", "proxy"), f"scene {run.inputs['scene'].name!r} defines its own")
         if "resolution" in given:
             options["resolution"] = given["resolution"]
         scene = SCENES[run.inputs["scene"].name](**options)
@@ -129,12 +133,14 @@ def _unheld_scene(run: Run, given: dict[str, Any]) -> tuple[Scene, RunLength]:
         _ignore_resolution(given, garment.name)
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
-        scene = dress_scene([garment.load(given)], character, **worn, **options)
+        skin = character.mesh.moved(character.shape(None, 0.0))
+        scene = dress_scene([proxies.replace(garment.load(given), skin)], character, **worn, **options)
         return scene, default_run_length(scene, dt)
     own = _WORN if garment.name == TABLECLOTH else _WORN[:2]
     _refuse(given, own, f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
     if garment.name == TABLECLOTH:
+        _refuse(given, ("proxy",), "a tablecloth takes its number of vertices from resolution")
         chosen = {name: given[name] for name in ("resolution", "place") if name in given}
         if not fabric:  # a named material is what it is, at any size
             options["material"] = tablecloth_material(under, **stuff)
@@ -142,7 +148,7 @@ def _unheld_scene(run: Run, given: dict[str, Any]) -> tuple[Scene, RunLength]:
     else:
         _ignore_resolution(given, garment.name)
         how = {name: given[name] for name in ("place", "hold") if name in given}
-        scene = drape_scene(garment.load(given), under, **how, **options)
+        scene = drape_scene(proxies.replace(garment.load(given), under), under, **how, **options)
     return scene, default_run_length(scene, dt)
 
 

@@ -70,6 +70,12 @@ def _scale(name: str, value: Any) -> Any:
     return _real(low=0.1)(name, value)
 
 
+def _proxy(name: str, value: Any) -> int:
+    from ..proxies.proxy import FEWEST
+
+    return validate.count(name, _no_flag(name, value), low=FEWEST, high=1_000_000)
+
+
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{name} = {value!r}; expected true or false")
@@ -129,6 +135,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "frames": _whole(1, 1_000_000),
         "resolution": _whole(2, 2000),
         "subdivide": _whole(0, 3),
+        "proxy": _proxy,
         "dt": _real(above=0.0),
         "substeps": _whole(1, 1000),
         "solver": _one_of("implicit", "xpbd"),

@@ -27,10 +27,16 @@ _GRID = np.array([(i, j, GRID - i - j) for i in range(GRID + 1) for j in range(G
 class Projector:
     """Displaces the vertices of a welded mesh so that vertices, edge midpoints and face centroids are outside a body.
 
-    links: (n,n) sparse adjacency; degree: (n,) number of neighbours.
+    links: (n,n) sparse adjacency; degree: (n,) number of neighbours. Default: those of the edges.
     """
 
-    def __init__(self, mesh: Mesh, links: Any, degree: Floats) -> None:
+    def __init__(self, mesh: Mesh, links: Any = None, degree: Floats | None = None) -> None:
+        if links is None or degree is None:
+            from scipy.sparse import coo_array
+
+            both = np.concatenate([mesh.topology.edges, mesh.topology.edges[:, ::-1]])
+            links = coo_array((np.ones(len(both)), both.T), shape=(mesh.n_vertices, mesh.n_vertices)).tocsr()
+            degree = np.asarray(links.sum(1)).ravel()
         self.links, self.degree = links, np.maximum(degree, 1.0)[:, None]
         n = np.arange(mesh.n_vertices, dtype=np.int32)[:, None]
         edges, faces = mesh.topology.edges, mesh.faces

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.mesh.topology import Topology
-from pliant.shapes.tidy import flipped_to_delaunay, neighbour_mean
+from ..mesh.topology import Topology
+from ..shapes.tidy import flipped_to_delaunay, neighbour_mean
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -15,6 +15,8 @@ Bools = NDArray[np.bool_]
 # positions (n,3) and the side of each vertex (n,), -1 inside the surface -> positions on the surface, and unit normals
 Project = Callable[[Floats, Ints], tuple[Floats, Floats]]
 LONG, SHORT = 4.0 / 3.0, 4.0 / 5.0  # of the wanted length: an edge is split, collapsed
+FLAT = 1e-3  # twice the area of a face over its longest edge squared, below which it is degenerate
+CORNER = 1 << 20  # added to the side of a vertex that stays where it is: a corner of the boundary
 
 
 def remeshed(
@@ -22,7 +24,8 @@ def remeshed(
 ) -> tuple[Floats, Ints, Ints]:
     """Vertices, faces and sides of the same surface with edges of about `length`.
 
-    side (n,): the boundary loop, or part of one, that a vertex lies on, -1 inside; vertices never leave their side.
+    side (n,): the boundary loop, or part of one, that a vertex lies on, -1 inside; vertices never leave their side,
+    and those with `CORNER` added to it do not move.
     """
     for k in range(rounds):
         x, faces, side = _split(x, faces, side, LONG * length)
@@ -48,7 +51,7 @@ def _relaxed(x: Floats, normal: Floats, faces: Ints, side: Ints, project: Projec
         count += np.bincount(a, minlength=len(x))
     at = np.flatnonzero(side >= 0)
     mean = total[at] / np.maximum(count[at], 1.0)[:, None] - x[at]
-    step[at] = np.where((count[at] == 2)[:, None], mean, 0.0)
+    step[at] = np.where(((count[at] == 2) & (side[at] < CORNER))[:, None], mean, 0.0)
     return project(x + 0.6 * step, side)
 
 
@@ -65,7 +68,8 @@ def _split(x: Floats, faces: Ints, side: Ints, most: float) -> tuple[Floats, Int
             return x, faces, side
         fresh = np.cumsum(cut) - 1 + len(x)
         a, b = top.edges[cut].T
-        new = np.where((side[a] == side[b]) & (top.n_faces_at_edge[cut] == 1), side[a], -1).astype(np.int32)
+        alike = (side[a] % CORNER == side[b] % CORNER) & (top.n_faces_at_edge[cut] == 1)
+        new = np.where(alike, side[a] % CORNER, -1).astype(np.int32)
         split = cut[worst]
         rows = np.arange(len(faces))[split]
         turn = mine.argmax(1)[split]
@@ -102,10 +106,11 @@ def _choose(x: Floats, faces: Ints, side: Ints, top: Topology, least: float) -> 
     a, b = top.edges[e].T
     rim = top.n_faces_at_edge[e] == 1
     # two vertices of the boundary merge only along it, and corners between two sides stay
-    free = np.where(rim, side[a] == side[b], (side[a] < 0) | (side[b] < 0))
+    free = np.where(rim, side[a] % CORNER == side[b] % CORNER, (side[a] < 0) | (side[b] < 0))
+    free &= (side[a] < CORNER) | (side[b] < CORNER)
     e, a, b = e[free], a[free], b[free]
-    keep_a = (side[a] >= 0) & (side[b] < 0)
-    keep_b = (side[b] >= 0) & (side[a] < 0)
+    fixed_a, fixed_b = (np.where(side[c] >= CORNER, 2, side[c] >= 0) for c in (a, b))
+    keep_a, keep_b = fixed_a > fixed_b, fixed_b > fixed_a
     gone, kept = np.where(keep_a, b, a), np.where(keep_a, a, b)
     place = np.where((keep_a | keep_b)[:, None], x[kept], 0.5 * (x[a] + x[b]))
     near = _neighbours(n, top.edges)
@@ -154,7 +159,9 @@ def _keeps_shape(x: Floats, faces: Ints, gone: Ints, kept: Ints, place: Floats, 
     row, some = row[~merged], some[~merged]
     before = np.cross(x[some[:, 1]] - x[some[:, 0]], x[some[:, 2]] - x[some[:, 0]])
     after = np.cross(moved[some[:, 1]] - moved[some[:, 0]], moved[some[:, 2]] - moved[some[:, 0]])
-    upright = (before * after).sum(1) > 0.3 * np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    twice = np.linalg.norm(before, axis=1)
+    upright = (before * after).sum(1) > 0.3 * twice * np.linalg.norm(after, axis=1)
+    upright |= twice <= FLAT * ((x[some] - x[np.roll(some, 1, 1)]) ** 2).sum(2).max(1)  # no side to keep
     longest = np.linalg.norm(moved[some] - moved[np.roll(some, 1, 1)], axis=2).max(1)
     fits = np.ones(len(gone), np.bool_)
     fits[row[~upright | (longest > most)]] = False
