@@ -140,8 +140,10 @@ def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
     return out
 
 
-def pairs_with_any(which: NDArray[np.bool_], near: NearPairs, pairs: tuple[Rows, Rows, Rows]) -> tuple[Rows, Rows, Rows]:
-    """Return those `pairs`, as `NearPairs` returns them, that have any of the vertices `which` (n,) of its first mesh."""
+def pairs_with_any(
+    which: NDArray[np.bool_], near: NearPairs, pairs: tuple[Rows, Rows, Rows]
+) -> tuple[Rows, Rows, Rows]:
+    """Return those `pairs`, as `NearPairs` returns them, that have any vertex of its first mesh in `which` (n,)."""
     forward, backward, edges = pairs
     faces, ends = with_any(which, near.a.top.faces), with_any(which, near.a.top.edges)
     if near.same:
