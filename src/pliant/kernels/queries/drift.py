@@ -370,7 +370,7 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
 
 @kernel(parallel=True)
 def drifting_pairs(a, drift_a, b, drift_b, still, search, out, counts):
-    """As near_pairs, for pairs that come near, in len(out) chunks, a power of two; a static b (`still`) is cheaper."""
+    """As near_pairs, for pairs that come near, in len(out) chunks, a power of two. A static b (`still`) takes less."""
     m, parts = len(search.begin), len(out)
     for c in prange(parts):
         part = c * STRIDE % parts

@@ -176,19 +176,21 @@ class Detection:
         count = self.guarded.limit(self._base, target, self._fraction, held)
         return not count or float(self._fraction.min()) >= 1.0
 
-    def advance(self, target: Floats, x: Floats) -> tuple[int, float]:
-        """Move x towards `target` as far as is safe; return how many vertices fall short, and the fraction of
-        the driven vertices."""
+    def advance(self, target: Floats, x: Floats, *, careful: bool) -> tuple[int, float]:
+        """Move x towards `target` as far as is safe; `careful`: if not all can reach it, by no more than their bounds
+        at the base. Return how many vertices fall short, and the fraction of the driven vertices."""
         self.is_confined, self.hindered = False, 0
         if self.is_reachable(target):
             x[self.rows], x[self.driven] = target[self.rows], target[self.driven]
             return 0, 1.0
-        for attempt in range(ATTEMPTS if self._predicts else 0):
+        for attempt in range(ATTEMPTS if self._predicts and not careful else 0):
             # few vertices are held back by known pairs: all others complete their motion
             self._fraction[:] = 1.0
             left, driven = self._limited(target, x)
             if attempt == 0:
                 self.hindered = left
+            if driven < 1.0:
+                break
             if self._base_is_known and self.follows_prediction(x):
                 return left, driven
             if self.repredict(x) < 0:

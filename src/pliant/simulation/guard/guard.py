@@ -78,6 +78,7 @@ class Guard(FormerNames):
         rest_length = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
         self._carry = Carry(links, rest_length, self._free, self.driven, self._detection.max_reach)
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
+        self._careful = False  # whether bodies leave cloth little room in this frame
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
         self._solids = solids_of(scene) if self.safe else []
         self._no_room = NoRoom(scene)
@@ -173,6 +174,7 @@ class Guard(FormerNames):
             self.detection_pass(*now)
         if tight:
             self._exclude_touching(state)
+        self._careful = bool(self._detection.given_up.any())
 
     def _exclude_touching(self, state: State) -> None:
         """Stop guarding, for this frame, the pairs that could not be opened, and count them; they have no sides."""
@@ -234,12 +236,14 @@ class Guard(FormerNames):
         self.hindered = True
         stride, x = self._stride(state), self._safe_x.copy()
         if self._moved_since_pass:
-            self._measure_or_detect(state, x, stride, predict=True)
+            self._measure_or_detect(state, x, stride)
             self.apply(state, dt)
         # cloth cannot be pushed out of the way of a faster body, which has already passed it
         fast = _bounds.farthest(self.driven, x, target) > FAST * self._detection.max_reach
         for rounds in range(PATIENCE):
-            left, driven = self._detection.advance(target, x)
+            left, driven = self._detection.advance(target, x, careful=self._careful)
+            # bodies that push cloth: it may be squeezed, and goes only as far as its bounds in each round
+            self._careful |= driven < 1.0
             hurry = self._limited_left <= 0 or self.degraded
             if driven >= 1.0 and (left == 0 or rounds >= ROUNDS or hurry):
                 break
@@ -247,21 +251,22 @@ class Guard(FormerNames):
             if driven < 1.0 and (fast or hurry or rounds == PATIENCE - 1):
                 self._carry_along(state, dt, x)
                 break
-            # vertices that are held back do not follow their expected displacements
-            few = self._detection.hindered <= FEW * len(self.rows)
-            self._measure_or_detect(state, x, stride, predict=few)
+            self._measure_or_detect(state, x, stride)
             self.apply(state, dt)
         target[self.rows] = x[self.rows]
         self._safe_x[:], self._moved_since_pass = target, True
         self.hindered = not self.degraded
 
-    def _measure_or_detect(self, state: State, x: Floats, stride: float, *, predict: bool) -> None:
+    def _measure_or_detect(self, state: State, x: Floats, stride: float) -> None:
         """Measure the known pairs at x, or detect them again where all of them are not known there or on the way on."""
         detection = self._detection
-        if not detection.is_confined and detection.follows_prediction(state.x) and detection.measure(x):
+        whole = not self._careful and not detection.is_confined and detection.follows_prediction(state.x)
+        if whole and detection.measure(x):
             self._safe_x[:], self._moved_since_pass = x, False
-        else:
-            self.detection_pass(x, stride, self._extrapolated(state, x) if predict else None)
+            return
+        # vertices that are held back do not follow their expected displacements
+        predict = not self._careful and detection.hindered <= FEW * len(self.rows)
+        self.detection_pass(x, stride, self._extrapolated(state, x) if predict else None)
 
     @property
     def degraded(self) -> bool:
@@ -300,7 +305,7 @@ class Guard(FormerNames):
         for _ in range(0 if self.degraded else AFTER):
             self.detection_pass(x, 0.0)
             self.apply(state, dt)
-            if not self._detection.advance(target, x)[0]:
+            if not self._detection.advance(target, x, careful=True)[0]:
                 break
 
     def _leave_behind(self, target: Floats, x: Floats) -> None:

@@ -143,7 +143,7 @@ def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
 def pairs_with_any(
     which: NDArray[np.bool_], near: NearPairs, pairs: tuple[Rows, Rows, Rows]
 ) -> tuple[Rows, Rows, Rows]:
-    """Return those `pairs`, as `NearPairs` returns them, that have any of the vertices `which` (n,) of its mesh a."""
+    """Return those `pairs`, as `NearPairs` returns them, that have any vertex of its first mesh in `which` (n,)."""
     forward, backward, edges = pairs
     faces, ends = with_any(which, near.a.top.faces), with_any(which, near.a.top.edges)
     if near.same:
