@@ -231,6 +231,8 @@ def test_garments_with_defects_are_bound(defect, rng):
         (sleeve(), {"influences": 5}, "influences is 5; expected 1 to 4, or 8"),
         (sleeve(), {"pose": "T"}, "pose"),
         (sleeve(), {"clip": "run"}, "clip"),
+        (sleeve(), {"clip": "sway", "pose": "rest"}, "give one of them"),
+        (sleeve(), {"time": 1.0}, "there is no clip"),
         (sleeve(), {"max_distance": -1.0}, "max_distance"),
         (sleeve(), {"max_angle": 0.0}, "max_angle"),
     ],

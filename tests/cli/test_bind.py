@@ -112,6 +112,8 @@ def test_a_better_pose_is_recommended(here, capsys):
         (["far.obj", "post.glb", "-o", "out.glb"], "does not lie on"),
         (["sleeve.obj", "post.glb", "-o", "out.glb", "--clip", "run"], "sway"),
         (["sleeve.obj", "post.glb", "-o", "out.glb", "--pose-clip", "run"], "sway"),
+        (["sleeve.obj", "post.glb", "-o", "out.glb", "--pose-time", "1"], "name the clip with --pose-clip"),
+        (["sleeve.obj", "post.glb", "-o", "out.glb", "--pose", "rest", "--pose-clip", "sway"], "leave one of them out"),
         (["sleeve.obj", "post.glb", "-o", "out.glb", "--influences", "5"], "--influences"),
         (["sleeve.obj", "post.glb", "-o", "out.glb", "--max-distance", "5"], "write 5mm, or 5m for metres"),
         (["sleeve.obj", "post.glb", "-o", "out.glb", "--check-frames", "-1"], "--check-frames"),

@@ -57,6 +57,10 @@ def bind(
         raise wrong("character", character, "a Character, as load_character returns it")
     validate.choice("pose", pose, POSES)
     time = validate.number("time", time)
+    if clip is not None and pose != "bind":
+        raise ValueError(f"pose is {pose!r} and clip is {clip!r}; give one of them, for the pose of the garment")
+    if clip is None and time != 0.0:
+        raise ValueError(f"time is {time:g}, but there is no clip that has a pose then; give clip, too")
     if influences not in INFLUENCES:
         raise ValueError(f"influences is {influences}; expected 1 to 4, or 8")
     smooth = validate.whole("smooth", smooth, low=0, high=1000)
@@ -131,7 +135,7 @@ def _matched(character: Character, body: Mesh, garment: Mesh, limits: tuple[floa
         )
         raise ValueError(
             f"garment {garment.name!r} does not lie on {body.name!r}: {why}; check units, axes and pose, or raise "
-            "the largest distance"
+            "max_distance"
         )
     corners = body.faces[found.face[known]]  # those of the unwelded mesh: only they have weights
     n, count = int(known.sum()), len(character.names)

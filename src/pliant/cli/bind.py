@@ -99,6 +99,10 @@ def bind(
 
     if garment.resolve() == character.resolve():
         raise ValueError(f"garment and character are the same file, {garment}; export the garment to a file of its own")
+    if pose.pose_clip is not None and pose.pose != "bind":
+        raise ValueError("--pose and --pose-clip both give the pose of the garment; leave one of them out")
+    if pose.pose_clip is None and pose.pose_time != 0.0:
+        raise ValueError("--pose-time is a time of a clip; name the clip with --pose-clip")
     check_outputs([("--out", out, (".glb",))], [garment, character])
     validate.whole("--check-frames", check_frames, low=0, high=100_000)
     worn = load(garment, part=part, units=files.units, up=files.up)
