@@ -70,6 +70,15 @@ def test_the_garment_alone_is_smaller_and_moves_alike(here, capsys):
     np.testing.assert_allclose(alone.shape("sway", 0.1), both.shape("sway", 0.1), atol=1e-6)
 
 
+def test_a_garment_that_hardly_touches_the_body_is_bound_with_advice(here, capsys):
+    pliant.save("cone.obj", sleeve(0.2, 0.9, bottom=0.8, rings=40))
+    words = ("cone.obj", "post.glb", "-o", "out.glb", "--check-frames", "0", "--max-angle", "60")
+    code, _, talk = told(capsys, *words, "--max-distance", "2cm")
+    assert code == 0
+    assert "a larger --max-distance" in talk
+    assert "a larger --max-distance" not in told(capsys, *words, "--max-distance", "0.2m")[2]
+
+
 def test_a_second_garment_is_bound_to_the_body_below_the_first(here, capsys):
     assert told(capsys, "sleeve.obj", "post.glb", "-o", "one.glb", "--check-frames", "0")[0] == 0
     pliant.save("cuff.obj", sleeve(0.1, 0.3, bottom=0.13))

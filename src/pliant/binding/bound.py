@@ -64,11 +64,10 @@ class Bound:
             "inpainted": f"{count[1]:,} vertices ({count[1] / n:.1%})",
             "rigid": f"{_many(self.n_rigid_pieces, 'piece')}, {count[2]:,} vertices" if count[2] else "none",
             "bones": f"{len(np.unique(self.garment.joints[self.garment.weights > 0.0]))} of {len(self.garment.names)}",
-            "bones per vertex": f"at most {width}",
+            "bones per vertex": f"at most {width}; {self.n_influences} before pruning",
         }
         if self.n_influences > width:
-            pruned = f"; {self.n_influences} before pruning, which removed at most {self.lost.max():.1%} of a vertex"
-            out["bones per vertex"] += pruned
+            out["bones per vertex"] += f", which removed at most {self.lost.max():.1%} of the weight of a vertex"
         out["distance from body"] = (
             f"mean {1e3 * self.distance.mean():.3g} mm, largest {1e3 * self.distance.max():.3g} mm; "
             f"matched up to {1e3 * self.max_distance:.3g} mm"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..motion.character import Character
 
 _SHOWN = 12  # most clips in the table of penetrations; the worst are chosen
+_FEW = 0.1  # share of matched vertices below which a note recommends other limits
 _BETTER = 0.5  # ratio of median distances below which another pose is recommended
 _SAMPLE = 2000  # most vertices for that comparison
 
@@ -137,7 +138,7 @@ def bind(
     else:
         output.table(("", garment.name), [*bound.facts.items(), ("written", str(out))])
         _show(found, clips)
-    for text in (*notes, *_better_pose(worn, figure, pose)):
+    for text in (*notes, *_few_matches(bound), *_better_pose(worn, figure, pose)):
         output.say(text)
     if any(row.inside or row.crossings or row.self_pairs for row in found):
         part_of = [] if alone else ["--part", name]
@@ -204,6 +205,16 @@ def _show(found: "list[ClipFindings]", clips: list[str]) -> None:
     if len(found) < len(clips):
         title += f" of {len(clips)}; --check-frames takes more"
     output.table(names, rows, title=title, right=" ".join(names[1:]))
+
+
+def _few_matches(bound: "Bound") -> list[str]:
+    share = bound.to_json()["matched"] / len(bound.kind)
+    if share >= _FEW:
+        return []
+    return [
+        f"note: only {share:.1%} of the vertices match the body, and all others follow from them; a larger "
+        "--max-distance or --max-angle matches more, if the pose is right"
+    ]
 
 
 def _better_pose(worn: "Mesh", figure: "Character", pose: PoseOptions) -> list[str]:
