@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.report.tables import Column, Table
-from pliant.scene import Scene
+from pliant.scene import Cloth, Scene
 from pliant.scenes import SCENES
 from pliant.simulation import Simulation
 
@@ -114,18 +114,21 @@ def drop(side: int) -> Drop:
     """The scene as Newton simulates it."""
     scene = SCENES[SCENE](resolution=side)
     cloth, body = scene.bodies
+    material, friction = cloth.material, scene.friction
+    if not isinstance(material, Cloth) or friction is None:
+        raise TypeError(f"the scene {SCENE} has no cloth with a friction of its own")
     low, high = cloth.mesh.vertices.min(0), cloth.mesh.vertices.max(0)
     return Drop(
         body=body.mesh,
         size=(side, side),
         h=float(high[0] - low[0]) / (side - 1),
         corner=(float(low[0]), float(low[1]), float(high[2])),
-        density=cloth.material.density,
-        stretch=cloth.material.stretch,
-        shear=cloth.material.shear,
-        bend=cloth.material.bend,
-        damping=cloth.material.damping,
-        friction=scene.friction,
+        density=material.density,
+        stretch=material.stretch,
+        shear=material.shear,
+        bend=material.bend,
+        damping=material.damping,
+        friction=friction,
         eps=scene.eps,
         dt=DT,
     )
