@@ -129,21 +129,17 @@ def test_no_vertex_of_a_walking_skirt_is_ever_inside():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("self_contact", "frames", "substeps", "held", "slid"), [("off", 12, 8, 0.08, 0.2), ("safe", 9, 4, 0.1, 0.14)]
-)
-def test_trousers_slide_down_without_friction_and_stay_up_with_the_scenes(self_contact, frames, substeps, held, slid):
-    """Fuhrmann et al. 2003, figure 9; what holds them is the friction of the body, not contacts among cloth, and the
-    guard neither holds nor lets go."""
+def test_trousers_slide_down_without_friction_and_stay_up_with_the_scenes():
+    """Fuhrmann et al. 2003, figure 9; the guard against intersections neither holds them up nor cuts them."""
     waist = {}
     for friction in (None, 0.0):
         options = {} if friction is None else {"friction": friction}
-        scene = SCENES["walking-trousers"](self_contact=self_contact, **options)
-        result = run(scene, frames, substeps=substeps)
+        scene = SCENES["walking-trousers"](self_contact="safe", **options)
+        result = run(scene, 9)
         x = result.x[0]
         top = x[0][:, 1] > x[0][:, 1].max() - 0.02
         waist[friction] = float(x[0][top, 1].mean() - x[-1][top, 1].mean())
-        assert self_contact == "off" or not result.intersecting_pairs.any()
+        assert not result.intersecting_pairs.any()
         assert result.failed_substeps == 0
-    assert waist[None] < held
-    assert waist[0.0] > slid
+    assert waist[None] < 0.1
+    assert waist[0.0] > 0.14
