@@ -71,14 +71,14 @@ test-compiled test-plain test-bounds test-long: export OMP_WAIT_POLICY := passiv
 test-compiled test-plain test-bounds test-long: export GOMP_SPINCOUNT := 0
 
 # what needs one core only runs beside the tests; its output follows theirs
-test: lint contracts  ## everything that CI runs: lint, types, contracts, tests, wheel
+test: lint  ## everything that CI runs: lint, types, contracts, tests, wheel
 	@mkdir -p out; $(MAKE) --no-print-directory checks >out/checks.txt 2>&1 & checks=$$!; \
 	trap 'kill $$checks; exit 130' INT TERM; \
 	$(MAKE) --no-print-directory test-compiled; tests=$$?; \
 	wait $$checks; others=$$?; cat out/checks.txt; exit $$((tests || others))
 
 checks: JOBS := 0
-checks: types wheel test-plain  ## what `make test` runs beside the compiled tests: types, wheel, test-plain
+checks: contracts types wheel test-plain  ## what `make test` runs beside the compiled tests: contracts, types, wheel, test-plain
 
 test-compiled: $(VENV)/.test  ## the whole test suite, with compiled kernels
 	$(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=20 --durations-min=3

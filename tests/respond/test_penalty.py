@@ -23,7 +23,8 @@ def patch(angle: float = 0.0, friction: float = 0.3, substeps: int = 10, **optio
     sheet = sheet.moved((sheet.vertices + np.array([-0.5, 0.05 + EPS, 0.0])) @ turn.T)
     bodies = [Body(sheet, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), obstacle=True)]
     options = {"method": "bone-boxes", "options": {"midpoints": False}, **options}
-    return Simulation(Scene(bodies, eps=EPS, friction=friction), substeps=substeps, **options)
+    scene = Scene(bodies, eps=EPS, friction=friction, self_contact="off")
+    return Simulation(scene, substeps=substeps, **options)
 
 
 def met(heavy: float = 0.7) -> tuple[Scene, object, object]:

@@ -19,7 +19,7 @@ G = 9.81
 EPS = 0.005
 
 
-def slope(angle: float, friction: float, model: str = "coulomb", **options: float) -> Simulation:
+def slope(angle: float, friction: float, model: str = "coulomb", **options: object) -> Simulation:
     """A small patch of cloth at rest, eps above a long box tilted by `angle` about z; it would slide towards +x."""
     c, s = np.cos(-angle), np.sin(-angle)
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -27,7 +27,7 @@ def slope(angle: float, friction: float, model: str = "coulomb", **options: floa
     patch = cloth(0.04, 0.04, 3)
     patch = patch.moved((patch.vertices + np.array([-0.5, 0.05 + EPS, 0.0])) @ turn.T)
     bodies = [Body(patch, material=Cloth(air=0.0)), Body(plank.moved(plank.vertices @ turn.T), obstacle=True)]
-    scene = Scene(bodies, eps=EPS, friction=friction, friction_model=model, **options)
+    scene = Scene(bodies, eps=EPS, friction=friction, friction_model=model, **{"self_contact": "off"} | options)
     return Simulation(scene, substeps=10)
 
 
@@ -42,10 +42,10 @@ def run(sim: Simulation, frames: int) -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("degrees", [10.0, 20.0, 35.0])
-def test_a_patch_sticks_where_friction_exceeds_the_slope(degrees):
+@pytest.mark.parametrize(("degrees", "self_contact"), [(10.0, "off"), (20.0, "safe"), (35.0, "off")])
+def test_a_patch_sticks_where_friction_exceeds_the_slope(degrees, self_contact):
     a = np.radians(degrees)
-    sim = slope(a, 1.05 * np.tan(a))
+    sim = slope(a, 1.05 * np.tan(a), self_contact=self_contact)
     run(sim, 20)  # it settles on its contacts
     start = sim.state.x.copy()
     run(sim, 60)
@@ -53,11 +53,13 @@ def test_a_patch_sticks_where_friction_exceeds_the_slope(degrees):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(("degrees", "share"), [(20.0, 0.0), (20.0, 0.5), (35.0, 0.9)])
-def test_a_patch_slides_as_coulomb_says_below_that(degrees, share):
+@pytest.mark.parametrize(
+    ("degrees", "share", "self_contact"), [(20.0, 0.0, "off"), (20.0, 0.5, "safe"), (35.0, 0.9, "off")]
+)
+def test_a_patch_slides_as_coulomb_says_below_that(degrees, share, self_contact):
     a = np.radians(degrees)
     mu = share * np.tan(a)
-    sim = slope(a, mu)
+    sim = slope(a, mu, self_contact=self_contact)
     run(sim, 10)  # it settles on its contacts
     before, time = along(sim, a), sim.state.time
     run(sim, 40)

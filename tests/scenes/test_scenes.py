@@ -114,7 +114,7 @@ def digest(sim: Simulation, frames: int) -> str:
     return total.hexdigest()
 
 
-def scene_of(resolution: int = 20) -> Scene:
+def scene_of(resolution: int = 14) -> Scene:
     return SCENES["tablecloth-on-ball"](resolution=resolution)
 
 
