@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...kernels.simulation import bounds as _bounds
-from ...kernels.simulation import guard as _kernels
 from ...respond import Projection
 from ...respond.base import Detect
 from ...scene import Scene
@@ -31,7 +30,7 @@ from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
-from .pairs import GuardedPairs
+from .pairs import GuardedPairs, too_near
 from .thickness import thickness_of
 
 log = logging.getLogger("pliant.simulation.guard")
@@ -48,7 +47,6 @@ PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
 NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
-LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 _NONE = np.zeros(0, np.int32)
 
@@ -123,24 +121,11 @@ class Guard(FormerNames):
     def apply(self, state: State, dt: float) -> None:
         """Push apart, with friction, those pairs of the last detection pass that are too near."""
         for k, (found, response) in enumerate(self._parts()):
-            found = self._too_near(found, state.x, response.eps)
+            found = too_near(found, state.x, response.eps, self._free)
             if len(found) or len(self._applied[k]):
                 response.begin(found, state)
                 response.apply(found, state, dt)
             self._applied[k] = found
-
-    def _too_near(self, found: Contacts, x: Floats, offset: float) -> Contacts:
-        """Return those contacts that may be nearer than `offset` at x and can be resolved, updated."""
-        near = np.empty(len(found), np.bool_)
-        count = _kernels.refresh(found, x, offset, near) if len(found) else 0
-        if count < len(found):
-            found = found[near] if count else found[:0]
-        return found[self._movable(found)] if count else found
-
-    def _movable(self, found: Contacts) -> NDArray[np.bool_]:
-        """Return which contacts (k,) free vertices can resolve. Beside a grip or a pin, the free end of an edge would
-        have to move many times the distance that is missing."""
-        return np.asarray(((found["weights"] ** 2) * self._free[found["vertices"]]).sum(1) >= LEVER**-2)
 
     def _parts(self) -> list[tuple[Contacts, Projection]]:
         return [(self.contacts, self._cloth_response), (self.obstacle_contacts, self._body_response)]

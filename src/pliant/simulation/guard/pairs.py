@@ -21,6 +21,7 @@ from ...scene import Scene
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
+LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 # weights of a pair's four vertices: the centroid of its first side less that of its second
 _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
 
@@ -131,6 +132,18 @@ def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     for k in range(4):
         free |= given_up[v[:, k], np.where(k < split, two, one)]
     return found[~free]
+
+
+def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_]) -> Contacts:
+    """Update those contacts that may be nearer than `offset` at x, and return the ones that `free` vertices (n,) can
+    resolve. Beside a grip or a pin, the free end of an edge would have to move many times the distance that is missing.
+    """
+    near = np.empty(len(found), np.bool_)
+    count = _kernels.refresh(found, x, offset, near) if len(found) else 0
+    if not count:
+        return found[:0]
+    found = found[near] if count < len(found) else found
+    return found[((found["weights"] ** 2) * free[found["vertices"]]).sum(1) >= LEVER**-2]
 
 
 def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
