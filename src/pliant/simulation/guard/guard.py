@@ -31,7 +31,7 @@ from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
-from .pairs import GuardedPairs
+from .pairs import GuardedPairs, movable, vertices_and_bodies
 from .thickness import thickness_of
 
 log = logging.getLogger("pliant.simulation.guard")
@@ -48,7 +48,6 @@ PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
 NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
-LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 _NONE = np.zeros(0, np.int32)
 
@@ -135,12 +134,7 @@ class Guard(FormerNames):
         count = _kernels.refresh(found, x, offset, near) if len(found) else 0
         if count < len(found):
             found = found[near] if count else found[:0]
-        return found[self._movable(found)] if count else found
-
-    def _movable(self, found: Contacts) -> NDArray[np.bool_]:
-        """Return which contacts (k,) free vertices can resolve. Beside a grip or a pin, the free end of an edge would
-        have to move many times the distance that is missing."""
-        return np.asarray(((found["weights"] ** 2) * self._free[found["vertices"]]).sum(1) >= LEVER**-2)
+        return found[movable(found, self._free)] if count else found
 
     def _parts(self) -> list[tuple[Contacts, Projection]]:
         return [(self.contacts, self._cloth_response), (self.obstacle_contacts, self._body_response)]
@@ -328,11 +322,7 @@ class Guard(FormerNames):
 
     def _give_up(self, v: Rows, kinds: NDArray[np.uint8]) -> None:
         self.given_up_pairs += len(v)
-        split = np.where(kinds == _contacts.VERTEX_FACE, 1, 2)
-        for k in range(4):
-            other = v[np.arange(len(v)), np.where(k < split, split, 0)]
-            cloth = self._soft[v[:, k]]
-            self._detection.given_up[v[cloth, k], self._detection.body_of[other[cloth]]] = True
+        self._detection.given_up[vertices_and_bodies(v, kinds, self._soft, self._detection.body_of)] = True
 
     def release(self, state: State, stretched: Rows) -> Rows:
         """Stop guarding cloth that is stretched beyond its limit where bodies leave it no room: the strain limit is

@@ -21,6 +21,7 @@ from ...scene import Scene
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
+LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 # weights of a pair's four vertices: the centroid of its first side less that of its second
 _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
 
@@ -131,6 +132,21 @@ def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     for k in range(4):
         free |= given_up[v[:, k], np.where(k < split, two, one)]
     return found[~free]
+
+
+def vertices_and_bodies(v: Rows, kinds: NDArray[np.uint8], soft: NDArray[np.bool_], body_of: Rows) -> tuple[Rows, Rows]:
+    """Return the vertices of cloth of pairs of features, vertices v (k,4), and the body on the other side of each.
+    soft (n,) marks the vertices of cloth; body_of (n,): bodies of all vertices."""
+    split = np.where(kinds == _contacts.VERTEX_FACE, 1, 2)
+    other = np.where(np.arange(4) < split[:, None], v[np.arange(len(v)), split][:, None], v[:, :1])
+    cloth = soft[v]
+    return v[cloth], body_of[other[cloth]]
+
+
+def movable(found: Contacts, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which contacts (k,) the vertices `free` (n,) can resolve. Beside a grip or a pin, the free end of an edge
+    would have to move many times the distance that is missing."""
+    return np.asarray(((found["weights"] ** 2) * free[found["vertices"]]).sum(1) >= LEVER**-2)
 
 
 def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
