@@ -11,6 +11,7 @@ from pliant.dynamics.strain_limit import StrainLimit
 from pliant.kernels.dynamics import contact_constraints as constraints
 from pliant.kernels.dynamics import implicit as kernels
 from pliant.kernels.dynamics.stiffness import assemble, multiply
+from pliant.kernels.dynamics.strain_limit import Surface, move
 from pliant.kernels.respond.projection import Substep
 from pliant.scene import Body, Cloth, Scene
 from pliant.shapes import ball, cloth
@@ -174,3 +175,11 @@ def test_cloth_that_hits_a_ball_stretches_no_more_at_twice_the_resolution():
             most = max(most, float(lengths(limit, sim.state.x[sim.dynamics.rows]).max()) * 1.05 - 1.0)
         worst.append(most)
     assert max(worst) < 0.06
+
+
+def test_the_strain_limit_moves_vertices_back_to_their_surface_but_not_into_it():
+    x, nothing = np.array([[0.0, 0.1, 0.0]]), np.zeros((1, 3))
+    surface = Surface(np.zeros(1, np.int32), np.array([[0.0, 1.0, 0.0]]), nothing)
+    for _ in range(2):
+        move(x, 0, (0.5, -0.3, 0.0), surface)
+    assert np.allclose(x, [[1.0, 0.0, 0.0]])

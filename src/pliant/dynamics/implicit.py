@@ -57,6 +57,7 @@ class ImplicitSolver:
         self._rest_gradient, self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(3))
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
+        self._points = np.zeros((n, 3))  # where the vertices of `_free_directions` touch their surfaces
         self.still = STILL / float(np.median(np.abs(membrane.rest).max(1)))  # m
         self._constrained = 0  # number of vertices that contacts constrain
         self.contact_springs = ContactSprings(n)
@@ -121,13 +122,14 @@ class ImplicitSolver:
             touched = self._free_directions.rows[: self._constrained], self.contact_springs.rows
             pieces = untouched(self.pieces, np.concatenate(touched))
             self._keep_momentum(pieces, substep.x_start[first : first + len(x)], x)
+        self._points[: self._constrained] = x[self._free_directions.rows[: self._constrained]]
         self._constrained = 0
         return True
 
     @property
     def surface(self) -> Surface:
         """The surfaces that vertices touch, of the last `relax_in_contact`."""
-        return Surface(self._free_directions.place, self._free_directions.normals)
+        return Surface(self._free_directions.place, self._free_directions.normals, self._points)
 
     def end_relax(self, x: Floats) -> None:
         """Remember x, the positions before contacts."""

@@ -9,7 +9,7 @@ from ..kernels.dynamics import strain_limit as _kernels
 from ..kernels.jit import worth
 
 Floats = NDArray[np.float64]
-SWEEPS = 40  # over the edges that are too long, per substep
+SWEEPS = 100  # over the edges that are too long, per substep
 TOLERANCE = 1.005  # times the largest length: longer edges are still stretched when the limit has been applied
 _WORTH_THREADS = 20000  # edges
 
@@ -41,7 +41,7 @@ class StrainLimit:
         )
         m = len(both)
         self._stretched = _kernels.Stretched(np.empty(m, np.int32), np.zeros(_kernels.CHUNKS, np.int64))
-        self._nothing = _kernels.Surface(np.full(len(w), -1, np.int32), np.zeros((0, 3)))
+        self._nothing = _kernels.Surface(np.full(len(w), -1, np.int32), np.zeros((0, 3)), np.zeros((0, 3)))
         self._queue, self._queued = np.empty((2, m), np.int32), np.zeros(m, np.bool_)
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
 

@@ -45,6 +45,7 @@ class Surface(NamedTuple):
 
     place: np.ndarray  # (n,) of each vertex in `normals`, or -1
     normals: np.ndarray  # (n,3) outward
+    points: np.ndarray  # (n,3) positions of the vertices in contact
 
 
 class Stretched(NamedTuple):
@@ -56,12 +57,14 @@ class Stretched(NamedTuple):
 
 @kernel
 def move(x, i, d, surface):
-    """Move vertex `i` by d, without the part of it that leads into the surface it touches."""
-    k = surface.place[i]
+    """Move vertex `i` by d, without the part of it that leads into the surface it touches. A vertex that has moved away
+    from it may come back: otherwise each sweep would move it farther away, and stretch other edges."""
+    k, at = surface.place[i], vec.load(x, i)
     if k >= 0:
         n = vec.load(surface.normals, k)
-        d = vec.madd(d, n, -min(vec.dot(d, n), 0.0))
-    vec.store(x, i, vec.add(vec.load(x, i), d))
+        above = max(vec.dot(n, vec.sub(at, vec.load(surface.points, k))), 0.0)
+        d = vec.madd(d, n, -min(vec.dot(d, n) + above, 0.0))
+    vec.store(x, i, vec.add(at, d))
 
 
 @kernel

@@ -30,7 +30,7 @@ from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
-from .pairs import GuardedPairs, too_near
+from .pairs import GuardedPairs, too_near, vertices_and_bodies
 from .thickness import thickness_of
 
 log = logging.getLogger("pliant.simulation.guard")
@@ -313,11 +313,7 @@ class Guard(FormerNames):
 
     def _give_up(self, v: Rows, kinds: NDArray[np.uint8]) -> None:
         self.given_up_pairs += len(v)
-        split = np.where(kinds == _contacts.VERTEX_FACE, 1, 2)
-        for k in range(4):
-            other = v[np.arange(len(v)), np.where(k < split, split, 0)]
-            cloth = self._soft[v[:, k]]
-            self._detection.given_up[v[cloth, k], self._detection.body_of[other[cloth]]] = True
+        self._detection.given_up[vertices_and_bodies(v, kinds, self._soft, self._detection.body_of)] = True
 
     def release(self, state: State, stretched: Rows) -> Rows:
         """Stop guarding cloth that is stretched beyond its limit where bodies leave it no room: the strain limit is

@@ -134,6 +134,15 @@ def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     return found[~free]
 
 
+def vertices_and_bodies(v: Rows, kinds: NDArray[np.uint8], soft: NDArray[np.bool_], body_of: Rows) -> tuple[Rows, Rows]:
+    """Return the vertices of cloth of pairs of features, vertices v (k,4), and the body on the other side of each.
+    soft (n,) marks the vertices of cloth; body_of (n,): bodies of all vertices."""
+    split = np.where(kinds == _contacts.VERTEX_FACE, 1, 2)
+    other = np.where(np.arange(4) < split[:, None], v[np.arange(len(v)), split][:, None], v[:, :1])
+    cloth = soft[v]
+    return v[cloth], body_of[other[cloth]]
+
+
 def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_]) -> Contacts:
     """Update those contacts that may be nearer than `offset` at x, and return the ones that `free` vertices (n,) can
     resolve. Beside a grip or a pin, the free end of an edge would have to move many times the distance that is missing.
