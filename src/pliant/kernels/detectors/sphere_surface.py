@@ -141,8 +141,8 @@ def halve_batch(p, n, levels, deepest, at, d_2):
     """Squared distances of the midpoints of what remains of two edges after halving them `levels` times.
 
     p (9,BATCH): from midpoint to midpoint, and along each edge. at (4,BATCH): x, y, the positions of the midpoints
-    along the edges, from -1/2 to 1/2; the products of the gap there with the edges. The nearer half of the first edge is
-    decided at its midpoint, against the nearest point of the second; then the reverse, with the remaining half.
+    along the edges, from -1/2 to 1/2; the products of the gap there with the edges. The nearer half of the first edge
+    is decided at its midpoint, against the nearest point of the second; then the reverse, with the remaining half.
     """
     for m in range(n):
         at[0, m], at[1, m] = 0.0, 0.0
