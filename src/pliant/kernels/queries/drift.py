@@ -84,7 +84,8 @@ def diagonal(boxes, i):
 @kernel(parallel=True)
 def update_drift(tree, corners, faces, drift):
     """Compute the bounds of the drifts of triangles with these `corners` (m,3) at the positions `faces` (m,9)."""
-    nodes, parts, crown, around, spread = tree.nodes, tree.parts, tree.crown, drift.nodes, drift.spread
+    nodes, parts, crown, around = tree.nodes, tree.parts, tree.crown, drift.nodes
+    spread = drift.spread
     for p in prange(len(parts)):
         for i in range(nodes[parts[p]].skip - 1, parts[p] - 1, -1):
             if nodes[i].skip == i + 1:
