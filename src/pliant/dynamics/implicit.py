@@ -36,19 +36,19 @@ class ImplicitSolver:
     and those of the diagonal blocks of the true matrix, because a sheet is far softer across than along itself.
     """
 
-    def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, springs: Springs = NONE) -> None:
+    def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, stitches: Springs = NONE) -> None:
         self.membrane, self.hinges, self.w = membrane, hinges, w
         self.iterations = ITERATIONS
         moves = np.zeros(len(w), np.bool_)  # vertices of soft bodies, and those without a triangle, are not ours
         moves[membrane.faces] = w[membrane.faces] > 0.0
         self.mass = np.where(moves, 1.0 / np.where(moves, w, 1.0), 0.0)
         self._free = np.flatnonzero(self.mass)
-        self.springs, self.rest_lengths = springs, np.zeros(len(springs.stiffness))
-        self.pieces = unconstrained_pieces(np.concatenate([membrane.faces, self.springs.vertices]), w)
+        self.stitches, self.rest_lengths = stitches, np.zeros(len(stitches.stiffness))
+        self.pieces = unconstrained_pieces(np.concatenate([membrane.faces, self.stitches.vertices]), w)
         self._free_of_held = np.setdiff1d(self._free, self.pieces.rows)  # of cloth that pins or grips hold
         self.bent = np.flatnonzero(hinges.rest > 0.0)
-        self._bound, self._bending = _matrices(membrane, hinges, self.springs, len(w))
-        self.stiffness = stiffness_pattern(membrane.faces, self._bending)
+        self._bound, self._linear = _matrices(membrane, hinges, self.stitches, len(w))
+        self.stiffness = stiffness_pattern(membrane.faces, self._linear)
         self._systems: dict[float, tuple[_kernels.VertexRows, Cholesky]] = {}
         n, f = len(w), len(membrane.faces)
         self._blocks = np.zeros((n, 6), np.float32)
@@ -75,7 +75,7 @@ class ImplicitSolver:
     def _vertex_rows(self, dt: float) -> _kernels.VertexRows:
         corner = np.argsort(self.membrane.faces.ravel(), kind="stable")
         counts = np.bincount(self.membrane.faces.ravel(), minlength=len(self.w))
-        b = self._bending
+        b = self._linear
         return _kernels.VertexRows(
             start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             corner=corner.astype(np.int32),
@@ -144,7 +144,7 @@ class ImplicitSolver:
         if len(self.rest_lengths):
             if not len(self.bent):
                 self._rest_gradient[:] = 0.0
-            add_rest_forces(self.springs, self.rest_lengths, x, self._rest_gradient)
+            add_rest_forces(self.stitches, self.rest_lengths, x, self._rest_gradient)
         self._run(_kernels.residual, m, g, x, predicted, self._rest_gradient, self._gradient, r)
         self._run(_stiffness.assemble, m, self.stiffness, g.mass, x, self._parts, self._blocks)
         springs = self.contact_springs
@@ -190,9 +190,9 @@ def _factor(matrix: Any, rows: NDArray[np.int64]) -> Cholesky:
     return Cholesky(diags_array(matrix.diagonal()).tocsr(), rows)
 
 
-def _matrices(membrane: Membrane, hinges: Hinges, springs: Springs, n: int) -> tuple[Any, Any]:
-    """Return a constant stiffness that bounds those of membrane and bending from above, plus that of the springs; and
-    the terms linear in x: bending, and springs as if of zero rest length."""
+def _matrices(membrane: Membrane, hinges: Hinges, stitches: Springs, n: int) -> tuple[Any, Any]:
+    """Return a constant stiffness that bounds those of membrane and bending from above, plus that of the stitches; and
+    the terms linear in x: bending, and stitches as if of zero rest length."""
     from scipy.sparse import csr_array, diags_array
 
     f, r, soft = membrane.faces, membrane.rest, membrane.compliance
@@ -219,10 +219,10 @@ def _matrices(membrane: Membrane, hinges: Hinges, springs: Springs, n: int) -> t
         off = csr_array((strength, (i, j)), shape=(n, n))
         off = off + off.T
         stiffness = stiffness + diags_array(off.sum(axis=1)) - off
-    if len(springs.stiffness):
-        s = np.repeat(np.arange(len(springs.stiffness)), 3)
-        gaps = csr_array((springs.weights.ravel(), (s, springs.vertices.ravel())), shape=(len(springs.stiffness), n))
-        sewn = gaps.T @ diags_array(springs.stiffness) @ gaps
+    if len(stitches.stiffness):
+        s = np.repeat(np.arange(len(stitches.stiffness)), 3)
+        gaps = csr_array((stitches.weights.ravel(), (s, stitches.vertices.ravel())), shape=(len(stitches.stiffness), n))
+        sewn = gaps.T @ diags_array(stitches.stiffness) @ gaps
         stiffness, bending = stiffness + sewn, (bending + sewn).tocsr()
         bending.sort_indices()
     stiffness.eliminate_zeros()

@@ -35,11 +35,11 @@ def middle(a, b):
 
 
 @kernel
-def locate_lot(p, n, at):
+def locate_batch(p, n, at):
     """Barycentric coordinates 1 and 2 of the projections of points onto the planes of their triangles, to at[0], at[1].
 
-    p (12,LOT) holds the point relative to the centre, n_1, n_2 and the squared lengths. The products are differences of
-    squared distances that are already known. A triangle without width is its longest edge.
+    p (12,BATCH) holds the point relative to the centre, n_1, n_2 and the squared lengths. The products are differences
+    of squared distances that are already known. A triangle without width is its longest edge.
     """
     for m in range(n):
         # all relative to the longest, so that fourth powers stay in range
@@ -66,11 +66,11 @@ def locate_lot(p, n, at):
 
 
 @kernel
-def descend_lot(p, n, level, levels, at):
+def descend_batch(p, n, level, levels, at):
     """Descend each pair to the child that contains the point of its triangle nearest to P.
 
-    at (5,LOT): barycentric coordinates 1 and 2 of the foot point, b_1, b_2, scale. The foot point is in the child of a
-    corner whose barycentric coordinate is at least one half, otherwise in the middle one. Outside the triangle, the
+    at (5,BATCH): barycentric coordinates 1 and 2 of the foot point, b_1, b_2, scale. The foot point is in the child of
+    a corner whose barycentric coordinate is at least one half, otherwise in the middle one. Outside the triangle, the
     nearest point is on an edge that faces P, in the half of the nearer end: so the child at the nearest of the ends of
     such edges contains it. Which end is nearer is a difference of squared distances, linear in the barycentric
     coordinates, and the same for all levels.
@@ -106,7 +106,7 @@ def descend_lot(p, n, level, levels, at):
 
 
 @kernel
-def face_lot(p, n, at, d_2):
+def face_batch(p, n, at, d_2):
     """Squared distances by the spheres around the corners and the centre of the triangles given by `at`.
 
     A point in one sphere, or in none, is measured to the nearest centre; in several, to the mean of their centres. The
@@ -140,9 +140,9 @@ def face_lot(p, n, at, d_2):
 def halve_batch(p, n, levels, deepest, at, d_2):
     """Squared distances of the midpoints of what remains of two edges after halving them `levels` times.
 
-    p (9,LOT): from midpoint to midpoint, and along each edge. at (4,LOT): x, y, the positions of the midpoints along
-    the edges, from -1/2 to 1/2; the products of the gap there with the edges. The nearer half of the first edge is
-    decided at its midpoint, against the nearest point of the second; then the reverse, with the remaining half.
+    p (9,BATCH): from midpoint to midpoint, and along each edge. at (4,BATCH): x, y, the positions of the midpoints
+    along the edges, from -1/2 to 1/2; the products of the gap there with the edges. The nearer half of the first edge
+    is decided at its midpoint, against the nearest point of the second; then the reverse, with the remaining half.
     """
     for m in range(n):
         at[0, m], at[1, m] = 0.0, 0.0
@@ -173,11 +173,11 @@ def halve_batch(p, n, levels, deepest, at, d_2):
 
 @kernel
 def take_faces(p, n, levels, deepest, at, d_2):
-    """Squared distances of n points from their triangles, p (12,LOT), after descending `levels`."""
+    """Squared distances of n points from their triangles, p (12,BATCH), after descending `levels`."""
     if deepest > 0:
-        locate_lot(p, n, at)
+        locate_batch(p, n, at)
     else:
         at[2, :n], at[3, :n], at[4, :n] = 0.0, 0.0, 1.0
     for level in range(deepest):
-        descend_lot(p, n, level, levels, at)
-    face_lot(p, n, at, d_2)
+        descend_batch(p, n, level, levels, at)
+    face_batch(p, n, at, d_2)

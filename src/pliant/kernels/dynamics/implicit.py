@@ -15,8 +15,8 @@ import numpy as np
 from .. import vec
 from ..jit import kernel, prange
 from .cloth import columns, part, unit_columns
-from .lots import INPUTS, LOT, gather, set_three, three
 from .stiffness import CHUNKS, MOST, in_order
+from .triangle_batches import BATCH, INPUTS, gather, set_three, three
 
 
 class VertexRows(NamedTuple):
@@ -31,32 +31,32 @@ class VertexRows(NamedTuple):
 
 
 @kernel
-def lot_gradients(lot):
-    """Gradients of the energy of a lot of triangles by their corners b (rows 0..2) and c (3..5)."""
-    for k in range(LOT):
-        r = (lot[6 * LOT + k], lot[7 * LOT + k], lot[8 * LOT + k], lot[9 * LOT + k])
-        u, v = columns((0.0, 0.0, 0.0), three(lot, 0, k), three(lot, 3, k), r)
+def batch_gradients(batch):
+    """Gradients of the energy of a batch of triangles by their corners b (rows 0..2) and c (3..5)."""
+    for k in range(BATCH):
+        r = (batch[6 * BATCH + k], batch[7 * BATCH + k], batch[8 * BATCH + k], batch[9 * BATCH + k])
+        u, v = columns((0.0, 0.0, 0.0), three(batch, 0, k), three(batch, 3, k), r)
         n_u, n_v, i_u, i_v, u, v = unit_columns(u, v)
         s = vec.dot(u, v)
-        t = s / lot[12 * LOT + k]
-        along_u = vec.scale(u, (n_u - 1.0) / lot[10 * LOT + k])
-        along_v = vec.scale(v, (n_v - 1.0) / lot[11 * LOT + k])
+        t = s / batch[12 * BATCH + k]
+        along_u = vec.scale(u, (n_u - 1.0) / batch[10 * BATCH + k])
+        along_v = vec.scale(v, (n_v - 1.0) / batch[11 * BATCH + k])
         along_u = vec.madd(along_u, vec.madd(v, u, -s), t * min(i_u, MOST))
         along_v = vec.madd(along_v, vec.madd(u, v, -s), t * min(i_v, MOST))
-        set_three(lot, 0, k, vec.madd(vec.scale(along_u, r[0]), along_v, r[2]))
-        set_three(lot, 3, k, vec.madd(vec.scale(along_u, r[1]), along_v, r[3]))
+        set_three(batch, 0, k, vec.madd(vec.scale(along_u, r[0]), along_v, r[2]))
+        set_three(batch, 3, k, vec.madd(vec.scale(along_u, r[1]), along_v, r[3]))
 
 
 @kernel
 def triangle_gradients(m, first, last, x, gradient):
     """Gradient (3m,3) of the energy of triangles first..last-1 by corners."""
-    lot = np.ones(INPUTS * LOT)
-    for begin in range(first, last, LOT):
-        end = min(begin + LOT, last)
-        gather(m, begin, end, x, lot)
-        lot_gradients(lot)
+    batch = np.ones(INPUTS * BATCH)
+    for begin in range(first, last, BATCH):
+        end = min(begin + BATCH, last)
+        gather(m, begin, end, x, batch)
+        batch_gradients(batch)
         for k in range(end - begin):
-            e, b, c = 3 * (begin + k), three(lot, 0, k), three(lot, 3, k)
+            e, b, c = 3 * (begin + k), three(batch, 0, k), three(batch, 3, k)
             vec.store(gradient, e, vec.scale(vec.add(b, c), -1.0))
             vec.store(gradient, e + 1, b)
             vec.store(gradient, e + 2, c)

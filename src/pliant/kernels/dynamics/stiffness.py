@@ -15,7 +15,7 @@ from .. import vec
 from ..jit import kernel, prange
 from ..lanes import block_products, weighted_differences
 from .cloth import columns, part, unit_columns
-from .lots import INPUTS, LOT, gather, set_three, three
+from .triangle_batches import BATCH, INPUTS, gather, set_three, three
 
 CHUNKS = 64  # ranges of a loop that threads share; sums are added up in their order
 ROUNDING = 1e-6  # of single precision, after a few operations
@@ -78,14 +78,14 @@ def edge_block(axes, tension, p, q, shears):
 
 
 @kernel
-def lot_blocks(lot):
-    """Stiffness of a lot of triangles between the ends of their edges ab, bc, ca by rows: rows INPUTS.. of the lot."""
-    for k in range(LOT):
-        r0, r1, r2, r3 = lot[6 * LOT + k], lot[7 * LOT + k], lot[8 * LOT + k], lot[9 * LOT + k]
-        u, v = columns((0.0, 0.0, 0.0), three(lot, 0, k), three(lot, 3, k), (r0, r1, r2, r3))
+def batch_blocks(batch):
+    """Stiffness of a batch of triangles between the ends of their edges ab, bc, ca by rows, to its rows INPUTS.. ."""
+    for k in range(BATCH):
+        r0, r1, r2, r3 = batch[6 * BATCH + k], batch[7 * BATCH + k], batch[8 * BATCH + k], batch[9 * BATCH + k]
+        u, v = columns((0.0, 0.0, 0.0), three(batch, 0, k), three(batch, 3, k), (r0, r1, r2, r3))
         _, _, i_u, i_v, u, v = unit_columns(u, v)
         t = (max(0.0, 1.0 - i_u), max(0.0, 1.0 - i_v))
-        k_u, k_v, k_s = 1.0 / lot[10 * LOT + k], 1.0 / lot[11 * LOT + k], 1.0 / lot[12 * LOT + k]
+        k_u, k_v, k_s = 1.0 / batch[10 * BATCH + k], 1.0 / batch[11 * BATCH + k], 1.0 / batch[12 * BATCH + k]
         s = vec.dot(u, v)
         w_u, w_v = vec.scale(vec.madd(v, u, -s), min(i_u, MOST)), vec.scale(vec.madd(u, v, -s), min(i_v, MOST))
         at_b, at_c = vec.madd(vec.scale(w_u, r0), w_v, r2), vec.madd(vec.scale(w_u, r1), w_v, r3)
@@ -96,24 +96,24 @@ def lot_blocks(lot):
         bc = edge_block((u, v), t, r0 * r1 * k_u, r2 * r3 * k_v, (stiff_b, at_c))
         ca = edge_block((u, v), t, o_u * r1, o_v * r3, (stiff_c, at_a))
         for row in range(3):
-            set_three(lot, INPUTS + 3 * row, k, (ab[3 * row], ab[3 * row + 1], ab[3 * row + 2]))
-            set_three(lot, INPUTS + 9 + 3 * row, k, (bc[3 * row], bc[3 * row + 1], bc[3 * row + 2]))
-            set_three(lot, INPUTS + 18 + 3 * row, k, (ca[3 * row], ca[3 * row + 1], ca[3 * row + 2]))
+            set_three(batch, INPUTS + 3 * row, k, (ab[3 * row], ab[3 * row + 1], ab[3 * row + 2]))
+            set_three(batch, INPUTS + 9 + 3 * row, k, (bc[3 * row], bc[3 * row + 1], bc[3 * row + 2]))
+            set_three(batch, INPUTS + 18 + 3 * row, k, (ca[3 * row], ca[3 * row + 1], ca[3 * row + 2]))
 
 
 @kernel
 def triangle_blocks(m, first, last, x, out):
     """Stiffness of triangles first..last-1 at x between the ends of their edges ab, bc, ca: rows 3e.. of out (3m,9)."""
-    lot = np.ones((INPUTS + 27) * LOT)
-    for begin in range(first, last, LOT):
-        end = min(begin + LOT, last)
-        gather(m, begin, end, x, lot)
-        lot_blocks(lot)
+    batch = np.ones((INPUTS + 27) * BATCH)
+    for begin in range(first, last, BATCH):
+        end = min(begin + BATCH, last)
+        gather(m, begin, end, x, batch)
+        batch_blocks(batch)
         for e in range(begin, end):
             for j in range(9):
-                out[3 * e, j] = lot[(INPUTS + j) * LOT + e - begin]
-                out[3 * e + 1, j] = lot[(INPUTS + 9 + j) * LOT + e - begin]
-                out[3 * e + 2, j] = lot[(INPUTS + 18 + j) * LOT + e - begin]
+                out[3 * e, j] = batch[(INPUTS + j) * BATCH + e - begin]
+                out[3 * e + 1, j] = batch[(INPUTS + 9 + j) * BATCH + e - begin]
+                out[3 * e + 2, j] = batch[(INPUTS + 18 + j) * BATCH + e - begin]
 
 
 @kernel

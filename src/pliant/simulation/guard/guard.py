@@ -63,8 +63,7 @@ class Guard(FormerNames):
     iterates, unresolved = False, 0
 
     def __init__(self, scene: Scene, state: State) -> None:
-        self.safe = scene.self_contact == "safe"
-        self.eps = scene.eps
+        self.safe, self.eps = scene.self_contact == "safe", scene.eps
         self.thickness = thickness_of(scene, state.x)
         self._cloth_response = Projection(scene.between_deformables, eps=self.thickness)
         self._body_response = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
@@ -78,8 +77,7 @@ class Guard(FormerNames):
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
-        self._solids = solids_of(scene) if self.safe else []
-        self._no_room = NoRoom(scene)
+        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene)
         closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
         self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)

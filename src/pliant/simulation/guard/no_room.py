@@ -54,16 +54,17 @@ _NOTHING = NearestPoints(np.zeros(0, np.int32), np.zeros((0, 3), np.int32), np.z
 
 
 class NoRoom:
-    """The vertices of cloth that are inside of bodies which leave them no room, in the present frame."""
+    """The vertices of cloth without room in the present frame: inside of bodies when it began, or joined to such
+    vertices by stretched edges since (`spread`)."""
 
     def __init__(self, scene: Scene) -> None:
         self.eps, self._w = scene.eps, scene.inverse_masses
-        self._inside_of = np.zeros((int(scene.first[-1]), len(scene.bodies)), np.bool_)
+        self._without_room = np.zeros((int(scene.first[-1]), len(scene.bodies)), np.bool_)  # [vertex, body]
         self.clear()
 
     def clear(self) -> None:
         """Begin a frame in which all cloth has room."""
-        self._inside_of[:] = False
+        self._without_room[:] = False
         self.all_rows = np.zeros(0, np.int32)  # free or not
         self._held = self._leaving = _NOTHING
         self._deep = np.zeros(len(self._w), np.bool_)
@@ -76,11 +77,11 @@ class NoRoom:
             for rows in (rows for b, rows in inside if b == solid.body):
                 nearest = NearestPoints(rows, *solid.nearest(x[rows]))
                 room, free = leave_room(solids, x, nearest.corners, nearest.weights, self.eps), self._w[rows] > 0.0
-                self._inside_of[rows[~(room & free)], solid.body] = True
+                self._without_room[rows[~(room & free)], solid.body] = True
                 held.append(nearest.take(~room & free))
                 leaving.append(nearest.take(room & free))
         self._held, self._leaving = (_joined(parts).farthest_first(x) for parts in (held, leaving))
-        self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
+        self.all_rows = np.flatnonzero(self._without_room.any(1)).astype(np.int32)
         self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
         far = np.linalg.norm(self._leaving.at(x) - x[self._leaving.rows], axis=1)
         self._deep[self._leaving.rows] = far > DEEP * self.eps
@@ -88,8 +89,8 @@ class NoRoom:
     def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
         """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
         found = []
-        for b in np.flatnonzero(self._inside_of[self.all_rows].any(0)).tolist():
-            stuck = self._inside_of[:, b]
+        for b in np.flatnonzero(self._without_room[self.all_rows].any(0)).tolist():
+            stuck = self._without_room[:, b]
             before = stuck.copy()
             while True:  # every turn but the last adds a vertex
                 beside = edges[stuck[edges].any(1)]
@@ -100,7 +101,7 @@ class NoRoom:
             if len(rows):
                 found.append((rows, b))
         if found:
-            self.all_rows = np.flatnonzero(self._inside_of.any(1)).astype(np.int32)
+            self.all_rows = np.flatnonzero(self._without_room.any(1)).astype(np.int32)
         return found
 
     def follow(self, state: State, dt: float) -> None:
@@ -122,7 +123,7 @@ class NoRoom:
         v, other = found["vertices"], found["bodies"][:, 1]
         stuck = np.zeros(len(found), np.bool_)
         for k in range(4):
-            stuck |= (v[:, k] >= 0) & (self._inside_of[v[:, k], other] | self._deep[v[:, k]])
+            stuck |= (v[:, k] >= 0) & (self._without_room[v[:, k], other] | self._deep[v[:, k]])
         return found[~stuck]
 
 
