@@ -65,6 +65,10 @@ def test_the_garment_as_written_is_measured(run) -> None:
     assert run.gained_intersections == 0
     assert run.summary["proxy"]["garments"][0]["merged_shells"] == 1
     assert run.facts["projected out of bodies"] == "0 vertices"
+    start, end = (run.x[0][t][mesh.topology.edges] for t in (0, -1))
+    lengths = [np.linalg.norm(x[:, 0] - x[:, 1], axis=1) for x in (start, end)]
+    worst = np.abs(lengths[1] / lengths[0] - 1.0).max()
+    assert abs(run.summary["proxy"]["strain_at_end_most"] - worst) < 1e-9
 
 
 def test_eps_and_thickness_leave_room_for_both_layers_unless_given(run) -> None:
