@@ -7,6 +7,7 @@ import pliant
 from pliant import Mesh, shapes
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.simulation.result import Result
+from pliant.sweep.parameters import checked
 from proxies.garments import joined, sheet, thickened
 
 pytestmark = pytest.mark.compiled
@@ -95,6 +96,12 @@ def test_a_garment_that_is_its_own_proxy_is_simulated_as_ever() -> None:
     one, two = (pliant.drape(mesh, BALL, 2, proxy=n, measure=False, **QUICK) for n in (None, 5000))
     assert two.carried is None
     assert (one.x[0] == two.x[0]).all()
+
+
+def test_sweeps_take_the_number_of_vertices_as_text() -> None:
+    assert checked("drape", "[fixed]", "proxy", "2.5k") == 2500
+    with pytest.raises(ValueError, match="expected a number such as 5000 or 5k"):
+        checked("drape", "[fixed]", "proxy", "many")
 
 
 def test_vertices_by_number_are_refused() -> None:
