@@ -17,6 +17,7 @@ from cones import draw_cones
 from consistent_depth import draw_consistent_depth
 from continuous import draw_continuous
 from crossings import draw_crossings
+from dense_garments import draw_proxy
 from dressing import draw_dressing
 from figures import G, slope, speeds
 from fix import draw_fix
@@ -332,7 +333,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "image-space": lambda: draw_image_space(save), "consistent-depth": lambda: draw_consistent_depth(save),
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
-    "holding": lambda: draw_holding(save),
+    "holding": lambda: draw_holding(save), "proxy": lambda: draw_proxy(save),
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
     "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
     "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),

@@ -1,11 +1,14 @@
 """Proxies: clean manifold sheets of any garment, thick or not."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import pliant
 from pliant import Mesh, shapes
 from pliant.mesh.boundaries import boundary_loops
+from pliant.mesh.marks import Marks
 from pliant.proxies.proxy import Proxy
 from proxies.garments import joined, sheet, thickened, tube
 
@@ -132,6 +135,30 @@ def test_a_garment_smaller_than_its_proxy_is_simulated_itself() -> None:
     made = pliant.proxy(garment, 5000)
     assert made.is_garment
     assert str(made) == "tube itself: it has 128 vertices"
+
+
+def test_the_proxy_of_a_worn_garment_does_not_cut_into_the_body() -> None:
+    garment, body = tube(96, 48), shapes.ball(0.149, 4, centre=(0.0, 0.2, 0.0))
+
+    def least(mesh: Mesh) -> float:
+        points = np.concatenate([mesh.vertices, mesh.vertices[mesh.topology.edges].mean(1)])
+        return float(pliant.closest_point(body, points)[0].min())
+
+    plain, worn = (pliant.proxy(garment, 100, body=each).mesh for each in (None, body))
+    assert least(garment) > 0.0 > least(plain)
+    assert least(worn) > 0.0
+
+
+def test_groups_colours_and_the_direction_of_the_warp_are_taken_over() -> None:
+    garment = sheet(0.6, 0.4, 61, 41)
+    x, _, z = garment.vertices.T
+    given = Marks({"hem": np.flatnonzero(z == 0.0).astype(np.int32)}, {"_PIN": x}, np.column_stack([x, x, z]))
+    turned = np.stack([z, -x], 1)[garment.faces]  # u along z
+    made = pliant.proxy(dataclasses.replace(garment, uv=turned, marks=given), 200).mesh
+    assert (made.vertices[made.marks.groups["hem"], 2] < 0.006).all()
+    assert len(made.marks.groups["hem"]) > 5
+    assert np.abs(made.marks.attributes["_PIN"] - made.vertices[:, 0]).max() < 0.006
+    assert np.abs(made.uv - made.vertices[made.faces][:, :, [2, 0]] * (1.0, -1.0)).max() < 1e-9
 
 
 def test_the_same_garment_has_the_same_proxy() -> None:

@@ -7,6 +7,7 @@ import pliant
 from pliant import Mesh, shapes
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.simulation.result import Result
+from pliant.sweep.parameters import checked
 from proxies.garments import joined, sheet, thickened
 
 pytestmark = pytest.mark.compiled
@@ -65,6 +66,10 @@ def test_the_garment_as_written_is_measured(run) -> None:
     assert run.gained_intersections == 0
     assert run.summary["proxy"]["garments"][0]["merged_shells"] == 1
     assert run.facts["projected out of bodies"] == "0 vertices"
+    start, end = (run.x[0][t][mesh.topology.edges] for t in (0, -1))
+    lengths = [np.linalg.norm(x[:, 0] - x[:, 1], axis=1) for x in (start, end)]
+    worst = np.abs(lengths[1] / lengths[0] - 1.0).max()
+    assert abs(run.summary["proxy"]["strain_at_end_most"] - worst) < 1e-9
 
 
 def test_eps_and_thickness_leave_room_for_both_layers_unless_given(run) -> None:
@@ -91,6 +96,12 @@ def test_a_garment_that_is_its_own_proxy_is_simulated_as_ever() -> None:
     one, two = (pliant.drape(mesh, BALL, 2, proxy=n, measure=False, **QUICK) for n in (None, 5000))
     assert two.carried is None
     assert (one.x[0] == two.x[0]).all()
+
+
+def test_sweeps_take_the_number_of_vertices_as_text() -> None:
+    assert checked("drape", "[fixed]", "proxy", "2.5k") == 2500
+    with pytest.raises(ValueError, match="expected a number such as 5000 or 5k"):
+        checked("drape", "[fixed]", "proxy", "many")
 
 
 def test_vertices_by_number_are_refused() -> None:

@@ -61,12 +61,13 @@ def _proxy_facts(result: "Result") -> dict[str, str]:
     """The proxies of the garments, and what was projected after they were carried; empty without proxies."""
     if result.carried is None:
         return {}
-    s = result.carried.summary
+    s = result.summary["proxy"]
     most, frames, far = s["projected_most"], s["frames_projected"], 1e3 * s["projected_farthest_m"]
     moved = f"{most:,} vertices at most, in {frames:,} frames, by {far:.3g} mm at most" if most else "0 vertices"
     return {
         "simulated": "; ".join(str(each) for each in result.carried.proxies),
         **_own_facts(result.carried.run),
+        "strain at the end": f"99 % of edges within {1e2 * s['strain_at_end_99_percent']:.2g} %",
         "projected out of bodies": moved,
     }
 

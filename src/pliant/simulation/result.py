@@ -216,9 +216,31 @@ class Result:
             "times_real_time": self.dt / median if median > 0.0 else float("nan"),
             "compute_s": float(steps.sum()),
             **({"shared": [s.summary for s in self.shared]} if self.shared else {}),
-            **({"proxy": self.carried.summary} if self.carried is not None else {}),
+            **self._carried_figures(),
         }
         return figures | {old: figures[new] for old, new in FORMER_KEYS.items()}
+
+    def _carried_figures(self) -> dict[str, Any]:
+        """The figures of a run on proxies, with the strain of the garments as written."""
+        if self.carried is None:
+            return {}
+        strain = np.abs(self.edge_strain())
+        figures = {
+            "strain_at_end_99_percent": float(np.percentile(strain, 99)),
+            "strain_at_end_most": float(strain.max()),
+        }
+        return {"proxy": self.carried.summary | figures}
+
+    def edge_strain(self, frame: int = -1) -> Floats:
+        """(k,) relative elongation of all edges of the deformable bodies in a frame; edges without length are left
+        out."""
+        found = [np.zeros(0)]
+        for b, x in self.x.items():
+            mesh = self.scene.bodies[b].mesh.welded
+            a, c = mesh.topology.edges.T
+            rest, now = (np.linalg.norm(p[a] - p[c], axis=1) for p in (mesh.vertices, x[frame]))
+            found.append(now[rest > 0.0] / rest[rest > 0.0] - 1.0)
+        return np.concatenate(found)
 
     def _pair_figures(self, measured: bool) -> dict[str, Any]:
         """The numbers of intersecting and of crossing pairs of triangles, None where they were not counted."""
