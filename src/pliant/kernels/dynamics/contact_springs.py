@@ -25,6 +25,7 @@ class Repulsion(NamedTuple):
     soft: float  # fraction of it by which springs are compressed at most
     friction: float  # coefficient of Coulomb friction
     still: float  # smallest sliding displacement of a substep, metres
+    fall: tuple[float, float, float]  # by gravity in a substep, metres: what the first guess leaves out
 
 
 class SpringArrays(NamedTuple):
@@ -89,12 +90,13 @@ def split(contact, first, n_rows, x, rows, weights):
 
 
 @kernel
-def collect_springs(contacts, substep, slid, first, repulsion, ahead, s):
+def collect_springs(contacts, substep, slid, first, repulsion, s):
     """Store the springs of contacts of cloth with obstacles in `s`; return their number, and that of their vertices.
 
-    Cloth has the rows from `first` on, as many as s.place; x and x_start have those of obstacles as well. ahead: the
-    contacts are those of the end of the last substep, x the prediction; otherwise those at x, the result of the first
-    solve. Friction resists like a spring to where the point would stick to its surface. Its stiffness gives the force
+    Cloth has the rows from `first` on, as many as s.place; x, the first guess, and x_start have those of obstacles as
+    well. A spring acts if it is compressed at the start of the substep or at the guess, and also when gravity is added
+    to the guess: what rests on a surface is held in every substep, and what the cloth lifts off it is not held down.
+    Friction resists like a spring to where the point would stick to its surface. Its stiffness gives the force
     of friction, its coefficient times the normal force at the start of the substep, at the sliding displacement slid
     (n,) of the last solve, or the present one if the point was not in contact then. So a point within the cone of
     friction comes to rest, one beyond it accelerates, and friction never reverses a motion.
@@ -114,13 +116,11 @@ def collect_springs(contacts, substep, slid, first, repulsion, ahead, s):
         at, start = point_of(weights, rows, x, first), point_of(weights, rows, x_start, first)
         level = vec.dot(anchor_of(contact), n) + repulsion.offset
         stiffness = STIFFNESS / (mobility * dt * dt)
-        if ahead:
-            level += vec.dot(wall, n)
         level -= vec.dot(other, n)
         wall = vec.sub(wall, vec.sub(other, other_start))
         pressed = level - vec.dot(vec.add(start, wall), n)
-        deep = repulsion.soft * repulsion.offset
-        if level - vec.dot(at, n) <= 0.0 or pressed > PENETRATES * deep:
+        deep, guessed = repulsion.soft * repulsion.offset, level - vec.dot(at, n)
+        if pressed > PENETRATES * deep or max(pressed, guessed) <= 0.0 or guessed <= vec.dot(repulsion.fall, n):
             continue
         level = min(level, vec.dot(at, n) + deep)
         hold = repulsion.friction * stiffness * max(pressed, 0.0)
