@@ -8,7 +8,7 @@ import pytest
 from pliant import contacts as _contacts
 from pliant.contacts import MIDPOINT_FIELD, VERTEX_FIELD
 from pliant.dynamics.contact_springs import SOFT, ContactSprings
-from pliant.kernels.dynamics.contact_springs import Repulsion
+from pliant.kernels.dynamics.contact_springs import LastSubstep, Repulsion
 from pliant.kernels.dynamics.stiffness import inverse
 from pliant.kernels.respond.projection import Substep
 from pliant.mesh import Mesh
@@ -34,7 +34,7 @@ def case(rng, *, friction=0.3):
     found["anchor"] = points - 0.0019 * n
     springs, w = ContactSprings(N), rng.uniform(50.0, 100.0, N)
     repulsion = Repulsion(0.002, SOFT, friction, 1e-9, (0.0, 0.0, 0.0))
-    springs.collect(found, Substep(x, x_start, w, DT), rng.uniform(size=N), 0, repulsion)
+    springs.collect(found, Substep(x, x_start, w, DT), LastSubstep(rng.uniform(size=N), np.full(N, 1e-5)), 0, repulsion)
     return springs, x, w
 
 
@@ -89,7 +89,7 @@ def test_contacts_that_move_other_bodies_have_no_springs(rng):
     for movable, count in ((1.0, 0), (0.0, 1)):
         w[4] = movable
         springs = ContactSprings(3)
-        springs.collect(found, Substep(x, x.copy(), w, DT), np.zeros(5), 0, repulsion)
+        springs.collect(found, Substep(x, x.copy(), w, DT), LastSubstep(np.zeros(5), np.zeros(5)), 0, repulsion)
         assert springs.count == count
 
 

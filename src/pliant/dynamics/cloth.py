@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
-from ..kernels.dynamics.contact_springs import Repulsion
+from ..kernels.dynamics.contact_springs import LastSubstep, Repulsion
 from ..kernels.dynamics.springs import relax_springs, spring_energy
 from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
@@ -148,9 +148,10 @@ class ClothDynamics:
         x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
         fall = self._fall(state, dt)
         repulsion = Repulsion(self._eps, SOFT, self._friction, solver.still, (fall[0], fall[1], fall[2]))
-        solver.contact_springs.collect(contacts, substep, state.slid, self.rows.start, repulsion)
+        last = LastSubstep(state.slid, state.pressed)
+        solver.contact_springs.collect(contacts, substep, last, self.rows.start, repulsion)
         solver.relax_with(contacts, pushed, x, substep, self.rows.start)
-        solver.contact_springs.store_slides(x, solver.still, state.slid[self.rows])
+        solver.contact_springs.store_slides(x, solver.still, state.slid[self.rows], state.pressed[self.rows])
 
     def _fall(self, state: State, dt: float) -> Floats:
         """Return what gravity adds to the motion of a substep of dt, metres."""

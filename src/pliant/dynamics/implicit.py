@@ -24,7 +24,7 @@ from .stiffness import stiffness_pattern
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 800  # vertices
 STILL = 1e-7  # of the size of a triangle: a vertex that slides less along a surface sticks to it
-ITERATIONS = 3  # of conjugate gradients per substep, and as many again after contacts have moved vertices
+ITERATIONS = 4  # of conjugate gradients per solve
 
 
 class ImplicitSolver:
