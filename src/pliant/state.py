@@ -6,9 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from . import contacts as _contacts
 from . import validate
-from .contacts import Contacts
 from .errors import MeshFileError
 
 Floats = NDArray[np.float64]
@@ -22,8 +20,9 @@ class State:
     pose, pose_start (bodies,3,4): pose of each body's mesh now, and `lapse` seconds ago; bodies beyond the end of the
     array are at their rest pose. The rows of x of a moving body follow its pose at the end of
     every frame, and in every substep if a detector or the guard reads them.
-    repelling: the contacts of the last substep that repel cloth in the next one (see `dynamics.contact_springs`), and
-    slid (n,): how far each of its vertices slid along them then, metres, 0 without contact.
+    slid (n,): how far each vertex of cloth is expected to slide in the next substep along the contacts that repelled it
+    in the last one (see `dynamics.contact_springs`), and pressed (n,): by how much these were compressed, both in
+    metres, 0 without contact.
     bones: per deforming obstacle (by index), its motion sample (k,3,4), see `Deforming`: bone matrices and morph
     weights, or the time.
     """
@@ -36,12 +35,14 @@ class State:
     pose_start: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 3, 4)))
     lapse: float = 0.0
     bones: dict[int, Floats] = dataclasses.field(default_factory=dict)
-    repelling: Contacts = dataclasses.field(default_factory=_contacts.empty)
     slid: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
+    pressed: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if len(self.slid) != len(self.x):
             self.slid = np.zeros(len(self.x))
+        if len(self.pressed) != len(self.x):
+            self.pressed = np.zeros(len(self.x))
 
     @classmethod
     def at(cls, x: Any, v: Any = None, time: float = 0.0, pose: Any = ()) -> Self:
@@ -54,11 +55,12 @@ class State:
     def copy(self) -> "State":
         x, v, x_start = self.x.copy(), self.v.copy(), self.x_start.copy()
         pose, pose_start, bones = self.pose.copy(), self.pose_start.copy(), dict(self.bones)
-        friction = self.repelling.copy(), self.slid.copy()
-        return State(x, v, x_start, self.time, pose, pose_start, self.lapse, bones, *friction)
+        return State(
+            x, v, x_start, self.time, pose, pose_start, self.lapse, bones, self.slid.copy(), self.pressed.copy()
+        )
 
     def save(self, path: Any) -> None:
-        """Write x, v, x_start, time, pose, repelling and slid to an .npz file, atomically; `load` returns them bitwise.
+        """Write x, v, x_start, time, pose, slid and pressed to an .npz file, atomically; `load` returns them bitwise.
 
         `pose_start` of the loaded state equals its pose, `lapse` is 0 and `bones` is empty; `Simulation` computes them
         again from the scene. A checkpoint (`Simulation.save`) contains everything that a run needs.
@@ -66,10 +68,9 @@ class State:
         from .files import atomic_write
 
         with atomic_write(path) as stream:
-            repelling = np.frombuffer(self.repelling.tobytes(), np.uint8)
             x, v, x_start, pose = self.x, self.v, self.x_start, self.pose
-            slid, t = self.slid, self.time
-            np.savez(stream, x=x, v=v, x_start=x_start, time=t, pose=pose, repelling=repelling, slid=slid)
+            friction = {"slid": self.slid, "pressed": self.pressed}
+            np.savez(stream, x=x, v=v, x_start=x_start, time=self.time, pose=pose, **friction)
 
     @classmethod
     def load(cls, path: Any) -> Self:
@@ -78,9 +79,9 @@ class State:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # np.load leaves bad files open
                 state = cls.at(saved["x"], saved["v"], float(saved["time"]), saved["pose"])
                 state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
-                if "repelling" in saved:  # not in files written before contacts repelled cloth
-                    state.repelling = _contacts.from_bytes("repelling", saved["repelling"].tobytes(), len(state.x))
+                if "pressed" in saved:  # not in files written before contacts repelled cloth
                     state.slid = validate.floats("slid", saved["slid"], (len(state.x),))
+                    state.pressed = validate.floats("pressed", saved["pressed"], (len(state.x),))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises many types of exceptions for foreign files

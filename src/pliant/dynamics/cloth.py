@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
-from ..kernels.dynamics.contact_springs import Repulsion
+from ..kernels.dynamics.contact_springs import LastSubstep, Repulsion
 from ..kernels.dynamics.springs import relax_springs, spring_energy
 from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
@@ -20,7 +20,7 @@ from ..materials import Cloth
 from ..mesh import Mesh
 from ..scene import Scene
 from ..state import State
-from .contact_springs import GROWTH, SOFT
+from .contact_springs import SOFT
 from .implicit import ImplicitSolver
 from .rest_scale import RestScaling
 from .rigidity import Hinged, hinge_rigidities
@@ -112,7 +112,6 @@ class ClothDynamics:
             x, weight = state.x[self.rows], self.seams.weight_at(state.time)
             self._implicit.rest_lengths = self.seams.rest_at(state.time + dt)
             self._implicit.relax(x, state.x_start[self.rows], weight * self._gravity, dt)
-            self._implicit.contact_springs.store_slides(x, self._implicit.still, state.slid[self.rows], GROWTH)
             self._limit.apply(x)
             self._implicit.end_relax(x)
             return
@@ -127,20 +126,36 @@ class ClothDynamics:
 
     @property
     def may_repel(self) -> bool:
-        """Whether contacts can repel cloth inside its solve (`touch`): by the implicit solver."""
+        """Whether contacts can repel cloth inside its solve (`relax_with`): by the implicit solver."""
         return self._implicit is not None
 
-    def touch(self, state: State, contacts: Contacts, dt: float, *, ahead: bool = False) -> None:
-        """Let contacts with obstacles repel cloth in the next solve of the implicit solver.
+    def begin_solve(self, state: State, dt: float) -> None:
+        """Begin a substep that `relax_with` ends; x is the prediction."""
+        if self._implicit is not None:
+            self._implicit.rest_lengths = self.seams.rest_at(state.time + dt)
+            self._implicit.begin(state.x[self.rows])
 
-        ahead: they are the contacts at the end of the last substep.
-        """
-        if self._implicit is None:
+    def guess(self, state: State, dt: float) -> None:
+        """Move x from the prediction to the first guess of `relax_with`, after contacts have been detected."""
+        if self._implicit is not None:
+            self._implicit.guess(state.x[self.rows], self._fall(state, dt))
+
+    def relax_with(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> None:
+        """Solve once, with contacts that repel cloth and those that have moved vertices (pushed > 0)."""
+        solver = self._implicit
+        if solver is None:
             return
-        substep = Substep(state.x, state.x_start, self._inverse_masses, dt)
-        repulsion = Repulsion(self._eps, SOFT, self._friction, self._implicit.still)
-        springs = self._implicit.contact_springs
-        springs.collect(contacts, substep, state.slid, self.rows.start, repulsion, ahead=ahead)
+        x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
+        fall = self._fall(state, dt)
+        repulsion = Repulsion(self._eps, SOFT, self._friction, solver.still, (fall[0], fall[1], fall[2]))
+        last = LastSubstep(state.slid, state.pressed)
+        solver.contact_springs.collect(contacts, substep, last, self.rows.start, repulsion)
+        solver.relax_with(contacts, pushed, x, substep, self.rows.start)
+        solver.contact_springs.store_slides(x, solver.still, state.slid[self.rows], state.pressed[self.rows])
+
+    def _fall(self, state: State, dt: float) -> Floats:
+        """Return what gravity adds to the motion of a substep of dt, metres."""
+        return np.asarray(dt * dt * self.seams.weight_at(state.time) * self._gravity)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
         """Solve again with the contacts that have moved vertices (pushed > 0) or repel them, by the implicit solver.
@@ -150,9 +165,7 @@ class ClothDynamics:
         if self._implicit is None:
             return False
         x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
-        again = self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
-        self._implicit.contact_springs.store_slides(x, self._implicit.still, state.slid[self.rows])
-        return again
+        return self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
 
     def limit_strain(self, state: State) -> bool:
         """Shorten edges beyond the strain limit, of the implicit solver; return whether any was."""

@@ -5,13 +5,13 @@ from numpy.typing import NDArray
 
 from ..contacts import Contacts
 from ..kernels.dynamics import contact_springs as _kernels
-from ..kernels.dynamics.contact_springs import Repulsion
+from ..kernels.dynamics.contact_springs import LastSubstep, Repulsion
 from ..kernels.respond.projection import Substep
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 SOFT = 0.1  # of the offset: how far the springs can be compressed, until contacts are projected
-GROWTH = 4.0  # largest ratio by which sliding is expected to grow from one solve of a substep to the next
+GROWTH = 4.0  # largest ratio by which sliding is expected to grow from one substep to the next
 
 
 class ContactSprings:
@@ -27,20 +27,18 @@ class ContactSprings:
         return self._arrays.rows[: self.touched]
 
     def collect(
-        self, contacts: Contacts, substep: Substep, slid: Floats, first: int, repulsion: Repulsion, *, ahead: bool
+        self, contacts: Contacts, substep: Substep, last: LastSubstep, first: int, repulsion: Repulsion
     ) -> None:
         """Make the springs of the contacts (c,) of vertices from row `first` of the scene on with obstacles; see the
         kernel `collect_springs`."""
         if len(contacts) > len(self._arrays.levels):
             self._arrays = _arrays(2 * len(contacts), self._n)
-        self.count, self.touched = _kernels.collect_springs(
-            contacts, substep, slid, first, repulsion, ahead, self._arrays
-        )
+        self.count, self.touched = _kernels.collect_springs(contacts, substep, last, first, repulsion, self._arrays)
 
-    def store_slides(self, x: Floats, still: float, out: Floats, most: float = 1.0) -> None:
-        """Store how far each vertex slides along the surfaces that it touches, for the friction of the next solve; see
-        the kernel."""
-        _kernels.store_slides(self._arrays, self.count, x, still, most, out)
+    def store_slides(self, x: Floats, still: float, slid: Floats, pressed: Floats) -> None:
+        """Store how far each vertex is expected to slide in the next substep along the surfaces that it touches, and by
+        how much its springs are compressed, for friction; see the kernel."""
+        _kernels.store_slides(self._arrays, self.count, x, still, GROWTH, slid, pressed)
 
     def begin(self, x: Floats, r: Singles, blocks: Singles) -> None:
         """Begin a solve: add the forces at x to the residual r, and the stiffness to the inverse `blocks` (n,6)."""
@@ -81,4 +79,5 @@ def _arrays(c: int, n: int) -> _kernels.SpringArrays:
         factors=np.zeros((n, 6)),
         saved=np.zeros((n, 3), np.float32),
         slides=np.zeros(n),
+        supports=np.zeros(n),
     )

@@ -65,14 +65,27 @@ class DeformableDynamics:
 
     @property
     def may_repel(self) -> bool:
-        """Whether contacts with obstacles can repel cloth inside its solve (`touch`): not in scenes with soft bodies,
-        whose contacts are projected to the whole offset."""
+        """Whether contacts with obstacles can repel cloth inside its solve (`relax_with`): not in scenes with soft
+        bodies, whose contacts are projected to the whole offset."""
         return self.cloths is not None and self.cloths.may_repel and self.solids is None
 
-    def touch(self, state: State, contacts: Contacts, dt: float, *, ahead: bool = False) -> None:
-        """Let contacts repel cloth in the next solve; `ahead`: those at the end of the last substep."""
+    def begin_solve(self, state: State, dt: float) -> None:
+        """Begin a substep in which cloths are solved once, with their contacts, by `relax_with`; x is the prediction,
+        at which contacts are detected."""
+        self.reset_lost_vertices(state)
         if self.cloths is not None:
-            self.cloths.touch(state, contacts, dt, ahead=ahead)
+            self.cloths.begin_solve(state, dt)
+
+    def guess(self, state: State, dt: float) -> None:
+        """Move x from the prediction, at which contacts were detected, to the first guess of `relax_with`."""
+        if self.cloths is not None:
+            self.cloths.guess(state, dt)
+
+    def relax_with(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> None:
+        """Solve cloths once, with contacts that repel them and those that have moved vertices (pushed > 0)."""
+        if self.cloths is not None:
+            self.cloths.relax_with(state, contacts, pushed, dt)
+        self.reset_lost_vertices(state)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
         """Solve cloths again if contacts repel them or have moved vertices; return whether they were solved."""

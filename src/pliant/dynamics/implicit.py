@@ -24,7 +24,7 @@ from .stiffness import stiffness_pattern
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 800  # vertices
 STILL = 1e-7  # of the size of a triangle: a vertex that slides less along a surface sticks to it
-ITERATIONS = 3  # of conjugate gradients per substep, and as many again after contacts have moved vertices
+ITERATIONS = 4  # of conjugate gradients per solve
 
 
 class ImplicitSolver:
@@ -61,6 +61,7 @@ class ImplicitSolver:
         self.still = STILL / float(np.median(np.abs(membrane.rest).max(1)))  # m
         self._constrained = 0  # number of vertices that contacts constrain
         self.contact_springs = ContactSprings(n)
+        self._fall = np.zeros(3)  # what the first guess of cloth without contacts leaves out, metres
 
     def system(self, dt: float) -> tuple[_kernels.VertexRows, Cholesky]:
         """Return the rows of vertices and the factor of the preconditioner for steps of `dt`."""
@@ -88,17 +89,13 @@ class ImplicitSolver:
     def relax(self, x: Floats, x_start: Floats, gravity: Floats, dt: float) -> None:
         """Move x from the prediction, the motion without internal forces, to the end of a step of `dt`.
 
-        The first guess of cloth that is held or touches something leaves out gravity: at rest it is the solution, and
-        the step keeps it. The momentum and angular momentum of other cloth are those of the prediction.
+        The first guess of cloth that is held leaves out gravity: at rest it is the solution, and the step keeps it. The
+        momentum and angular momentum of other cloth are those of the prediction.
         """
         self._predicted[:] = x
-        flying, held = self.pieces, self._free_of_held
-        if self.contact_springs.touched and len(self.pieces.rows):
-            flying = untouched(self.pieces, self.contact_springs.rows)
-            held = np.setdiff1d(self._free, flying.rows)
-        x[held] -= dt * dt * gravity
+        _kernels.shift_rows(self._free_of_held, -dt * dt * gravity, x)
         self.solve(x, self._predicted, dt)
-        self._keep_momentum(flying, x_start, x)
+        self._keep_momentum(self.pieces, x_start, x)
 
     def _keep_momentum(self, pieces: Pieces, x_start: Floats, x: Floats) -> None:
         """Remove what the truncated iteration has changed of the momentum and angular momentum of `pieces`."""
@@ -113,18 +110,41 @@ class ImplicitSolver:
         those that moved nothing. Whatever has moved x since `end_relax`, friction and drag constraints too, counts as
         an impulse from outside. Return whether anything has, or touches it.
         """
-        moved = _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted)
-        if not moved and not self.contact_springs.count:
+        if not _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted):
             return False
+        self._solve_with(contacts, pushed, x, substep, first)
+        return True
+
+    def begin(self, x: Floats) -> None:
+        """Begin a substep that is solved once, with its contacts: x is the prediction, at which they are detected."""
+        self._predicted[:] = x
+        self._relaxed[:] = x
+
+    def guess(self, x: Floats, fall: Floats) -> None:
+        """Move x from the prediction, at which contacts were detected, to the first guess: without what gravity adds to
+        the motion of the substep, `fall` (3,). Of cloth at rest it is the solution."""
+        for positions in (x, self._relaxed):
+            _kernels.shift_rows(self._free, -fall, positions)
+        self._fall = fall
+
+    def relax_with(self, contacts: Contacts, pushed: Floats, x: Floats, substep: Substep, first: int) -> None:
+        """Move x, the first guess, to the end of the substep; arguments as of `relax_in_contact`."""
+        _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted)
+        self._solve_with(contacts, pushed, x, substep, first)
+
+    def _solve_with(self, contacts: Contacts, pushed: Floats, x: Floats, substep: Substep, first: int) -> None:
+        """Solve with the vertices that contacts have stopped free to slide only. Cloth that nothing holds or touches
+        starts from the prediction, and keeps its momentum."""
         self._constrained = _constraints.collect(contacts, pushed, substep, first, self.still, self._free_directions)
-        self.solve(x, self._predicted, substep.dt)
-        if len(self.pieces.rows):
+        flying = self.pieces
+        if len(flying.rows):
             touched = self._free_directions.rows[: self._constrained], self.contact_springs.rows
-            pieces = untouched(self.pieces, np.concatenate(touched))
-            self._keep_momentum(pieces, substep.x_start[first : first + len(x)], x)
+            flying = untouched(flying, np.concatenate(touched))
+            _kernels.shift_rows(flying.rows, self._fall, x)
+        self.solve(x, self._predicted, substep.dt)
+        self._keep_momentum(flying, substep.x_start[first : first + len(x)], x)
         self._points[: self._constrained] = x[self._free_directions.rows[: self._constrained]]
         self._constrained = 0
-        return True
 
     @property
     def surface(self) -> Surface:

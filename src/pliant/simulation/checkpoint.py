@@ -81,7 +81,7 @@ class Checkpoint:
                 response=self.response,
                 memory=np.frombuffer(self.response_state.tobytes(), np.uint8),
                 slid=s.slid,
-                repelling=np.frombuffer(s.repelling.tobytes(), np.uint8),
+                pressed=s.pressed,
                 between=np.array([self.self_method, self.self_response]),
                 ways=self.detector_states,
             )
@@ -112,7 +112,7 @@ class Checkpoint:
                 detector_states = validate.floats("ways", saved["ways"], (None, 11))
                 response_state = _contacts.from_bytes("memory", saved["memory"].tobytes(), len(state.x))
                 state.slid = validate.floats("slid", saved["slid"], (len(state.x),))
-                state.repelling = _contacts.from_bytes("repelling", saved["repelling"].tobytes(), len(state.x))
+                state.pressed = validate.floats("pressed", saved["pressed"], (len(state.x),))
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises many types of exceptions for foreign files

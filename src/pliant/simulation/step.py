@@ -161,7 +161,6 @@ class Simulation:
             with clock("respond"):
                 self.response.constrain_prediction(state, dt_substep)
             with clock("relax"):
-                self._repel(state.repelling, dt_substep, ahead=True)
                 self._relax(dt_substep)
             with clock("guard"):
                 self.self_contact.redetect_if_needed(state)
@@ -171,6 +170,8 @@ class Simulation:
                 self.final_projection.remember(state)
             with clock("respond"):
                 self.response.begin(found, state)
+                if self.response.repels:
+                    self.dynamics.guess(state, dt_substep)
                 self.response.apply(found, state, dt_substep, self.detect)
             with clock("relax in contact"):
                 self._relax_in_contact(found, dt_substep)
@@ -203,26 +204,27 @@ class Simulation:
         return self.self_contact.with_room(parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts))
 
     def _relax(self, dt_substep: float) -> None:
-        """Solve the constraints of materials and drags once."""
-        self.dynamics.relax(self.state, dt_substep)
+        """Solve the constraints of materials once, unless contacts repel cloth: it is then solved when these are
+        known. Pull by the drag constraints."""
+        if self.response.repels:
+            self.dynamics.begin_solve(self.state, dt_substep)
+        else:
+            self.dynamics.relax(self.state, dt_substep)
         for drag in self.drags:
             drag.pull(self.state, dt_substep)
 
-    def _repel(self, found: Contacts, dt_substep: float, *, ahead: bool = False) -> None:
-        """Let contacts repel cloth in the next solve; `ahead`: those of the last substep."""
-        if self.response.repels:
-            self.dynamics.touch(self.state, found, dt_substep, ahead=ahead)
-            self.state.repelling = found
-
     def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
-        """Solve cloth again if contacts repel it, or if drags, contacts or the guard have moved its vertices since the
-        first solve, and enforce the contacts again; only for responses that enforce gaps.
+        """Solve cloth with the contacts, if these repel it, or again if drags, contacts or the guard have moved its
+        vertices since the first solve; then enforce the contacts again. Only for responses that enforce gaps.
 
         Otherwise cloth would end every substep with the strain that the contacts have caused.
         """
-        self._repel(found, dt_substep)
         pushed = self.response.enforced()
-        if pushed is None or not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
+        if pushed is None:
+            return
+        if self.response.repels:
+            self.dynamics.relax_with(self.state, found, pushed, dt_substep)
+        elif not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
             return
         # a body that cloth intersects does not hold it
         self.dynamics.let_into_surface(self.self_contact.rows_in_bodies)

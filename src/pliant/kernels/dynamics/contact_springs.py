@@ -25,6 +25,14 @@ class Repulsion(NamedTuple):
     soft: float  # fraction of it by which springs are compressed at most
     friction: float  # coefficient of Coulomb friction
     still: float  # smallest sliding displacement of a substep, metres
+    fall: tuple[float, float, float]  # by gravity in a substep, metres: what the first guess leaves out
+
+
+class LastSubstep(NamedTuple):
+    """What the springs of a substep need to know of those of the last one, for all vertices of the scene."""
+
+    slid: np.ndarray  # (n,) how far each is expected to slide now, metres; 0: without contact
+    pressed: np.ndarray  # (n,) by how much its springs were compressed, metres
 
 
 class SpringArrays(NamedTuple):
@@ -43,6 +51,7 @@ class SpringArrays(NamedTuple):
     factors: np.ndarray  # (n,6) symmetric: by which the preconditioner is scaled: xx, yy, zz, xy, xz, yz
     saved: np.ndarray  # (n,3) their rows of a vector
     slides: np.ndarray  # (n,) how far each vertex slides, metres
+    supports: np.ndarray  # (n,) stiffness by which each vertex is supported, N/m
 
 
 @kernel
@@ -89,14 +98,15 @@ def split(contact, first, n_rows, x, rows, weights):
 
 
 @kernel
-def collect_springs(contacts, substep, slid, first, repulsion, ahead, s):
+def collect_springs(contacts, substep, last, first, repulsion, s):
     """Store the springs of contacts of cloth with obstacles in `s`; return their number, and that of their vertices.
 
-    Cloth has the rows from `first` on, as many as s.place; x and x_start have those of obstacles as well. ahead: the
-    contacts are those of the end of the last substep, x the prediction; otherwise those at x, the result of the first
-    solve. Friction resists like a spring to where the point would stick to its surface. Its stiffness gives the force
-    of friction, its coefficient times the normal force at the start of the substep, at the sliding displacement slid
-    (n,) of the last solve, or the present one if the point was not in contact then. So a point within the cone of
+    Cloth has the rows from `first` on, as many as s.place; x, the first guess, and x_start have those of obstacles as
+    well. A spring acts if it is compressed at the start of the substep or at the guess, and also when gravity is added
+    to the guess: what rests on a surface is held in every substep, and what the cloth lifts off it is not held down.
+    Friction resists like a spring to where the point would stick to its surface. Its stiffness gives the force
+    of friction, its coefficient times the normal force of the `last` substep, at the sliding displacement expected from
+    it, or the present one if the point was not in contact then. So a point within the cone of
     friction comes to rest, one beyond it accelerates, and friction never reverses a motion.
     """
     x, x_start, w, dt = substep
@@ -114,18 +124,16 @@ def collect_springs(contacts, substep, slid, first, repulsion, ahead, s):
         at, start = point_of(weights, rows, x, first), point_of(weights, rows, x_start, first)
         level = vec.dot(anchor_of(contact), n) + repulsion.offset
         stiffness = STIFFNESS / (mobility * dt * dt)
-        if ahead:
-            level += vec.dot(wall, n)
         level -= vec.dot(other, n)
         wall = vec.sub(wall, vec.sub(other, other_start))
         pressed = level - vec.dot(vec.add(start, wall), n)
-        deep = repulsion.soft * repulsion.offset
-        if level - vec.dot(at, n) <= 0.0 or pressed > PENETRATES * deep:
+        deep, guessed = repulsion.soft * repulsion.offset, level - vec.dot(at, n)
+        if pressed > PENETRATES * deep or max(pressed, guessed) <= 0.0 or guessed <= vec.dot(repulsion.fall, n):
             continue
         level = min(level, vec.dot(at, n) + deep)
-        hold = repulsion.friction * stiffness * max(pressed, 0.0)
+        hold = repulsion.friction * stiffness * compression_before(weights, rows, last.pressed, first)
         slide = vec.norm(tangential(vec.sub(vec.sub(at, start), wall), n))
-        before = slide_before(weights, rows, slid, first)
+        before = slide_before(weights, rows, last.slid, first)
         s.stiffness[count, 0] = stiffness
         s.stiffness[count, 1] = hold / max(before if before > 0.0 else slide, repulsion.still)
         s.levels[count] = level
@@ -135,6 +143,16 @@ def collect_springs(contacts, substep, slid, first, repulsion, ahead, s):
         count += 1
     share_stiffness(s, count, touched)
     return count, touched
+
+
+@kernel
+def compression_before(weights, rows, pressed, first):
+    """Weighted mean of how far the springs of the vertices of a spring were compressed in the last substep."""
+    total = 0.0
+    for a in range(4):
+        if rows[a] >= 0:
+            total += abs(weights[a]) * pressed[rows[a] + first]
+    return total
 
 
 @kernel
@@ -150,22 +168,29 @@ def slide_before(weights, rows, slid, first):
 
 
 @kernel
-def store_slides(s, count, x, still, most, out):
-    """Store how far the vertices of springs slide along their surfaces at positions x, at least `still`, in out (n,);
-    0 for others.
+def store_slides(s, count, x, still, most, out, pressed):
+    """Store how far the vertices of springs slide along their surfaces at positions x, at least `still`, in out (n,),
+    and by how much their springs are compressed in `pressed` (n,); 0 for others.
 
     Those that slide farther than before, by the former `out`, are expected to grow by the same ratio again, at most
     `most` (1: not at all): friction holds them back while they begin to slide.
     """
-    s.slides[:] = 0.0
+    s.slides[:], s.supports[:], pressed[:] = 0.0, 0.0, 0.0
     for c in range(count):
         at = point_of(s.weights[c], s.vertices[c], x, 0)
+        force = s.stiffness[c, 0] * max(s.levels[c] - vec.dot(at, vec.load(s.normals, c)), 0.0)
+        for a in range(4):
+            i, share = s.vertices[c, a], abs(s.weights[c, a])
+            if i >= 0:
+                pressed[i] += share * force
+                s.supports[i] += share * s.stiffness[c, 0]
         slide = vec.norm(tangential(vec.sub(at, vec.load(s.origins, c)), vec.load(s.normals, c)))
         for a in range(4):
             i = s.vertices[c, a]
             if i >= 0:
                 s.slides[i] = max(s.slides[i], slide, still)
     for i in range(len(out)):
+        pressed[i] = pressed[i] / s.supports[i] if s.supports[i] > 0.0 else 0.0
         growth = s.slides[i] / out[i] if out[i] > 0.0 else 1.0
         out[i] = s.slides[i] * min(max(growth, 1.0), most)
 

@@ -150,6 +150,14 @@ def rest_curvature_gradients(h, x, bent, out):
 
 
 @kernel
+def shift_rows(rows, by, x):
+    """Add `by` (3,) to the rows of x."""
+    for at in range(len(rows)):
+        i = rows[at]
+        vec.store(x, i, (x[i, 0] + by[0], x[i, 1] + by[1], x[i, 2] + by[2]))
+
+
+@kernel
 def add_displacement(before, after, mass, out):
     """out += after - before where mass (n,) is positive; return whether any of these rows differs."""
     moved = False
