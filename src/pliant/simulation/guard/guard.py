@@ -44,6 +44,7 @@ PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their 
 LIMITED = 1
 FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
 PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
+CARRYING = 12  # passes for carrying in a substep even if those of the frame are spent: bodies do not wait
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
 NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
@@ -253,8 +254,8 @@ class Guard(FormerNames):
 
     @property
     def degraded(self) -> bool:
-        """Whether the work of this frame is spent: bodies complete their motion without carrying
-        cloth, cloth moves as far as is proved free, and strain is not limited again."""
+        """Whether the work of this frame is spent: bodies carry cloth for few rounds, and
+        complete their motion without it, cloth moves as far as is proved free, and strain is not limited again."""
         return self._passes_left <= 0
 
     def _repredict(self, state: State, dt: float) -> bool:
@@ -277,7 +278,7 @@ class Guard(FormerNames):
         """Move bodies and grips in x to their positions at the end of the substep and carry the cloth along; then let
         the cloth complete the part of its own motion by which it was not carried."""
         target, begin, before = state.x, x.copy(), self.given_up_pairs
-        arrived = self._carry.move_driven(self, target, x, self._passes_left)
+        arrived = self._carry.move_driven(self, target, x, max(self._passes_left, CARRYING))
         if not arrived:
             self._leave_behind(target, x)
         if self.given_up_pairs > before or not arrived:
