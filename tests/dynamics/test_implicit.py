@@ -255,3 +255,8 @@ def test_cloth_that_is_pinned_everywhere_stays_where_it_is():
 def test_an_unknown_solver_is_refused():
     with pytest.raises(ValueError, match=r"solver.*implicit.*xpbd"):
         Simulation(Scene([Body(cloth(0.5, 0.5, 5))]), solver="magic")
+
+
+def test_a_singular_matrix_is_refused_as_not_positive_definite():
+    with pytest.raises(ValueError, match="positive definite"):
+        Cholesky(sparse.csr_array(np.ones((3, 3))), np.arange(3))

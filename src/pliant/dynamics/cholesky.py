@@ -50,7 +50,10 @@ def _minimum_degree(matrix: Any) -> Ints:
     from scipy.sparse.linalg import splu
 
     options = {"SymmetricMode": True}
-    lu = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    try:
+        lu = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    except RuntimeError:  # a zero pivot
+        raise ValueError("the matrix is not positive definite") from None
     return np.argsort(lu.perm_c).astype(np.int64)
 
 
