@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contacts import Contacts
+from ..contacts import Contacts, concatenate_unsorted
 from ..kernels.dynamics import cloth as _kernels
 from ..kernels.dynamics.cloth import Air
 from ..kernels.dynamics.contact_springs import LastSubstep, Repulsion
@@ -140,8 +140,9 @@ class ClothDynamics:
         if self._implicit is not None:
             self._implicit.guess(state.x[self.rows], self._fall(state, dt))
 
-    def relax_with(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> None:
-        """Solve once, with contacts that repel cloth and those that have moved vertices (pushed > 0)."""
+    def relax_with(self, state: State, contacts: Contacts, pushed: Floats, supports: Contacts, dt: float) -> None:
+        """Solve once, with contacts that repel cloth, of which some have moved vertices (pushed > 0), and `supports`,
+        which only repel it."""
         solver = self._implicit
         if solver is None:
             return
@@ -149,7 +150,8 @@ class ClothDynamics:
         fall = self._fall(state, dt)
         repulsion = Repulsion(self._eps, SOFT, self._friction, solver.still, (fall[0], fall[1], fall[2]))
         last = LastSubstep(state.slid, state.pressed)
-        solver.contact_springs.collect(contacts, substep, last, self.rows.start, repulsion)
+        repelling = concatenate_unsorted([contacts, supports]) if len(supports) else contacts
+        solver.contact_springs.collect(repelling, substep, last, self.rows.start, repulsion)
         solver.relax_with(contacts, pushed, x, substep, self.rows.start)
         solver.contact_springs.store_slides(x, solver.still, state.slid[self.rows], state.pressed[self.rows])
 

@@ -81,10 +81,11 @@ class DeformableDynamics:
         if self.cloths is not None:
             self.cloths.guess(state, dt)
 
-    def relax_with(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> None:
-        """Solve cloths once, with contacts that repel them and those that have moved vertices (pushed > 0)."""
+    def relax_with(self, state: State, contacts: Contacts, pushed: Floats, supports: Contacts, dt: float) -> None:
+        """Solve cloths once, with contacts that repel them, of which some have moved vertices (pushed > 0), and
+        `supports`, which only repel them."""
         if self.cloths is not None:
-            self.cloths.relax_with(state, contacts, pushed, dt)
+            self.cloths.relax_with(state, contacts, pushed, supports, dt)
         self.reset_lost_vertices(state)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:

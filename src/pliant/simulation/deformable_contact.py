@@ -192,6 +192,10 @@ class DeformableContact(FormerNames):
         """Return those contacts of cloth with bodies whose cloth has room."""
         return self.guard.with_room(found)
 
+    def supports(self, state: State) -> Contacts:
+        """Return the contacts of cloth with bodies that only the guard finds."""
+        return self.guard.supports(state)
+
     def release(self, state: State, stretched: NDArray[np.int32]) -> NDArray[np.int32]:
         """Stop guarding the ends of the `stretched` edges (k,2) where bodies leave them no room."""
         return self.guard.release(state, stretched)

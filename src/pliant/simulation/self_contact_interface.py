@@ -81,6 +81,9 @@ class SelfContact(Protocol):
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
 
+    def supports(self, state: State) -> Contacts:
+        """Return contacts of cloth with bodies by which these repel it in its solve, besides those of the detectors."""
+
     def redetect_if_needed(self, state: State) -> None:
         """Detect again if the motion of this substep requires it."""
 
@@ -145,6 +148,9 @@ class NoGuard(FormerNames):
 
     def with_room(self, found: Contacts) -> Contacts:
         return found
+
+    def supports(self, state: State) -> Contacts:
+        return _contacts.empty()
 
     def redetect_if_needed(self, state: State) -> None:
         pass

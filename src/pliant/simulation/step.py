@@ -223,7 +223,7 @@ class Simulation:
         if pushed is None:
             return
         if self.response.repels:
-            self.dynamics.relax_with(self.state, found, pushed, dt_substep)
+            self.dynamics.relax_with(self.state, found, pushed, self.self_contact.supports(self.state), dt_substep)
         elif not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
             return
         # a body that cloth intersects does not hold it

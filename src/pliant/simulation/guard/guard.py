@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
+from ...dynamics.contact_springs import SOFT
 from ...kernels.simulation import bounds as _bounds
 from ...respond import Projection
 from ...respond.base import Detect
@@ -49,6 +50,7 @@ AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
 NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
+REPELS_AT = BODY_SHARE + SOFT  # of eps: gap from which on the triangles of a body repel cloth in its solve
 _NONE = np.zeros(0, np.int32)
 
 
@@ -202,6 +204,13 @@ class Guard(FormerNames):
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
         return self._no_room.without(found)
+
+    def supports(self, state: State) -> Contacts:
+        """Implement `SelfContact`: corners and edges of bodies under the middle of a triangle of cloth, which detectors
+        that test points of the cloth do not find."""
+        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free).copy()
+        found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
+        return found
 
     def redetect_if_needed(self, state: State) -> None:
         """In push mode, detect again if an unknown pair may be within the thickness; safe mode does so in
