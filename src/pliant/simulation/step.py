@@ -55,7 +55,7 @@ class Frame:
     cut = renamed.attribute("cut", "intersections")
 
 
-SHORTENINGS = 2  # of strain limit and guard per call of `_shorten`, where the guard holds cloth back
+SHORTENINGS = 4  # of strain limit and guard per call of `_shorten`, where the guard holds cloth back
 ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
 SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
 LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
