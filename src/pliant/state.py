@@ -69,8 +69,8 @@ class State:
 
         with atomic_write(path) as stream:
             x, v, x_start, pose = self.x, self.v, self.x_start, self.pose
-            friction = {"slid": self.slid, "pressed": self.pressed}
-            np.savez(stream, x=x, v=v, x_start=x_start, time=self.time, pose=pose, **friction)
+            slid, pressed, t = self.slid, self.pressed, self.time
+            np.savez(stream, x=x, v=v, x_start=x_start, time=t, pose=pose, slid=slid, pressed=pressed)
 
     @classmethod
     def load(cls, path: Any) -> Self:
