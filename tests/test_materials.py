@@ -64,7 +64,7 @@ def test_friction_among_cloth_is_that_of_cloth_on_cloth():
     scene = pliant.Scene([silk, BALL], self_contact="safe")
     assert scene.between_deformables.friction == 0.30
     sim = pliant.Simulation(scene, method="bvh")
-    assert (sim.response.friction, sim.self_contact._cloth.friction) == (0.25, 0.30)
+    assert (sim.response.friction, sim.self_contact._cloth_response.friction) == (0.25, 0.30)
 
 
 @pytest.mark.parametrize("scene", ["cylinders", "intestine", "liver", "creatures", "two-figures"])

@@ -337,7 +337,7 @@ def _runs(scene: Any, sheet: Any, body: Any, folder: pathlib.Path) -> list[Call]
             "drape", pliant.drape, {"cloth": sheet, "body": body, "frames": 1, "substeps": 1, "method": "brute-force", "measure": False},
             {
                 "cloth": "mesh", "body": "mesh", "frames": "whole", "dt": "number", "substeps": "whole?", "method": "choice", "measure": "flag",
-                "progress": "called?",
+                "progress": "called?", "proxy": "whole?",
             },
         ),
     ]  # fmt: skip

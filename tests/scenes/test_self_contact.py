@@ -147,7 +147,7 @@ class Watched(Projection):
 
 
 def watched(sim: Simulation, frames: int) -> Watched:
-    sim.self_contact._cloth = watch = Watched(sim.scene, sim.self_contact.thickness)
+    sim.self_contact._cloth_response = watch = Watched(sim.scene, sim.self_contact.thickness)
     for _ in sim.run(frames):
         pass
     assert watch.given > 0.0

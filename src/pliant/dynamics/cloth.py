@@ -152,7 +152,9 @@ class ClothDynamics:
         last = LastSubstep(state.slid, state.pressed)
         repelling = concatenate_unsorted([contacts, supports]) if len(supports) else contacts
         solver.contact_springs.collect(repelling, substep, last, self.rows.start, repulsion)
-        solver.relax_with(contacts, pushed, x, substep, self.rows.start)
+        # what was pushed by no more than springs are compressed is theirs: a constraint would hold it from below
+        stopped = np.where(pushed > SOFT * self._eps, pushed, 0.0)
+        solver.relax_with(contacts, stopped, x, substep, self.rows.start)
         solver.contact_springs.store_slides(x, solver.still, state.slid[self.rows], state.pressed[self.rows])
 
     def _fall(self, state: State, dt: float) -> Floats:

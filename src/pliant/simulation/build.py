@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..detect.base import Detector, Side, with_defaults
+from ..detect.base import Detector, Reports, Side, with_defaults
 from ..detect.detectors.offset import OffsetDetector
 from ..detect.detectors.rigid_parts import PartsDetector
 from ..detect.fields.sampled import warn_if_too_coarse
@@ -13,17 +13,23 @@ from .deformable_contact import DeformableContact
 from .guard import Guard
 from .self_contact_interface import NoGuard, SelfContact
 
+AHEAD = 1.25  # times eps: distance within which contacts are detected if cloth is solved after that, and comes nearer
 
-def make_detectors(scene: Scene, method: str, options: Mapping[str, Any]) -> list[Detector]:
-    """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined."""
+
+def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead: float = 1.0) -> list[Detector]:
+    """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined.
+
+    Those of points near a deforming body find contacts within `ahead` times the contact offset, all others within the
+    offset: the cells of a field are chosen by it, and pairs of features from farther away have oblique normals."""
     method = method_name(method)
     options = check_options(method, options)
     pairs = [(b, c) for b in scene.deformable for c in scene.obstacles]
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (b, c) in enumerate(pairs):
-        body, reach = scene.bodies[c], scene.eps + scene.layer_offset(b)
-        detector_class = METHODS[method].against(scene.deforming_motions.get(c))
+        body, detector_class = scene.bodies[c], METHODS[method].against(scene.deforming_motions.get(c))
+        farther = detector_class.obstacle_may_deform and detector_class.reports is Reports.POINTS
+        reach = scene.eps * (ahead if farther else 1.0) + scene.layer_offset(b)
         if c in scene.deforming_motions and not detector_class.obstacle_may_deform:
             able = ", ".join(name for name, other in METHODS.items() if other.obstacle_may_deform)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")

@@ -21,7 +21,7 @@ from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
 from ..state import State
-from .build import make_detectors, make_self_contact, reads_obstacles
+from .build import AHEAD, make_detectors, make_self_contact, reads_obstacles
 from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
 from .drag import DragConstraint, grab
@@ -112,7 +112,11 @@ class Simulation:
         self.chosen: MethodChoice | None = chosen if detectors is None else None
         self.method = chosen.name if detectors is None else ""
         self.dynamics = DeformableDynamics(scene, self.solver)
-        given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {})
+        self.response_name = validate.choice("response", response, tuple(RESPONSES))
+        responds = RESPONSES[self.response_name]
+        repels = self.dynamics.may_repel and responds.allows_springs(scene)
+        ahead = AHEAD if repels else 1.0
+        given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {}, ahead)
         self.detectors: list[Detector] = given
         for one in map(with_defaults, given):
             if one.remembers or state is None:  # its state may be of another run
@@ -120,9 +124,6 @@ class Simulation:
         # vertices of moving obstacles are updated in every substep only if a detector or the guard reads them
         every_substep = reads_obstacles(scene, given)
         self.kinematics = Kinematics(scene, every_substep)
-        self.response_name = validate.choice("response", response, tuple(RESPONSES))
-        responds = RESPONSES[self.response_name]
-        repels = self.dynamics.may_repel and responds.allows_springs(scene)
         eps = scene.eps * (1.0 - SOFT) if repels else None
         self.response = responds(scene, reads_obstacle_vertices=every_substep, eps=eps)
         self.response.repels = repels
@@ -283,7 +284,10 @@ class Simulation:
         return response.unresolved
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:
-        """Return all contacts of the last substep in canonical order, which those of a single detector have already."""
+        """Return all contacts of the last substep within the contact offset, in canonical order; those of a single
+        detector are in it already."""
+        if self.response.repels:
+            found = found[found["distance"] <= self.scene.eps]  # they may be detected from farther away
         several = self.self_contact.detects or len(self.detectors) > 1
         return _contacts.concatenate([found, self.self_contact.found]) if several else found
 

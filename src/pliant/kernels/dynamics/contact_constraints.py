@@ -27,7 +27,7 @@ class FreeDirections(NamedTuple):
 
 @kernel
 def collect(contacts, pushed, substep, rows_start, tiny, free):
-    """Collect the vertices that contacts have stopped (pushed > 0) in `free`; return their number.
+    """Collect the vertices that contacts have stopped (pushed by more than `tiny`) in `free`; return their number.
 
     A vertex slides along its surface, or sticks to it if friction has stopped it there; two surfaces leave the line in
     which they meet, three leave nothing. Contacts whose first side is not a single vertex, such as edge midpoints and
@@ -40,7 +40,7 @@ def collect(contacts, pushed, substep, rows_start, tiny, free):
     for c in range(len(contacts)):
         contact = contacts[c]
         i = contact["vertices"][0] - rows_start
-        if pushed[c] <= 0.0 or contact["weights"][0] != 1.0 or i < 0 or i >= len(free.place):
+        if pushed[c] <= tiny or contact["weights"][0] != 1.0 or i < 0 or i >= len(free.place):
             continue
         if w[i + rows_start] == 0.0:
             continue
