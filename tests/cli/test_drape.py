@@ -152,7 +152,7 @@ def test_a_body_alone_gets_a_tablecloth_of_its_size(here, capsys):
 def test_a_tablecloth_that_slides_off_comes_to_rest_on_the_floor():
     scene = tablecloth_scene(shapes.ball(0.1, 2), resolution=9)
     soft = scene.bodies[0].mesh
-    aside = dataclasses.replace(scene.bodies[0], mesh=soft.moved(soft.vertices + np.array([0.2, 0.0, 0.0])))
+    aside = dataclasses.replace(scene.bodies[0], mesh=soft.moved(soft.vertices + np.array([0.15, 0.0, 0.0])))
     sim = pliant.Simulation(dataclasses.replace(scene, bodies=[aside, *scene.bodies[1:]]), substeps=4)
     for _ in range(250):
         frame = sim.step()

@@ -22,7 +22,7 @@ from ..motion.rigid import Motion
 from ..scene import Scene, Solid
 from ..state import State
 
-FORMAT = 7
+FORMAT = 8
 _PARAMETERS = (
     "gravity",
     "wind",
