@@ -181,7 +181,7 @@ def build_scene(
         _refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
-        if "name" not in given:  # a named material is what it is, at any size
+        if "name" not in given:  # the parameters of a named material do not depend on the size
             options["material"] = tablecloth_material(rigid, **given)
         built = tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options)
         return hold_cloths(built, holding, _note), RunLength()

@@ -173,7 +173,7 @@ class ClothDynamics:
         return self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
 
     def limit_strain(self, state: State) -> bool:
-        """Shorten edges beyond the strain limit, which only the implicit solver has; return whether any was shortened."""
+        """Shorten edges beyond the strain limit, which only the implicit solver has; return whether any was longer."""
         return self._implicit is not None and self._limit.apply(state.x[self.rows], self._implicit.surface)
 
     def stretched_edges(self, state: State) -> Ints:

@@ -97,7 +97,7 @@ class DeformableDynamics:
         return True
 
     def limit_strain(self, state: State) -> bool:
-        """Shorten edges of cloth beyond the strain limit; return whether any was shortened."""
+        """Shorten edges of cloth beyond the strain limit; return whether any was longer."""
         return self.cloths is not None and self.cloths.limit_strain(state)
 
     def stretched_edges(self, state: State) -> NDArray[np.int32]:

@@ -121,8 +121,8 @@ class ImplicitSolver:
         self._relaxed[:] = x
 
     def guess(self, x: Floats, fall: Floats) -> None:
-        """Move x from the prediction, at which contacts were detected, to the first guess, which leaves out `fall` (3,),
-        the displacement by gravity. For cloth at rest, this guess is the solution."""
+        """Move x from the prediction, at which contacts were detected, to the first guess, which leaves out the
+        displacement `fall` (3,) by gravity. For cloth at rest, this guess is the solution."""
         for positions in (x, self._relaxed):
             _kernels.shift_rows(self._free, -fall, positions)
         self._fall = fall
