@@ -115,7 +115,7 @@ NOT_GIVEN = ClothOptions()
 
 
 def given_material(name: str | None, options: ClothOptions) -> dict[str, Any]:
-    """Return what was given of the material: its name and its parameters."""
+    """Return the name and the parameters of the material that were given."""
     if name is not None and options.name is not None and name != options.name:
         raise ValueError(f"--material {name} and material.name = {options.name!r} differ; give one of them")
     given = dataclasses.asdict(options) | {"name": name or options.name}
@@ -207,11 +207,11 @@ def _note(text: str) -> None:
 
 
 def _refuse_wear_options(wear: WearOptions, why: str) -> None:
-    """Raise ValueError for an option of a character where there is none: it would have no effect."""
+    """Raise ValueError for an option of worn garments where it would have no effect."""
     for option, chosen in dataclasses.asdict(wear).items():
         if chosen != getattr(WearOptions, option):
-            on = "of a file on a body" if option == "hold" else "on a character"
-            raise ValueError(f"--{option.replace('_', '-')} is for a garment {on}; {why}")
+            worn = "from a file, on a body" if option == "hold" else "on a character"
+            raise ValueError(f"--{option.replace('_', '-')} is for a garment {worn}; {why}")
 
 
 def refuse_place(place: str, why: str) -> None:
