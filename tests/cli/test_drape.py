@@ -387,7 +387,10 @@ def test_ctrl_c_in_the_middle_is_exit_code_130_and_leaves_no_file(here):
                 break
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        said, talk = process.communicate(timeout=60)
+        try:
+            said, talk = process.communicate(timeout=60)
+        finally:
+            process.kill()  # one that did not stop would run on, and `with` would wait for it
     assert (process.returncode, said) == (130, "")
     assert talk.splitlines()[-1] == "interrupted"
     assert "Traceback" not in talk

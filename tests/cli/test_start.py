@@ -1,5 +1,6 @@
 """The command line starts quickly, fails politely and keeps stdout for results."""
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -19,7 +20,7 @@ import pytest
 import pliant
 from conftest import hear_ctrl_c
 from pliant import cli
-from pliant.cli import output
+from pliant.cli import interruption, output
 
 HEAVY = ("numpy", "numba", "scipy", "skimage", "PIL", "websockets")
 
@@ -191,6 +192,22 @@ def test_ctrl_c_ends_a_running_command_without_a_traceback() -> None:
         process.send_signal(signal.SIGINT)
         _, talk = process.communicate(timeout=10)
     assert (process.returncode, talk) == (130, "interrupted\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process there")
+def test_ctrl_c_that_a_destructor_swallows_ends_the_command_at_the_next_step(monkeypatch) -> None:
+    monkeypatch.setattr(interruption, "_requested", False)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        interruption.install()
+        with output.progress("waiting") as advance:
+            advance()
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                advance()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
