@@ -214,8 +214,10 @@ def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
         if kind not in KINDS:
             raise _other(cursor.file, where(at), kind)
         nodes = NODES[KINDS[kind]]
-        if tags < 0 or (version_1 and words[at + 4] != nodes):
-            raise cursor.file.fail(where(at), f"an element of type {kind} must have {nodes} nodes and at least 0 tags")
+        if tags < 0:
+            raise cursor.file.fail(where(at), f"the number of tags is negative ({tags})")
+        if version_1 and words[at + 4] != nodes:
+            raise cursor.file.fail(where(at), f"an element of type {kind} has {nodes} nodes, not {words[at + 4]}")
         first = at + head + tags
         row = words[first : first + nodes]
         if len(row) < nodes:
