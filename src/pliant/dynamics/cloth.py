@@ -92,7 +92,9 @@ class ClothDynamics:
         x, v = state.x[self.rows], state.v[self.rows]
         start, beside, rate = self._pairs
         if len(rate):
-            worth(_kernels.even_out, len(v), _WORTH_THREADS_VERTICES)(v, self._spare, start, beside, self._share(dt))
+            worth(_kernels.smooth_velocities, len(v), _WORTH_THREADS_VERTICES)(
+                v, self._spare, start, beside, self._share(dt)
+            )
         if self.air.density.any():
             worth(_kernels.air_push, len(v), _WORTH_THREADS_VERTICES)(self.air, x, v, self.wind, dt, self.w)
 

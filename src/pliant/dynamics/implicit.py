@@ -176,7 +176,7 @@ class ImplicitSolver:
             self._run(_kernels.take_step, p, q, rz / curvature if rz > 0.0 else 0.0, x, r)
             if k + 1 < self.iterations:
                 before, rz = rz, self._precondition(factor)
-                self._run(_kernels.turn, z, rz / before if before > 0.0 else 0.0, p)
+                self._run(_kernels.next_direction, z, rz / before if before > 0.0 else 0.0, p)
 
     def _precondition(self, factor: Cholesky) -> float:
         """Compute z from the residual r, both only in the directions that contacts leave free; return r . z."""

@@ -15,7 +15,7 @@ from ..mesh import Mesh
 Floats = NDArray[np.float64]
 # points (k,3) -> signed distance (k,), unit separation direction (k,3)
 SeparationQuery = Callable[[Floats], tuple[Floats, Floats]]
-ROUNDS, LAST_ROUNDS = 24, 8
+ROUNDS, LAST_ROUNDS = 24, 8  # of smoothing and projection, and of projection of the vertices alone at the end
 SMOOTHING = 0.5  # smoothing factor of displacements towards the mean of the neighbours, per round
 CROSSING_ROUNDS = 12  # rounds in which faces that still cross the body are moved
 GRID = 6  # subdivisions of an edge in the sample grid of such a face
