@@ -167,7 +167,8 @@ def make_session(
         return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
     if body is None and (scene is None or scene in SCENES):
         if wear != _DEFAULT_WEAR:
-            raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
+            names = "--clip, --lead-in, --teleports, --root-motion, --hold and --layer"
+            raise ValueError(f"{names} are for a garment on a body; give both as files")
         refuse_place(place, "a built-in scene has its own positions")
         if "material" in options:
             options["material"] = chosen_material(options["material"])

@@ -22,8 +22,15 @@ class WearOptions:
 
     clip: str | None = None
     "Clip of the character to play. Default: the first."
-    lead_in: float = 0.5
-    "Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip."
+    lead_in: float | None = None
+    """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip. Default:
+    0.5, or more where points of the skin would be faster than 3 m/s."""
+    teleports: Literal["carry", "keep"] = "carry"
+    """Where the whole character jumps: carry moves the garments rigidly along, keep simulates the jump as a fast
+    motion."""
+    root_motion: Literal["keep", "remove"] = "keep"
+    """remove simulates the character in place, without its translation, and puts that back into the result; the
+    garments then feel neither its acceleration nor its air."""
     hold: Literal["auto", "none"] = "auto"
     "auto: waistbands, cuffs and collars of a garment stay fixed to the skin; none: only friction holds them."
     layer: tuple[pathlib.Path, ...] = ()
@@ -230,14 +237,22 @@ def _dress(
     proxies: "Proxies | None",
 ) -> "Scene":
     from ..io import size_warning
-    from ..scenes.dressing import dress_scene
+    from ..scenes.dressing import dress_scene, rest_skin
 
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
-    skin = character.mesh.moved(character.shape(None, 0.0))
+    skin = rest_skin(character)
     garments = [simulated(read_mesh(path, files), skin, proxies) for path in (cloth, *wear.layer)]
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
         return dress_scene(
-            garments, character, clip=wear.clip, lead_in=wear.lead_in, hold=wear.hold, name=name, **options
+            garments,
+            character,
+            clip=wear.clip,
+            lead_in=wear.lead_in,
+            teleports=wear.teleports,
+            root_motion=wear.root_motion,
+            hold=wear.hold,
+            name=name,
+            **options,
         )

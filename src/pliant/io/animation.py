@@ -14,6 +14,7 @@ from ..arguments import check_arguments
 from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from ..motion.deforming import joined
 from ..validate import LARGEST, choice, number, size_text
 from . import check_part, extension, is_animated, load, load_character
 from .formats import FORMATS, READ
@@ -122,7 +123,7 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
     need = 24.0 * count * character.mesh.n_vertices
     if need > (options["max_bytes"] or default_limit()):
         raise MeshFileError(target, "", f"{count} frames need {size_text(need)}; choose a lower fps")
-    frames = np.stack([character.shape(clip, t / rate) for t in range(count)])
+    frames = joined(character.mesh, np.stack([character.shape(clip, t / rate) for t in range(count)]))
     if count > 1 and len(names) > 1 and (frames == frames[0]).all():
         what = f"part {options['part']!r} of {target}" if options["part"] else str(target)
         log.warning("clip %r does not move %s; it is static", clip, what)

@@ -37,7 +37,8 @@ def check_page(found: CheckView) -> str:
         "unlisted": max(len(found.places) - MOST_PLACES, 0),
     }
     facts = "".join(row(name, value) for name, value in found.facts.items())
-    return stage_page(found, clips, run, {"verdict": html.escape(found.verdict), "facts": facts})
+    parts = {"verdict": html.escape(found.verdict), "facts": facts, "more": shells_section(found.shells)}
+    return stage_page(found, clips, run, parts)
 
 
 def stage_page(
@@ -75,6 +76,17 @@ def row(name: str, *values: str) -> str:
     """A table row: a heading cell and value cells."""
     cells = "".join(f"<td>{html.escape(value)}</td>" for value in values)
     return f'<tr><th scope="row">{html.escape(name)}</th>{cells}</tr>'
+
+
+def shells_section(shells: Sequence[Sequence[str]]) -> str:
+    """The table of the body's shells, its first row the headings; empty without one."""
+    if not shells:
+        return ""
+    heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in shells[0])
+    rows = "".join(row(*each) for each in shells[1:])
+    table = f'<table id="shells"><thead><tr>{heads}</tr></thead>{rows}</table>'
+    title = '<h2 id="shells-title">Shells of the body</h2>'
+    return f'<section aria-labelledby="shells-title">\n  {title}\n  {table}\n</section>\n'
 
 
 def write_check_page(path: str | os.PathLike[str], found: CheckView) -> None:

@@ -22,6 +22,7 @@ from ..report.intersection_volume import IntersectionVolume
 from ..report.replay import iframe_html, replay_html, write_replay
 from ..report.sheet import contact_sheet
 from ..scene import CLOTH_COLOUR, Scene
+from .moving_scenes import character_figures
 
 Floats = NDArray[np.float64]
 CLOTH_COLOURS = (
@@ -217,6 +218,7 @@ class Result:
             "compute_s": float(steps.sum()),
             **({"shared": [s.summary for s in self.shared]} if self.shared else {}),
             **self._carried_figures(),
+            **character_figures(self.scene),
         }
         return figures | {old: figures[new] for old, new in FORMER_KEYS.items()}
 

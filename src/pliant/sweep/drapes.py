@@ -12,7 +12,7 @@ from ..io import is_animated, load_character
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
 from ..scenes.defaults import RunLength, default_run_length
-from ..scenes.dressing import dress_scene
+from ..scenes.dressing import dress_scene, rest_skin
 from ..scenes.holding import Holding, hold_cloths
 from ..simulation import Simulation
 from ..simulation.carrying import Proxies, refuse_rows
@@ -33,7 +33,7 @@ _SCENE = (
     "wind",
     "gravity",
 )
-_WORN = ("clip", "lead-in", "hold")
+_WORN = ("clip", "lead-in", "teleports", "root-motion", "hold")
 _FIGURES = (
     "frames",
     "particles",
@@ -133,13 +133,13 @@ def _unheld_scene(run: Run, given: dict[str, Any], proxies: Proxies) -> tuple[Sc
         _ignore_resolution(given, garment.name)
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
-        skin = character.mesh.moved(character.shape(None, 0.0))
+        skin = rest_skin(character)
         scene = dress_scene([proxies.replace(garment.load(given), skin)], character, **worn, **options)
         return scene, default_run_length(scene, dt)
     if garment.name == TABLECLOTH:
         _refuse(given, _WORN, "a tablecloth is not worn")
     else:
-        _refuse(given, _WORN[:2], f"{body.name} is not a .glb or .gltf file with a clip")
+        _refuse(given, _WORN[:-1], f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
     if garment.name == TABLECLOTH:
         _refuse(given, ("proxy",), "a tablecloth takes its number of vertices from resolution")

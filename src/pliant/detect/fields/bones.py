@@ -33,7 +33,7 @@ class RigidParts:
     @classmethod
     def of(cls, mesh: Mesh, motion: Skinned, share: float = SHARE) -> "RigidParts":
         """Decompose the skin whose vertices `motion` moves; `mesh` gives its faces."""
-        rest = dataclasses.replace(motion, clip=None, lead_in=0.0).sample(np.zeros(1))[0]
+        rest = dataclasses.replace(motion, clip=None, lead_in=0.0, frame=None).sample(np.zeros(1))[0]
         skin = mesh.moved(motion.shape(rest))
         face, bone, held = _shares(mesh.faces, motion.joints, motion.weights)
         order = np.lexsort((bone, -held, face))
