@@ -12,6 +12,7 @@ from pliant import renamed
 from pliant.detect.base import BaseDetector, Side, class_with_defaults, with_defaults
 from pliant.detect.detectors.height_grid import HeightGridDetector
 from pliant.detect.queries.ray_winding import RayWinding
+from time_limit import PATIENCE
 
 # the imports that the documentation of the version before the rooms showed: (old module, name, where it is now)
 SHOWN = [
@@ -101,7 +102,7 @@ def test_a_submodule_of_a_moved_package_is_found_and_one_that_never_was_is_not()
 
 def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
     code = "import sys; sys.modules['pliant_bench'] = None; import pliant.bench.suite"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert result.stderr.splitlines()[-1].endswith("pliant.bench is now pliant_bench, which is not installed")
 
 
