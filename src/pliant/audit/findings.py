@@ -305,11 +305,12 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """All results except the distances of vertices, as plain values; None for what could not be checked."""
         worst = self.worst
+        unsure = not self.has_inside or any(f.unknown for f in self.frames)
         unknown = {} if self.has_inside else dict.fromkeys(("inside", "deepest", "share", "between"))
         return {
             "garment": self.garment.mesh.name,
             "body": None if self.body is None else self.body.mesh.name,
-            "penetrating": True if self.penetrating else False if self.has_inside else None,
+            "penetrating": True if self.penetrating else None if unsure else False,
             "worst_depth_m": self.worst_depth if self.has_inside else None,
             "worst_frame": worst.frame,
             "crossings": self.crossings,
