@@ -23,7 +23,7 @@ from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.motion.animation import Animation, Track
 from pliant_bench.garments.characters import NAMES, actor
 from pliant_bench.garments.measuring import Gauge
-from pliant_bench.garments.tailor import Garment
+from pliant_bench.garments.tailor import MAKERS, Garment
 from pliant_bench.garments.wearing import Run, tailored
 
 Floats = NDArray[np.float64]
@@ -88,7 +88,7 @@ class Case(NamedTuple):
 def case(name: str, vertices: int, frames: int, folder: pathlib.Path | None) -> Case:
     """The garment of this name, CHARACTER/GARMENT, in as many frames."""
     who, _, what = name.partition("/")
-    plain, what = who.replace("-", " "), what.replace("-", " ")
+    plain, what = who.replace("-", " "), next(one for one in MAKERS if _plain(one) == _plain(what))
     worn = tailored(Run(plain, what, vertices, folder=folder))
     if who == "mannequin":
         character, clip = dancer(frames / FPS), "dance"
@@ -102,6 +102,10 @@ def case(name: str, vertices: int, frames: int, folder: pathlib.Path | None) -> 
     under = np.stack([character.shape(clip, float(t)) for t in times])
     over = np.stack([moved.shape(clip, float(t)) for t in times])
     return Case(name, worn, Clip(worn.mesh, over), Clip(skin, under))
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace(" ", "-")
 
 
 def _bound_at_rest(character: Character, skin: Mesh) -> Character:

@@ -18,6 +18,7 @@ from .layers import Layer, Layers
 from .patches import Patch, patches
 from .score import DEPTH_TOLERANCE, Score
 from .shape_changes import bend, strain, within_strain
+from .smooth_transforms import TransformSmoother
 from .temporal import TemporalFilter
 from .untangle import Untangler
 
@@ -70,15 +71,16 @@ class Repair:
         x = given[:, self.first]
         self._lengths = EdgeLengths(self.mesh, self._rest(x))
         self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
-        tried = [np.zeros_like(x)]
+        smooth = self._smoothed(x)
+        tried = [smooth - x]
         stages = [self._out_of_body, self._out_of_itself] if self.untangle else [self._out_of_body]
+        u = np.zeros_like(x)
         for k, stage in enumerate(stages):
-            tried.append(stage(x, tried[-1], lambda share, k=k: report_progress(0.9 * (k + share) / len(stages))))
-        if self._filter is not None and self.untangle and not np.array_equal(tried[-1], tried[-2]):
-            tried.append(self._even(x, tried[-1]))
+            u = stage(smooth, u, lambda share, k=k: report_progress(0.9 * (k + share) / len(stages)))
+            tried.append(smooth - x + u)
         out, unchanged = given.copy(), []
         for t in range(self.count):
-            best = self._best(t, x[t], [u[t] for u in tried[:0:-1]])
+            best = self._best(t, x[t], [u[t] for u in tried[::-1]])
             if best is not None:
                 # seams may open in later frames, so each copy of a vertex gets the same displacement
                 out[t] += best[self.garment.mesh.weld_index]
@@ -87,12 +89,25 @@ class Repair:
             report_progress(0.9 + 0.1 * (t + 1) / self.count)
         return out, unchanged
 
+    def _smoothed(self, x: Floats) -> Floats:
+        """The frames x, with smoothed transforms around self-intersections if it is an animation."""
+        self._moved_frames = np.zeros(self.count, np.bool_)
+        if self._filter is None or not self.untangle:
+            return x
+        pairs = [self.untangler.pairs(frame) for frame in x]
+        if not any(len(some) for some in pairs) or not self._has_rest:
+            return x
+        y = TransformSmoother(self.untangler, x).free_of_tangles(pairs)
+        self._moved_frames = (x != y).any((1, 2))
+        return y
+
     def _rest(self, x: Floats) -> Floats:
         """(k,) rest lengths: those of the mesh, or the median over all frames where the frames have another scale."""
         edges = self.mesh.topology.edges
         rest, first = lengths(self.mesh.vertices, edges), lengths(x[0], edges)
         ratio = np.median(first[rest > 0.0] / rest[rest > 0.0]) if (rest > 0.0).any() else 0.0
-        if 1.0 / SCALE <= ratio <= SCALE:
+        self._has_rest = bool(1.0 / SCALE <= ratio <= SCALE)
+        if self._has_rest:
             return rest
         return np.asarray(np.median([lengths(frame, edges) for frame in x], axis=0))
 
@@ -121,10 +136,12 @@ class Repair:
     def _is_clear(self, t: int) -> bool:
         """True if every vertex has the clearance, and no face crosses the body."""
         found = self.before.frames[t]
-        return not self.below and not found.crossings and found.clearance >= self.clearance
+        return (
+            not self._moved_frames[t] and not self.below and not found.crossings and found.clearance >= self.clearance
+        )
 
     def _out_of_itself(self, x: Floats, u: Floats, progress: Callable[[float], None]) -> Floats:
-        """Displacements (T,n,3) without self-intersections; each frame starts from the correction of the last."""
+        """Displacements (T,n,3) without self-intersections; a frame starts from the correction of the last."""
         u, last = u.copy(), np.zeros_like(x[0])
         self._patches = patches(self.untangler, [self.untangler.pairs(x[t] + u[t]) for t in range(self.count)])
         for t in range(self.count):
@@ -134,15 +151,6 @@ class Repair:
             u[t] = self._limit_strain(x[t], u[t])
             progress((t + 1) / self.count)
         return u
-
-    def _even(self, x: Floats, u: Floats) -> Floats:
-        """Displacements (T,n,3) smoothed over time and projected out of the body again."""
-        assert self._filter is not None
-        even = self._filter.held_and_smoothed(u)
-        for t in range(self.count if self.depths is not None else 0):
-            if even[t].any():
-                even[t] = self._projected(t, x[t], even[t])
-        return even
 
     def _projected_out(self, t: int, x: Floats, u: Floats | None, rounds: int | None = None) -> Floats:
         self._move_body(t)

@@ -86,7 +86,7 @@ class Untangler:
         y = x
         for anchor, times in (*((anchor, 1) for anchor in ANCHORS[:3]), (FLATTENING, PASSES)):
             everywhere = np.full(len(x), anchor)
-            solve = self._springs(everywhere)
+            solve = self.springs(everywhere)
             for _ in range(times):
                 y = self._rescaled(np.asarray(solve(everywhere[:, None] * y)), x)
                 if not len(self.pairs(y)):
@@ -110,9 +110,9 @@ class Untangler:
 
     def _smoothed(self, x: Floats, anchor: Floats) -> Floats:
         """The equilibrium of springs along all edges and anchor springs to x of stiffness `anchor` (n,)."""
-        return np.asarray(self._springs(anchor)(anchor[:, None] * x))
+        return np.asarray(self.springs(anchor)(anchor[:, None] * x))
 
-    def _springs(self, anchor: Floats) -> Callable[[Floats], Floats]:
+    def springs(self, anchor: Floats) -> Callable[[Floats], Floats]:
         """The solver from anchor forces to equilibrium positions, factorised once."""
         from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
