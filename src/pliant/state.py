@@ -18,8 +18,8 @@ class State:
     bodies.
 
     pose, pose_start (bodies,3,4): pose of each body's mesh now, and `lapse` seconds ago; bodies beyond the end of the
-    array are at their rest pose. The rows of x of a moving body follow its pose at the end of
-    every frame, and in every substep if a detector or the guard reads them.
+    array are at their rest pose. The rows of x of a moving body follow its pose at the end of every frame, and in every
+    substep if a detector or the guard reads them.
     slid (n,): how far each vertex of cloth is expected to slide in the next substep along the contacts that repelled it
     in the last one (see `dynamics.contact_springs`), and pressed (n,): by how much these were compressed, both in
     metres, 0 without contact.
@@ -62,8 +62,8 @@ class State:
     def save(self, path: Any) -> None:
         """Write x, v, x_start, time, pose, slid and pressed to an .npz file, atomically; `load` returns them bitwise.
 
-        `pose_start` of the loaded state equals its pose, `lapse` is 0 and `bones` is empty; `Simulation` computes them
-        again from the scene. A checkpoint (`Simulation.save`) contains everything that a run needs.
+        `pose_start` of the loaded state equals its pose, `lapse` is 0 and `bones` is empty; `Simulation` computes poses
+        and bones again from the scene. A checkpoint (`Simulation.save`) contains everything that a run needs.
         """
         from .files import atomic_write
 

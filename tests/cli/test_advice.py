@@ -196,7 +196,7 @@ def test_a_file_of_several_things_says_so(here, capsys):
     assert parts_of("body.obj") == ["body"]
     assert parts_of("missing.glb") == parts_of("tube.ply") == []
     _, _, talk = told(capsys, "check", "both.glb", "-b", "body.obj")
-    assert "note: both.glb holds body, tube, taken together; --part NAME takes one of them" in talk
+    assert "note: both.glb contains body, tube, taken together; --part NAME takes one of them" in talk
     _, _, talk = told(capsys, "check", "tube.obj", "-b", "both.glb")
     assert "--body-part NAME" in talk
     _, _, talk = told(capsys, "check", "both.glb", "--part", "tube", "--body-part", "body")

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from . import interruption
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -137,11 +139,11 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None
     """A progress bar on stderr while the block runs: `with progress("draping", 200) as advance: ... advance()`.
 
     `advance(count=1, note="")` moves the bar and sets the text beside it. Where stderr is not a terminal, one line is
-    printed at the start.
+    printed at the start. Each step raises KeyboardInterrupt if Ctrl-C was pressed and its exception was lost.
     """
     if not sys.stderr.isatty():
         say(f"{what} ...")
-        yield lambda count=1, note="": None
+        yield lambda count=1, note="": interruption.raise_if_requested()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -150,6 +152,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None
         task = bar.add_task(what, total=total)
 
         def advance(count: float = 1, note: str = "") -> None:
+            interruption.raise_if_requested()
             bar.update(task, advance=count, description=f"{what} {note}".rstrip())
 
         yield advance

@@ -101,7 +101,7 @@ def play(
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
     subdivide
-        Subdivision steps of the displayed cloth, 0 to 3. Default: 2, less for fine cloth.
+        Subdivision steps of the displayed cloth, 0 to 3. Default: 2, fewer for fine cloth.
     """
     from .. import validate
     from ..view.access import AccessRules

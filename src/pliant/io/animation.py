@@ -42,10 +42,11 @@ def load_clip(
 ) -> tuple[Clip, float]:
     """Read an animated mesh; return it with its frames per second.
 
-    path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` by name. Default: its
-    first; sampled at `fps`. Default: its keyframe rate); an npz as `save_animation` writes it, or a mesh in npz form
-    with `frames` (T,n,3); a folder of numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a PC2
-    point cache with the positions of the mesh. `part`, `units`, `up` and `max_bytes` as for `load`.
+    path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` names one of its
+    clips, by default the first; `fps` is the sampling rate, by default that of its keyframes); an npz as
+    `save_animation` writes it, or a mesh in npz form with `frames` (T,n,3); a folder of numbered mesh files, or a
+    pattern such as `frames/skirt_*.obj`. `points`: a PC2 point cache with the positions of the mesh. `part`, `units`,
+    `up` and `max_bytes` are those of `load`.
     """
     choice("axis", up, ("x", "y", "z"))
     if not isinstance(units, str):

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from .. import validate
 from ..files import atomic_write
 from ..motion.clip import Clip
-from .camera import open_elevation
+from .camera import unoccluded_elevation
 from .check_view import COLOURS, CheckView, PlaceView, angles, srgb_to_linear
-from .pack import check, pack, planes
+from .pack import checked_frame_count, pack, planes
 from .page import fill_template, script_data, static
 
 SCRIPTS = (
@@ -53,8 +53,8 @@ def stage_page(
     """A page with the layout of a check report: `parts` fill the template, `run` is the data of its `scripts`."""
     run |= {
         "fps": validate.number("fps", found.fps, above=0.0),
-        "frameCount": check(clips),
-        "elevation": open_elevation(clips),
+        "frameCount": checked_frame_count(clips),
+        "elevation": unoccluded_elevation(clips),
         "facts": [],
         "ramp": srgb_to_linear(COLOURS).round(5).tolist(),
         "numbers": [int(n) for n in found.numbers],

@@ -9,8 +9,9 @@ from ...mesh import Mesh
 from ...motion.deforming import Skinned
 
 Floats = NDArray[np.float64]
-SHARE = 1.0 / 3.0  # smallest weight on a triangle with which a bone's part contains it without dominating it
-_HEIGHT = 0.5  # of caps, over the smallest radius of their boundary loop
+# smallest mean weight of a bone on a triangle with which its part contains one that it does not dominate
+SHARE = 1.0 / 3.0
+_HEIGHT = 0.5  # height of a cap divided by the smallest radius of its boundary loop
 _SLIGHT = 1e-3  # largest deviation of a matrix from a rotation for which two Newton steps suffice
 
 
