@@ -80,7 +80,7 @@ class Guard(FormerNames):
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
-        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene)
+        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene, links)
         closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
         self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
