@@ -28,7 +28,7 @@ def _open(body: Mesh, shells: Sequence[Shell], frames: Sequence[Finding]) -> Not
         text = f"vertices inside, depth and overlap: body {body.name!r} has no inside ({body.issues.words()}); "
         return Note(NoteKind.NO_INSIDE, f"{text}only distances and intersections are checked")
     some = sorted(
-        (shell for shell in shells if not shell.closed), key=lambda shell: (-shell.boundary_edges, shell.index)
+        (shell for shell in shells if not shell.closed), key=lambda shell: (-shell.boundary_edges, shell.number)
     )
     worst = max(frames, key=lambda found: found.unknown)
     unsure = "the side of every vertex is known"
