@@ -22,6 +22,7 @@ from .pairs import (
     guarded,
     keys,
     leaf_mesh_of,
+    measure,
     near_at_rest,
     pairs_with_any,
     records,
@@ -151,7 +152,7 @@ class Detection:
         self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
         self.guarded = self.guarded.measured(x, self.least, self.rounding)
         for found in (self.contacts, self.obstacle_contacts):
-            _kernels.measure_contacts(found, x)
+            measure(found, x)
         return True
 
     def follows_prediction(self, target: Floats) -> bool:
@@ -281,7 +282,7 @@ class Detection:
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
         """Replace all contacts of the vertices `which` (n,) by those given; return their number."""
         for found in (cloth, bodies):
-            _kernels.measure_contacts(found, self._base)  # they were found at the start of the predicted motion
+            measure(found, self._base)  # they were found at the start of the predicted motion
         self.guarded = self.guarded[~with_any(which, self.guarded.vertices)] + self._guard(cloth, bodies)
         cloth = self._pushed(cloth)
         kept = [found[~with_any(which, found["vertices"])] for found in (self.contacts, self.obstacle_contacts)]
