@@ -16,7 +16,7 @@ from .edge_lengths import EdgeLengths
 Floats = NDArray[np.float64]
 # points (k,3) -> signed distance (k,), unit separation direction (k,3)
 SeparationQuery = Callable[[Floats], tuple[Floats, Floats]]
-ROUNDS, LAST_ROUNDS = 24, 8
+ROUNDS, LAST_ROUNDS = 24, 8  # of smoothing and projection, and of projection of the vertices alone at the end
 EXACT_EVERY = 4  # rounds between queries; in the others the surface is taken as its last tangent planes
 RELAXED = 2  # sweeps over edge lengths in a round
 SETTLING = 6  # rounds that end with edge lengths and samples only
