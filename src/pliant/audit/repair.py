@@ -92,7 +92,7 @@ class Repair:
     def _smoothed(self, x: Floats) -> Floats:
         """The frames x, with smoothed transforms around self-intersections if it is an animation."""
         self._moved_frames = np.zeros(self.count, np.bool_)
-        if self._filter is None or not self.untangle:
+        if self._filter is None or not self.untangle or self.max_strain is not None:
             return x
         pairs = [self.untangler.pairs(frame) for frame in x]
         if not any(len(some) for some in pairs) or not self._has_rest:
