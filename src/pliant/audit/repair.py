@@ -76,7 +76,11 @@ class Repair:
         stages = [self._out_of_body, self._out_of_itself] if self.untangle else [self._out_of_body]
         u = np.zeros_like(x)
         for k, stage in enumerate(stages):
-            u = stage(smooth, u, lambda share, k=k: report_progress(0.9 * (k + share) / len(stages)))
+
+            def of_stage(share: float, done: int = k) -> None:
+                report_progress(0.9 * (done + share) / len(stages))
+
+            u = stage(smooth, u, of_stage)
             tried.append(smooth - x + u)
         out, unchanged = given.copy(), []
         for t in range(self.count):

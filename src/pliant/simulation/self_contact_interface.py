@@ -28,8 +28,8 @@ class SelfContact(Protocol):
     `begin` is called once per frame; `follow_bodies`, `redetect_if_needed`, `apply`, `keep_on_their_way`,
     `limit_motion`, `release` (only while `hindered`, or with `rows_without_room`) and `finish` are called in this order
     in every substep, `supports` before `limit_motion` if contacts repel cloth; `with_room` filters the result of every
-    detection of contacts with obstacles. `limit_motion` may be called several times per substep, and again at the end of
-    a frame; `end_frame` is called once at the end of a frame if `iterates` is set. `forget` is called only by a
+    detection of contacts with obstacles. `limit_motion` may be called several times per substep, and again at the end
+    of a frame; `end_frame` is called once at the end of a frame if `iterates` is set. `forget` is called only by a
     `SelfContact` that uses another one.
     """
 
