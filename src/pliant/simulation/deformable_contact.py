@@ -6,7 +6,7 @@ intersection-free state stays so even if the detector misses a contact.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,6 @@ class _Part:
 
 class DeformableContact(FormerNames):
     """Implements `SelfContact` by the detector `method` (with `options`) and the named response."""
-
-    detects: ClassVar[bool] = True
 
     def __init__(
         self,

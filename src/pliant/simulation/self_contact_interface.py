@@ -6,7 +6,7 @@ their triangles against each other and against obstacles; and its null object.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ class SelfContact(Protocol):
     `SelfContact` that uses another one.
     """
 
-    detects: ClassVar[bool]  # whether it detects contacts at all
     method: str  # names of its detector and response; empty if it has none of its own
     response_name: str
     failed_substeps: int  # number of substeps in which pairs were given up
@@ -130,7 +129,6 @@ class FormerNames:
 class NoGuard(FormerNames):
     """Implements `SelfContact` by doing nothing: by itself, it lets deformable bodies pass through each other."""
 
-    detects: ClassVar[bool] = False
     method = response_name = ""
     detectors: Sequence[Any] = ()
     iterates, thickness = False, 0.0

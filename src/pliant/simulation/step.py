@@ -289,8 +289,8 @@ class Simulation:
         detector are in it already."""
         if self.response.repels:
             found = found[found["distance"] <= self.scene.eps]  # they may be detected from farther away
-        several = self.self_contact.detects or len(self.detectors) > 1
-        return _contacts.concatenate([found, self.self_contact.found]) if several else found
+        own = self.self_contact.found
+        return _contacts.concatenate([found, own]) if len(own) or len(self.detectors) > 1 else found
 
     @check_arguments
     def run(self, frames: int) -> Iterator[Frame]:

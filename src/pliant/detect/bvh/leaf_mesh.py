@@ -84,7 +84,7 @@ class LeafMesh:
         self._predicted = True
         if self._drift is None:
             m, k = len(self.leaves.corners), len(self.tree.nodes)
-            self._drift = _drift.Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty(k), np.empty((k, 6)))
+            self._drift = _drift.Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty((k, 6)))
         self._drift = self._drift._replace(x=displacement)
         _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self._drift, np.zeros(0, np.int32))
 

@@ -67,7 +67,7 @@ class PatchMotion(NamedTuple):
 
     x: np.ndarray  # (n,3)
     drift: np.ndarray  # (n,3), or (0,3) if nothing moves
-    spread: np.ndarray  # (nodes,) upper bound of the relative displacement of two vertices below a node
+    boxes: np.ndarray  # (nodes,6) least and greatest displacements of the vertices below each node
 
 
 @kernel
@@ -272,6 +272,13 @@ def contour_clear(seen, first, last, least, spread):
 
 
 @kernel
+def diagonal(boxes, i):
+    """Length of the diagonal of row i of `boxes` (k,6), rounded up: of displacements, a bound of all relative ones."""
+    d = (boxes[i, 3] - boxes[i, 0], boxes[i, 4] - boxes[i, 1], boxes[i, 5] - boxes[i, 2])
+    return math.sqrt(vec.norm2(d)) * (1.0 + 1e-9)
+
+
+@kernel
 def proved(node, i, motion, patches, least):
     """Whether the patch of node number i is proved to have no pair closer than `least` during the motion."""
     begin, end = patches.start[i], patches.start[i + 1]
@@ -282,7 +289,7 @@ def proved(node, i, motion, patches, least):
     if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
         return False
     project(motion, patches.rows, begin, end, n, patches.seen)
-    return contour_clear(patches.seen, begin, end, least, motion.spread[i] if moves else 0.0)
+    return contour_clear(patches.seen, begin, end, least, diagonal(motion.boxes, i) if moves else 0.0)
 
 
 @kernel(parallel=True)

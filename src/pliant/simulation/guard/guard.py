@@ -11,7 +11,7 @@ they are separated.
 
 import logging
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,6 @@ class Guard(FormerNames):
     Implements `SelfContact` with detectors and a response of its own, which have no names.
     """
 
-    detects: ClassVar[bool] = True
     method = response_name = ""
     detectors: Sequence[Any] = ()
     iterates, unresolved = False, 0
