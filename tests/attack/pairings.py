@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import tempfile
 import time
 
@@ -164,4 +165,4 @@ def readable(out):
     if path.suffix == ".pc2":
         return {file.name: np.frombuffer(file.read_bytes()[32:], "<f4") for file in files}
     texts = {file.name: file.read_text() for file in files}
-    return {name: np.array([np.nan if "nan" in text or "inf" in text else 0.0]) for name, text in texts.items()}
+    return {name: np.array([np.nan if re.search(r"\b(nan|inf)\b", text) else 0.0]) for name, text in texts.items()}
