@@ -12,6 +12,8 @@ from collections.abc import Generator
 import numpy as np
 import pytest
 
+from time_limit import TimeLimit
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -28,6 +30,11 @@ def cases(default: int) -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests marked long")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not config.pluginmanager.has_plugin("time-limit"):  # the conftest of the benchmarks imports this function
+        config.pluginmanager.register(TimeLimit(), "time-limit")
 
 
 @contextlib.contextmanager

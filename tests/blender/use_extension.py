@@ -151,7 +151,9 @@ def character(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Objec
     scene.render.fps = 10
     bpy.ops.import_scene.gltf(filepath=os.environ["PLIANT_TEST_CHARACTER"])
     scene.frame_start, scene.frame_end = 0, 3
-    return bpy.data.objects["skirt"], bpy.data.objects["mannequin"]
+    garment = bpy.data.objects["skirt"]
+    bodies = [o for o in scene.objects if o.type == "MESH" and o != garment and not o.name.startswith("Icosphere")]
+    return garment, max(bodies, key=lambda thing: len(thing.data.vertices))
 
 
 SCENES = {"sheet": sheet, "sleeve": sleeve, "shape_keys": shape_keys, "character": character}

@@ -113,14 +113,32 @@ def test_every_and_fps_choose_frames_and_times(here, capsys):
     assert [(f["frame"], f["time"]) for f in figures["frames"]] == [(0, 0.0), (2, 0.1), (4, 0.2)]
 
 
-def test_an_open_body_says_what_could_not_be_judged(here, capsys):
+def test_an_open_body_says_where_it_is_open(here, capsys):
     assert cli.run(["check", "clips.obj", "-b", "open.obj"]) == 1
     out, talk = capsys.readouterr()
+    assert "note: body 'open' is open: shell 0 mesh (1,279 faces, 3 boundary edges around (0.00" in talk
+    assert "shells of the body" in out
+    assert "vertices inside" in out
+    pliant.save("cup.obj", Mesh(BALL.vertices, BALL.faces[BALL.vertices[BALL.faces].mean(1)[:, 1] < 0.05]))
+    pliant.save("rim.obj", sheet(0.045))
+    words = "rim.obj", "-b", "cup.obj", "--max-depth", "5cm"
+    figures = said(capsys, *words)
+    assert figures["frames"][0]["unknown"] > 0  # in its opening
+    assert figures["penetrating"] is True
+    assert "no known side of the open body" in figures["broken"][0]
+    assert said(capsys, *words, "--max-body-pairs", "999")["code"] == 0
+
+
+def test_a_sheet_as_a_body_says_what_could_not_be_judged(here, capsys):
+    pliant.save("wall.obj", shapes.cloth(0.3, 0.3, 5, plane="xy"))
+    assert cli.run(["check", "clear.obj", "-b", "wall.obj"]) == 1
+    out, talk = capsys.readouterr()
     assert "not checked: vertices inside" in talk
-    assert "3 boundary edges" in talk
+    assert "16 boundary edges" in talk
     assert "their depth is undefined" in talk
     assert "vertices inside" not in out
-    figures = said(capsys, "clear.obj", "-b", "open.obj")
+    pliant.save("far.obj", sheet(0.6))
+    figures = said(capsys, "far.obj", "-b", "wall.obj")
     assert (figures["code"], figures["penetrating"], figures["worst_depth_m"]) == (0, None, None)
 
 

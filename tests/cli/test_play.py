@@ -16,6 +16,7 @@ from conftest import hear_ctrl_c
 from pliant import cli
 from pliant.cli import play as command
 from pliant.view import server
+from time_limit import started
 from view.fake import FakeSession
 from view.raw import Raw
 
@@ -33,12 +34,9 @@ unix = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single
 @contextlib.contextmanager
 def playing(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A running command, and the address that it printed."""
-    with subprocess.Popen(words, stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c) as process:
+    with started(list(words), stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c) as process:
         assert process.stdout is not None
-        try:
-            yield process, process.stdout.readline().strip()
-        finally:
-            process.kill()
+        yield process, process.stdout.readline().strip()
 
 
 def end(process: subprocess.Popen[str]) -> tuple[float, int, str]:
@@ -113,7 +111,10 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(capsys: pytest.CaptureFi
         (["tablecloth-on-bsut"], "unknown scene 'tablecloth-on-bsut'; did you mean 'tablecloth-on-bust'?"),
         (["skirt.obj"], "a body is missing: pliant play skirt.obj BODY; or pliant play --body skirt.obj"),
         (["rod", "body.obj"], "rod brings its own body; give either its name or files"),
-        (["rod", "--clip", "walk"], "--clip, --lead-in, --hold and --layer are for a garment on a body"),
+        (
+            ["rod", "--clip", "walk"],
+            "--clip, --lead-in, --teleports, --root-motion, --hold and --layer are for a garment",
+        ),
         (["skirt.obj", "no-such-body.obj"], "no-such-body.obj"),
         (["--method", "bhv"], "unknown method 'bhv'"),
         (["--port", "65536"], "--port = 65536 must be in 0..65535"),

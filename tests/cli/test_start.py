@@ -1,5 +1,6 @@
 """The command line starts quickly, fails politely and keeps stdout for results."""
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -19,7 +20,8 @@ import pytest
 import pliant
 from conftest import hear_ctrl_c
 from pliant import cli
-from pliant.cli import output
+from pliant.cli import interruption, output
+from time_limit import PATIENCE, started
 
 HEAVY = ("numpy", "numba", "scipy", "skimage", "PIL", "websockets")
 
@@ -68,7 +70,7 @@ def test_help_loads_nothing_heavy() -> None:
         "    run([words])\n"
         f"    print(words, *[m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
     )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert result.stderr.splitlines() == ["--help", "--version"]
 
 
@@ -87,7 +89,8 @@ def test_a_file_that_is_not_there_is_told_before_anything_heavy_is_loaded(tmp_pa
         f"    code = run(words.split())\n"
         f"    print(words, code, *[m for m in {HEAVY} if m in sys.modules])"
     )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=PATIENCE)
     assert result.stdout.splitlines() == [f"{words} 2" for words in lines]
     assert result.stderr == len(lines) * "error: none.obj: no such file\n"
 
@@ -183,14 +186,29 @@ def test_ctrl_c_ends_a_running_command_without_a_traceback() -> None:
         "module = types.ModuleType('m'); module.f = lambda: (print('up', flush=True), time.sleep(30))\n"
         "sys.modules['m'] = module; cli.COMMANDS['f'] = ('m:f', ''); cli.main(['f'])"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c
-    ) as process:
+    command = [sys.executable, "-c", script]
+    with started(command, stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         process.send_signal(signal.SIGINT)
         _, talk = process.communicate(timeout=10)
     assert (process.returncode, talk) == (130, "interrupted\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process there")
+def test_ctrl_c_that_a_destructor_swallows_ends_the_command_at_the_next_step(monkeypatch) -> None:
+    monkeypatch.setattr(interruption, "_requested", False)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        interruption.install()
+        with output.progress("waiting") as advance:
+            advance()
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                advance()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
@@ -199,11 +217,12 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         "module = types.ModuleType('m'); module.f = lambda: print('x' * 1_000_000)\n"
         "sys.modules['m'] = module; cli.COMMANDS['f'] = ('m:f', ''); cli.main(['f'])"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=-1, stderr=-1, text=True) as process:
+    with started([sys.executable, "-c", script], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
         talk = process.stderr.read()
+        process.wait(60)
     assert (process.returncode, talk) == (0, "")
 
 
@@ -219,7 +238,7 @@ def test_warnings_of_the_library_reach_stderr_and_its_chatter_does_not(command, 
 
 def test_the_library_itself_is_silent() -> None:
     script = "import logging, pliant; logging.getLogger('pliant.mesh').warning('psst')"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert (result.stdout, result.stderr) == ("", "")
 
 

@@ -69,7 +69,8 @@ def test_another_process_goes_on_with_the_same_bits(tmp_path):
     code = f"import test_checkpoint as t; print(t.resumed({str(tmp_path / 'run.npz')!r}, 'ribbon'))"
     here = str(pathlib.Path(__file__).parent)
     run = [sys.executable, "-c", f"import sys; sys.path[:0] = [{here!r}]; {code}"]
-    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == digest(sim, AFTER) + "\n"
+    said = subprocess.run(run, capture_output=True, text=True, check=True, timeout=300).stdout
+    assert said == digest(sim, AFTER) + "\n"
 
 
 def little(**options) -> Scene:
@@ -82,7 +83,7 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
     sim.save(tmp_path / "a.npz")
     back = Simulation.load(tmp_path / "a.npz", little())
     assert (back.index, back.dt, back.substeps, back.method) == (1, 0.02, 2, "brute-force")
-    for name in ("x", "v", "x_start", "pose"):
+    for name in ("x", "v", "x_start", "v_start", "pose"):
         assert (getattr(back.state, name) == getattr(sim.state, name)).all()
     assert back.step().index == 2
 
@@ -208,7 +209,7 @@ def remembered(vertex: int, **more: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("checkpoint", 1, "version 1; this pliant reads 8"),
+        ("checkpoint", 1, "version 1; this pliant reads 9"),
         ("times", np.array([0.0, 0.0, 0.0]), "dt = 0"),
         ("counts", np.array([0, 0, 0, 0]), "substeps = 0"),
         ("counts", np.array([0, 1, 0, -1]), "counts"),

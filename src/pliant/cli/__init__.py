@@ -36,7 +36,11 @@ COMMANDS = {
 
 def main(tokens: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its exit code."""
+    from . import interruption
+
     tokens = sys.argv[1:] if tokens is None else tokens
+    if tokens[:1] != ["play"]:  # its server handles the signal itself
+        interruption.install()
     code = run(tokens)
     if tokens[:1] and tokens[0] == "play":
         # a thread that is compiling cannot be interrupted, and sys.exit would wait for it (8 s observed after Ctrl-C)

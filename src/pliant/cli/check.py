@@ -106,6 +106,8 @@ def check(
     output.table(("", frames.part or file.name), report.facts.items())
     if len(report.frames) > 1:
         _show_frames(report)
+    if report.has_shells:
+        _show_shells(report)
     if report.places:
         _show_places(report)
     for note in report.notes:
@@ -166,6 +168,15 @@ def _show_frames(report: Any) -> None:
     names = ("frame", "time", "inside", "deepest", "surface", "crossings", "self", "curves")
     of = f"the worst {len(listed)} of {len(bad)} frames" if len(listed) < len(bad) else "frames"
     output.table(names, rows, title=f"{of} with problems, of {len(report.frames)}", right=" ".join(names))
+
+
+def _show_shells(report: Any) -> None:
+    """Print the shells of the body, the deepest ones where there are many; the JSON has all."""
+    from ..audit.shells import SHELL_COLUMNS, shell_rows
+
+    rows, total = shell_rows(report.shells, _SHOWN), len(report.shells)
+    of = f"the worst {len(rows)} of {total} shells" if len(rows) < total else "shells"
+    output.table(SHELL_COLUMNS, rows, title=f"{of} of the body, in their worst frames", right="faces inside deepest")
 
 
 def _show_places(report: Any) -> None:

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from . import interruption
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -138,6 +140,7 @@ def _progress_lines(what: str, total: int | None) -> Callable[..., None]:
 
     def advance(count: float = 1, note: str = "") -> None:
         nonlocal done, printed
+        interruption.raise_if_requested()
         done += count
         share = min(done / total, 1.0) if total else 0.0
         if int(100.0 * share) > printed:
@@ -154,13 +157,14 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None
 
     `advance(count=1, note="")` moves the bar and sets the text beside it. Where stderr is not a terminal, one line is
     printed at the start; with PLIANT_PROGRESS=lines also lines `progress 0.25 draping`, for programs that read them.
+    Each step raises KeyboardInterrupt if Ctrl-C was pressed and its exception was lost.
     """
     if not sys.stderr.isatty() and os.environ.get("PLIANT_PROGRESS") == "lines":
         yield _progress_lines(what, total)
         return
     if not sys.stderr.isatty():
         say(f"{what} ...")
-        yield lambda count=1, note="": None
+        yield lambda count=1, note="": interruption.raise_if_requested()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -169,6 +173,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None
         task = bar.add_task(what, total=total)
 
         def advance(count: float = 1, note: str = "") -> None:
+            interruption.raise_if_requested()
             bar.update(task, advance=count, description=f"{what} {note}".rstrip())
 
         yield advance

@@ -161,7 +161,7 @@ class DeformableContact(FormerNames):
 
     @property
     def found(self) -> Contacts:
-        """The contacts within the thickness, for a frame."""
+        """The contacts within the thickness, which a `Frame` reports."""
         return self._found[self._found["distance"] <= self.thickness]
 
     def intersections(self, x: NDArray[np.float64]) -> list[tuple[int, int, NDArray[np.int32]]]:
@@ -193,7 +193,7 @@ class DeformableContact(FormerNames):
         return self.guard.with_room(found)
 
     def supports(self, state: State) -> Contacts:
-        """Return the contacts of cloth with bodies that only the guard finds."""
+        """Return the contacts of cloth with bodies that the guard adds to those of the detectors."""
         return self.guard.supports(state)
 
     def release(self, state: State, stretched: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -223,7 +223,8 @@ def able_method(name: str, several: bool) -> str:
     wanted = Finds.SELF | Finds.PAIR if several else Finds.SELF
     if wanted not in METHODS[name].finds:
         able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
-        raise ValueError(f"self_method {name!r} does not detect self-contact; use one of: {able}")
+        missing = "contacts between deformable bodies" if Finds.SELF in METHODS[name].finds else "self-contact"
+        raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}")
     return name
 
 

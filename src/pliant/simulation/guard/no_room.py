@@ -24,6 +24,7 @@ Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 DEEP = 2.0  # times eps: cloth that is farther inside is not pushed out by contacts, which would throw it
 OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
+TAUT = 0.5  # m/s: speed at which cloth without room moves towards its neighbours
 
 
 class NearestPoints(NamedTuple):
@@ -57,8 +58,12 @@ class NoRoom:
     """The vertices of cloth without room in the present frame: inside of bodies when it began, or joined to such
     vertices by stretched edges since (`spread`)."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, edges: Rows) -> None:
+        from scipy.sparse import coo_array
+
         self.eps, self._w = scene.eps, scene.inverse_masses
+        n, both = len(self._w), np.concatenate([edges, edges[:, ::-1]])
+        self._beside = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
         self._without_room = np.zeros((int(scene.first[-1]), len(scene.bodies)), np.bool_)  # [vertex, body]
         self.clear()
 
@@ -110,21 +115,30 @@ class NoRoom:
         for found in (self._held, self._leaving):
             if len(found.rows):
                 state.x[found.rows] = state.x_start[found.rows] + found.at(state.x) - found.at(state.x_start)
+        if len(self._held.rows):
+            rows = self._held.rows
+            near = self._beside[rows]
+            middle = (near @ state.x_start) / np.maximum(near.sum(1), 1.0)[:, None]
+            state.x[rows] += _shortened(middle - state.x_start[rows], TAUT * dt)
         if len(self._leaving.rows):
-            found, x = self._leaving, state.x[self._leaving.rows]
-            way = found.at(state.x) - x
-            far = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
-            state.x[found.rows] = x + np.minimum(OUTWARD * dt / far, 1.0) * way
+            found = self._leaving
+            state.x[found.rows] += _shortened(found.at(state.x) - state.x[found.rows], OUTWARD * dt)
 
     def without(self, found: Contacts) -> Contacts:
         """Return the contacts with bodies without those of vertices that have no room, or of midpoints beside them."""
         if not len(self.all_rows) and not self._deep.any():
             return found
-        v, other = found["vertices"], found["bodies"][:, 1]
+        v, (one, two) = found["vertices"].T, found["bodies"].T  # either side may be the body
         stuck = np.zeros(len(found), np.bool_)
-        for k in range(4):
-            stuck |= (v[:, k] >= 0) & (self._without_room[v[:, k], other] | self._deep[v[:, k]])
+        for i in v:
+            stuck |= (i >= 0) & (self._without_room[i, one] | self._without_room[i, two] | self._deep[i])
         return found[~stuck]
+
+
+def _shortened(way: Floats, most: float) -> Floats:
+    """Return the displacements `way` (k,3), none of them longer than `most` metres."""
+    far = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+    return np.asarray(np.minimum(most / far, 1.0) * way)
 
 
 def squeezed(found: Contacts, x: Floats, soft: Flags, which: Rows, around: FacesAround, near: float) -> Flags:

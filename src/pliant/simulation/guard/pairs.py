@@ -167,11 +167,12 @@ def pairs_with_any(
 ) -> tuple[Rows, Rows, Rows]:
     """Return those `pairs`, as `NearPairs` returns them, that have any vertex of its first mesh in `which` (n,)."""
     forward, backward, edges = pairs
-    faces, ends = with_any(which, near.a.top.faces), with_any(which, near.a.top.edges)
+    faces, ends = near.a.top.faces, near.a.top.edges
     if near.same:
-        forward = forward[which[forward[:, 0]] | faces[forward[:, 1]]]
-        return forward, backward, edges[ends[edges].any(1)]
-    return forward[which[forward[:, 0]]], backward[faces[backward[:, 1]]], edges[ends[edges[:, 0]]]
+        forward = forward[which[forward[:, 0]] | which[faces[forward[:, 1]]].any(1)]
+        return forward, backward, edges[which[ends[edges]].any((1, 2))]
+    backward = backward[which[faces[backward[:, 1]]].any(1)]
+    return forward[which[forward[:, 0]]], backward, edges[which[ends[edges[:, 0]]].any(1)]
 
 
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
