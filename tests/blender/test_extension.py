@@ -132,6 +132,18 @@ def test_a_belt_inside_of_a_character_of_others(extension, data, tmp_path, name)
     blender.assert_equal(used.after, np.stack([ours.garment.at(t) for t in range(len(ours.garment))]))
 
 
+def test_bind_gives_a_garment_the_weights_of_pliant(extension, tmp_path):
+    walker, skirt = shapes.walking_mannequin(0.7), shapes.skirt(spacing=0.04)
+    pliant.save_character(tmp_path / "walker.glb", walker)
+    pliant.save(tmp_path / "skirt.obj", skirt)
+    used = use(extension, tmp_path, "unbound", "bind", PLIANT_TEST_CHARACTER=str(tmp_path))
+    assert used.meta["messages"][0][0] == "FINISHED"
+    assert np.ptp(used.garment.frames, axis=0).max() == 0.0  # it stood still before
+    ours = pliant.bind(skirt, pliant.load_character(tmp_path / "walker.glb"), influences=8).garment
+    blender.assert_equal(used.after, np.stack([ours.shape("walk", t / 40.0) for t in range(5, 9)]), 2e-5)
+    assert used.meta["now"] == [6, 6]
+
+
 def fake(folder: pathlib.Path, text: str) -> pathlib.Path:
     """A program in place of pliant."""
     path = folder / "fake"

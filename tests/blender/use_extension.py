@@ -156,7 +156,18 @@ def character(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Objec
     return garment, max(bodies, key=lambda thing: len(thing.data.vertices))
 
 
-SCENES = {"sheet": sheet, "sleeve": sleeve, "shape_keys": shape_keys, "character": character}
+def unbound(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """A skirt beside the armature of a character, from the OBJ and the GLB in a folder that the environment names."""
+    scene.render.fps = 40  # as its keyframes
+    folder = os.environ["PLIANT_TEST_CHARACTER"]
+    bpy.ops.import_scene.gltf(filepath=os.path.join(folder, "walker.glb"))
+    bpy.ops.wm.obj_import(filepath=os.path.join(folder, "skirt.obj"))
+    scene.frame_start, scene.frame_end = 5, 8
+    scene.frame_set(6)
+    return bpy.data.objects["skirt"], bpy.data.objects["mannequin"]
+
+
+SCENES = {"unbound": unbound, "sheet": sheet, "sleeve": sleeve, "shape_keys": shape_keys, "character": character}
 
 if __name__ == "__main__":
     main()
