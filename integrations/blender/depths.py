@@ -42,7 +42,8 @@ def list_findings(scene: bpy.types.Scene, found: dict[str, Any]) -> str:
         row = settings.findings.add()
         row.frame, row.depth = scene.frame_start + each["frame"], _depth(each) / metres
         row.inside, row.crossings, row.self_pairs = each["inside"] or 0, each["crossings"], each["self_pairs"]
-    notes = "".join(f"; not checked: {text}" for text in found["unchecked"])
+    # the volume of the overlap was not asked for, and garments are open
+    notes = "".join(f"; {note['text']}" for note in found["notes"] if note["kind"] != "no-overlap")
     if not wrong:
         return f"no intersections in {len(found['frames'])} frames{notes}"
     deepest = 1e3 * max(map(_depth, wrong))

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from . import caches, depths, settings
+from . import caches, depths, settings, skinning
 from .process import PliantProcess, Problem
 from .recording import Recording, joined, record, with_own_vertices
 
@@ -23,6 +23,21 @@ class _Command:
 
     def words(self, chosen: settings.PliantSettings) -> list[str]:
         raise NotImplementedError
+
+    def prepare(self, context: bpy.types.Context, bodies: list[bpy.types.Object]) -> list[str]:
+        """Write the files of the command; return its words."""
+        with with_own_vertices(self._garment, fixed=self.fixed):
+            garment, *others = record(context.scene, [self._garment, *bodies])
+        if garment.frames.shape[1] != len(self._garment.data.vertices):
+            raise Problem(f"a modifier of {self._garment.name!r} changes its vertices; move it to the end of the stack")
+        self._recording: Recording = garment
+        fps = context.scene.render.fps / context.scene.render.fps_base
+        garment.save(str(self._process.folder / "garment.npz"), fps)
+        words = ["garment.npz", *self.words(context.scene.pliant)]
+        if others:
+            joined(others).save(str(self._process.folder / "body.npz"), fps)
+            words += ["--body", "body.npz"]
+        return words
 
     def bring_back(self, context: bpy.types.Context, thing: bpy.types.Object, found: dict[str, Any]) -> str:
         raise NotImplementedError
@@ -77,18 +92,8 @@ class _Command:
         chosen: settings.PliantSettings = context.scene.pliant
         self._process = PliantProcess()
         self._garment, bodies = _chosen_things(context, chosen)
-        with with_own_vertices(self._garment, fixed=self.fixed):
-            garment, *others = record(context.scene, [self._garment, *bodies])
-        if garment.frames.shape[1] != len(self._garment.data.vertices):
-            raise Problem(f"a modifier of {self._garment.name!r} changes its vertices; move it to the end of the stack")
-        self._recording: Recording = garment
-        fps = context.scene.render.fps / context.scene.render.fps_base
-        garment.save(str(self._process.folder / "garment.npz"), fps)
-        words = [self.bl_idname.rpartition(".")[2].rpartition("_")[2].lower(), "garment.npz"]
-        if others:
-            joined(others).save(str(self._process.folder / "body.npz"), fps)
-            words += ["--body", "body.npz"]
-        self._process.start(settings.command(), *words, *self.words(chosen), "--json")
+        name = self.bl_label.lower()
+        self._process.start(settings.command(), name, *self.prepare(context, bodies), "--json")
 
     def _finish(self, context: bpy.types.Context) -> set[str]:
         text = self.bring_back(context, self._garment, self._process.result())
@@ -141,6 +146,29 @@ class PLIANT_OT_fix(_Command, bpy.types.Operator):
         return "; ".join(["remains", *left]) if left else "no intersections remain"
 
 
+class PLIANT_OT_bind(_Command, bpy.types.Operator):
+    """Give the garment, as it is in the rest position of the armature, the skinning weights of the body"""
+
+    bl_idname = "pliant.bind"
+    bl_label = "Bind"
+    fixed = False
+
+    def prepare(self, context: bpy.types.Context, bodies: list[bpy.types.Object]) -> list[str]:
+        rigged = [body for body in bodies if body.find_armature() is not None]
+        if len(bodies) != 1 or not rigged:
+            raise Problem("Bind needs one body with an Armature modifier; choose it in the panel Pliant")
+        self._armature = rigged[0].find_armature()
+        skinning.write(self._process.folder, context.scene, self._garment, rigged[0], self._armature)
+        return ["garment.npz", "body.glb", "-o", "bound.glb", "--alone", "--check-frames", "0", "--influences", "8"]
+
+    def bring_back(self, context: bpy.types.Context, thing: bpy.types.Object, found: dict[str, Any]) -> str:
+        names, joints, weights = skinning.read(self._process.folder / "bound.glb")
+        skinning.apply(thing, self._armature, names, joints, weights)
+        return (
+            f"{len(weights)} vertices bound to {len(np.unique(joints[weights > 0.0]))} bones of {self._armature.name}"
+        )
+
+
 class PLIANT_OT_before_after(bpy.types.Operator):
     """Switch between the garment as it was and as Fix left it"""
 
@@ -177,4 +205,4 @@ def _chosen_things(
     return garment, bodies
 
 
-CLASSES = (PLIANT_OT_check, PLIANT_OT_fix, PLIANT_OT_before_after)
+CLASSES = (PLIANT_OT_check, PLIANT_OT_fix, PLIANT_OT_bind, PLIANT_OT_before_after)

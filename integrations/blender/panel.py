@@ -34,6 +34,7 @@ class PLIANT_PT_panel(bpy.types.Panel):
         row = layout.row(align=True)
         row.operator("pliant.fix", icon="MOD_CLOTH")
         row.operator("pliant.before_after", icon="ARROW_LEFTRIGHT")
+        layout.operator("pliant.bind", icon="ARMATURE_DATA")
         if chosen.summary:
             layout.label(text=chosen.summary)
         if chosen.findings:

@@ -114,6 +114,36 @@ def test_a_bound_skirt_of_a_walking_character(extension, tmp_path):
     blender.assert_equal(used.after, np.stack([ours.garment.at(t) for t in range(len(ours.garment))]))
 
 
+@pytest.mark.parametrize("name", ["CesiumMan", "Fox"])
+def test_a_belt_inside_of_a_character_of_others(extension, data, tmp_path, name):
+    body = pliant.load_character(data / "rigged" / f"{name}.glb")
+    welded = body.mesh.welded
+    x, size = welded.vertices, body.mesh.size
+    middle = np.abs(x[welded.faces].mean(1)[:, 1] - 0.5 * (x[:, 1].min() + x[:, 1].max())) < 0.08 * size
+    rows, faces = np.unique(welded.faces[middle], return_inverse=True)
+    inward = x[rows] - 0.004 * size * welded.vertex_normals[rows]
+    bound = pliant.bind(pliant.Mesh(inward, faces.reshape(-1, 3), name="skirt"), body)
+    bound.save(tmp_path / "dressed.glb")
+    used = use(extension, tmp_path, "character", "check", "fix", PLIANT_TEST_CHARACTER=str(tmp_path / "dressed.glb"))
+    report = pliant.check(used.garment, used.body, fps=10.0)
+    assert report.penetrating
+    assert np.abs(used.depth - np.maximum(-report.distances, 0.0).max(0)).max() < 1e-6 * size
+    ours = pliant.fix(used.garment, used.body, clearance=0.002, fps=10.0)
+    blender.assert_equal(used.after, np.stack([ours.garment.at(t) for t in range(len(ours.garment))]))
+
+
+def test_bind_gives_a_garment_the_weights_of_pliant(extension, tmp_path):
+    walker, skirt = shapes.walking_mannequin(0.7), shapes.skirt(spacing=0.04)
+    pliant.save_character(tmp_path / "walker.glb", walker)
+    pliant.save(tmp_path / "skirt.obj", skirt)
+    used = use(extension, tmp_path, "unbound", "bind", PLIANT_TEST_CHARACTER=str(tmp_path))
+    assert used.meta["messages"][0][0] == "FINISHED"
+    assert np.ptp(used.garment.frames, axis=0).max() == 0.0  # it stood still before
+    ours = pliant.bind(skirt, pliant.load_character(tmp_path / "walker.glb"), influences=8).garment
+    blender.assert_equal(used.after, np.stack([ours.shape("walk", t / 40.0) for t in range(5, 9)]), 2e-5)
+    assert used.meta["now"] == [6, 6]
+
+
 def fake(folder: pathlib.Path, text: str) -> pathlib.Path:
     """A program in place of pliant."""
     path = folder / "fake"

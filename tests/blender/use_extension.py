@@ -151,10 +151,23 @@ def character(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Objec
     scene.render.fps = 10
     bpy.ops.import_scene.gltf(filepath=os.environ["PLIANT_TEST_CHARACTER"])
     scene.frame_start, scene.frame_end = 0, 3
+    garment = bpy.data.objects["skirt"]
+    bodies = [o for o in scene.objects if o.type == "MESH" and o != garment and not o.name.startswith("Icosphere")]
+    return garment, max(bodies, key=lambda thing: len(thing.data.vertices))
+
+
+def unbound(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """A skirt beside the armature of a character, from the OBJ and the GLB in a folder that the environment names."""
+    scene.render.fps = 40  # as its keyframes
+    folder = os.environ["PLIANT_TEST_CHARACTER"]
+    bpy.ops.import_scene.gltf(filepath=os.path.join(folder, "walker.glb"))
+    bpy.ops.wm.obj_import(filepath=os.path.join(folder, "skirt.obj"))
+    scene.frame_start, scene.frame_end = 5, 8
+    scene.frame_set(6)
     return bpy.data.objects["skirt"], bpy.data.objects["mannequin"]
 
 
-SCENES = {"sheet": sheet, "sleeve": sleeve, "shape_keys": shape_keys, "character": character}
+SCENES = {"unbound": unbound, "sheet": sheet, "sleeve": sleeve, "shape_keys": shape_keys, "character": character}
 
 if __name__ == "__main__":
     main()

@@ -221,3 +221,19 @@ def test_report_and_sheet_are_written(here, capsys, small_pictures):
     assert figures["files"] == [str(pathlib.Path("deep/out.html")), str(pathlib.Path("deep/out.png"))]
     assert '"frameCount":1' in pathlib.Path("deep/out.html").read_text("utf-8")
     assert np.asarray(Image.open("deep/out.png")).std() > 5.0
+
+
+def test_distances_are_written_for_other_programs_with_progress_as_lines(here, capsys, monkeypatch):
+    monkeypatch.setenv("PLIANT_PROGRESS", "lines")
+    words = ["check", "falling.npz", "-b", "ball.ply", "--every", "2", "--distances", "far.npz"]
+    assert cli.run(words) == 1
+    lines = [line.split() for line in capsys.readouterr().err.splitlines() if line.startswith("progress ")]
+    shares = [float(share) for _, share, *what in lines if what == ["checking", "falling.npz"]]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    with np.load("far.npz") as found:
+        assert found["frames"].tolist() == [0, 2, 4]
+        height = np.linalg.norm(sheet(0.096).vertices, axis=1) - 0.1  # the ball is a polyhedron inside of the sphere
+        assert np.abs(found["distances"][2] - height).max() < 1e-3
+        assert found["distances"][2].min() < 0.0
+    assert cli.run(["check", "clips.obj", "--distances", "far.npz"]) == 2

@@ -90,22 +90,19 @@ def _of_gltf(document: Document, k: int, plain: Surface, known: dict[Any, Image 
     entry = document.items("materials")[k]
     base = entry.get("pbrMetallicRoughness")
     base = base if isinstance(base, dict) else {}
-    textures = {}
+    textures, emission = {}, _numbers(entry.get("emissiveFactor"), [0.0] * 3)
     for slot, (holder, key) in _SLOTS.items():
         info = (entry if holder is None else base).get(key)
         image = _texture(document, info, known, f"materials[{k}].{key}") if isinstance(info, dict) else None
         if image is not None:
             textures[slot] = image
-    factor = base.get("baseColorFactor", [1.0] * 4)
     transparent = entry.get("alphaMode", "OPAQUE") in ("BLEND", "MASK")
-    emission = entry.get("emissiveFactor", plain.emission)
-    red, green, blue = emission if len(emission) == 3 else plain.emission
     return plain._replace(
-        opacity=_number(factor[3], 1.0) if transparent and len(factor) == 4 else 1.0,
+        opacity=_numbers(base.get("baseColorFactor"), [1.0] * 4)[3] if transparent else 1.0,
         transparent=transparent,
         metallic=_number(base.get("metallicFactor"), 1.0),
         roughness=_number(base.get("roughnessFactor"), 1.0),
-        emission=(_number(red, 0.0), _number(green, 0.0), _number(blue, 0.0)),
+        emission=(emission[0], emission[1], emission[2]),
         cutoff=_number(entry.get("alphaCutoff"), 0.5) if entry.get("alphaMode") == "MASK" else 0.0,
         textures=textures,
     )
@@ -114,6 +111,12 @@ def _of_gltf(document: Document, k: int, plain: Surface, known: dict[Any, Image 
 def _number(value: Any, default: float) -> float:
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return min(max(float(value), 0.0), 1.0) if good else default
+
+
+def _numbers(value: Any, defaults: list[float]) -> list[float]:
+    """Return a list of numbers in 0..1; `defaults` for one of another length, and for entries that are no numbers."""
+    given = value if isinstance(value, list) and len(value) == len(defaults) else defaults
+    return [_number(one, default) for one, default in zip(given, defaults)]
 
 
 def _texture(document: Document, info: Json, known: dict[Any, Image | None], where: str) -> Image | None:
