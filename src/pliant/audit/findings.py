@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
+from ..files import atomic_write
 from ..motion.clip import Clip
 from .shells import Shell
 
@@ -301,6 +302,11 @@ class Report:
         from .views import check_view
 
         write_check_sheet(path, check_view(self))
+
+    def save_distances(self, path: str | os.PathLike[str]) -> None:
+        """Write an npz with `distances` (T,n) and the numbers `frames` (T,) of the frames that were checked."""
+        with atomic_write(path) as stream:
+            np.savez(stream, distances=self.distances, frames=np.array([f.frame for f in self.frames]))
 
     def to_json(self) -> dict[str, Any]:
         """All results except the distances of vertices, as plain values; None for what could not be checked."""

@@ -49,8 +49,9 @@ class DeformableDynamics:
             self.cloths.begin(state, dt)
 
     def predict(self, state: State, dt: float) -> None:
-        """Apply damping, air drag and gravity (none while stitches close) to v, store x in x_start, and advance x by
-        v."""
+        """Apply damping, air drag and gravity (none while stitches close) to v, store x and v in x_start and v_start,
+        and advance x by v."""
+        state.v_start[self.rows] = state.v[self.rows]
         for part in self._parts:
             part.apply_damping(state, dt)
         weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)

@@ -47,8 +47,14 @@ class StrainLimit:
 
     def stretched(self, x: Floats) -> NDArray[np.int32]:
         """Return the ends (k,2) of the edges of x that are too long by more than `TOLERANCE`."""
-        ends = self.edges.ends
-        return np.asarray(ends[np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1) > TOLERANCE * self.edges.most])
+        rows, counts = self._stretched
+        self._find(self.edges, x, rows, counts)
+        if not counts.any():
+            return self.edges.ends[:0]
+        starts = np.arange(len(counts)) * len(rows) // len(counts)
+        found = np.concatenate([rows[first : first + count] for first, count in zip(starts, counts, strict=True)])
+        ends, most = self.edges.ends[found], self.edges.most[found]
+        return np.asarray(ends[np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1) > TOLERANCE * most])
 
     def apply(self, x: Floats, surface: _kernels.Surface | None = None) -> bool:
         """Shorten the edges of x that are too long; return whether any was too long. Vertices do not move into

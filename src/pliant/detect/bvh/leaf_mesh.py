@@ -86,7 +86,16 @@ class LeafMesh:
             m, k = len(self.leaves.corners), len(self.tree.nodes)
             self._drift = _drift.Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty(k), np.empty((k, 6)))
         self._drift = self._drift._replace(x=displacement)
-        _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self._drift)
+        _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self._drift, np.zeros(0, np.int32))
+
+    def predict_anew(self, triangles: NDArray[np.bool_]) -> None:
+        """Update what follows from the predicted displacements, after those of corners of the marked `triangles` (m,),
+        in the order of the leaves, have changed in the array that `predict` was given."""
+        from ...kernels.queries import drift as _drift
+
+        before = np.zeros(len(triangles) + 1, np.int32)
+        np.cumsum(triangles, out=before[1:])
+        _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self.drift, before)
 
     @property
     def is_static(self) -> bool:

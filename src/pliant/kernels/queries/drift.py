@@ -82,17 +82,22 @@ def diagonal(boxes, i):
 
 
 @kernel(parallel=True)
-def update_drift(tree, corners, faces, drift):
-    """Compute the bounds of the drifts of triangles with these `corners` (m,3) at the positions `faces` (m,9)."""
+def update_drift(tree, corners, faces, drift, before):
+    """Compute the bounds of the drifts of triangles with these `corners` (m,3) at the positions `faces` (m,9): of all
+    if `before` is empty, or where drifts have changed: before (m+1,) is how many triangles 0..q-1 have."""
     nodes, parts, crown, around = tree.nodes, tree.parts, tree.crown, drift.nodes
-    spread = drift.spread
+    spread, everywhere = drift.spread, len(before) == 0
     for p in prange(len(parts)):
-        for i in range(nodes[parts[p]].skip - 1, parts[p] - 1, -1):
-            if nodes[i].skip == i + 1:
-                update_leaf(corners, faces, drift, nodes[i].first, i)
-            else:
-                update_node(nodes, i, drift)
-            spread[i] = diagonal(around, i)
+        root = nodes[parts[p]]
+        if everywhere or before[root.first + root.count] > before[root.first]:
+            for i in range(root.skip - 1, parts[p] - 1, -1):
+                first = nodes[i].first
+                if everywhere or before[first + nodes[i].count] > before[first]:
+                    if nodes[i].skip == i + 1:
+                        update_leaf(corners, faces, drift, first, i)
+                    else:
+                        update_node(nodes, i, drift)
+                    spread[i] = diagonal(around, i)
     for c in range(len(crown)):
         update_node(nodes, crown[c], drift)
         spread[crown[c]] = diagonal(around, crown[c])
