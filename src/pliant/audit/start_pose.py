@@ -21,7 +21,7 @@ class Problems(NamedTuple):
     crossings: int  # triangle pairs of garment and body that cross
     own: int  # intersecting triangle pairs of one shell of the garment
     shells: int  # intersecting triangle pairs of two of its shells, as of a button and its cloth
-    layers: int  # intersecting triangle pairs with garments below
+    layers: int  # intersecting triangle pairs with inner garments
 
     @property
     def found(self) -> bool:
@@ -41,7 +41,13 @@ class StartFix(NamedTuple):
     @property
     def text(self) -> str:
         """What was done, as part of a sentence."""
-        names = ("vertices inside the body", "pairs crossing the body", "self-intersecting pairs", "", "pairs below")
+        names = (
+            "vertices inside the body",
+            "pairs crossing the body",
+            "self-intersecting pairs",
+            "",
+            "pairs intersecting inner garments",
+        )
         parts = [
             f"{name} {a:,} -> {b:,}"
             for name, a, b in zip(names, self.before, self.after, strict=True)

@@ -20,11 +20,11 @@ from ..geometry.triangle import closest_on_triangle, unit_normal
 from ..jit import kernel, prange
 from ..kinds import VERTEX_FACE
 from ..queries.contact_records import ROWS, gap_normal_and_distance
+from .bounds import ROUNDING_FACTOR
 
 SHARE = 0.45  # of a distance that each side may use: together they leave a tenth
-STILL = 0.9  # the same if the other side does not move
+STILL = 0.9  # share of the distance if the other side does not move
 TINY = 1e-300
-KEPT = 1.0 - 1e-9  # of a displacement; margin for rounding
 
 
 class FeaturePairs(NamedTuple):
@@ -148,7 +148,7 @@ def limit(pairs, room, kept, start, target, fraction, held):
                 along = vec.dot(n, vec.sub(vec.load(target, i), vec.load(start, i)))
                 along = -along if k < split else along
                 if along * fraction[i] > room[c]:
-                    fraction[i] = KEPT * room[c] / along
+                    fraction[i] = ROUNDING_FACTOR * room[c] / along
     return count
 
 

@@ -254,7 +254,8 @@ class Guard(FormerNames):
         self.hindered = not self.degraded
 
     def _measure_or_detect(self, state: State, x: Floats, stride: float) -> None:
-        """Measure the known pairs at x, or detect them again where all of them are not known there or on the way on."""
+        """Measure the known pairs at x if they include every pair that may meet there and on the rest of the motion;
+        otherwise run a detection pass."""
         detection = self._detection
         whole = not self._careful and not detection.is_confined and detection.follows_prediction(state.x)
         if whole and detection.measure(x):
@@ -266,8 +267,8 @@ class Guard(FormerNames):
 
     @property
     def degraded(self) -> bool:
-        """Whether the work of this frame is spent: bodies carry cloth for few rounds, and
-        complete their motion without it, cloth moves as far as is proved free, and strain is not limited again."""
+        """Whether this frame's budget of detection passes is spent: bodies carry cloth for few rounds, and complete
+        their motion without it, cloth moves as far as is proved free, and strain is not limited again."""
         return self._passes_left <= 0
 
     def _repredict(self, state: State, dt: float) -> bool:
