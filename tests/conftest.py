@@ -48,7 +48,8 @@ def alone() -> Generator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Leave the bytecode of tests and libraries to the first process: in a new checkout it takes 17 s."""
+    """Let the first process write all bytecode, and collect no garbage meanwhile: 11 s instead of 17."""
+    gc.disable()
     with alone():
         return (yield)
 
@@ -83,6 +84,8 @@ def pytest_collection_finish() -> None:
     """Keep what collection made, which stays to the end, out of every later collection of garbage."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # compiled kernels stay too, and the default examines them again and again
+    gc.enable()
 
 
 def pytest_report_header() -> str:

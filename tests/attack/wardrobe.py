@@ -99,7 +99,7 @@ def any_clip(rng, skeleton, n_bones):
     for bone in range(n_bones):
         turns = np.concatenate([speed * rng.normal(size=(keys, 3)), np.ones((keys, 1))], 1)
         turns /= np.linalg.norm(turns, axis=1)[:, None]
-        if bone or kind in ("calm", "fast"):
+        if bone or kind in ("calm", "fast", "still"):
             tracks.append(Track(skeleton.column(bone, "rotation"), times, turns, "linear", True))
     root = np.tile(skeleton.rest[:3], (keys, 1))
     if kind == "teleport":

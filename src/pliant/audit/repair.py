@@ -76,7 +76,11 @@ class Repair:
         stages = [self._out_of_body, self._out_of_itself] if self.untangle else [self._out_of_body]
         u = np.zeros_like(x)
         for k, stage in enumerate(stages):
-            u = stage(smooth, u, lambda share, k=k: report_progress(0.9 * (k + share) / len(stages)))
+
+            def of_stage(share: float, done: int = k) -> None:
+                report_progress(0.9 * (done + share) / len(stages))
+
+            u = stage(smooth, u, of_stage)
             tried.append(smooth - x + u)
         out, unchanged = given.copy(), []
         for t in range(self.count):
@@ -92,7 +96,7 @@ class Repair:
     def _smoothed(self, x: Floats) -> Floats:
         """The frames x, with smoothed transforms around self-intersections if it is an animation."""
         self._moved_frames = np.zeros(self.count, np.bool_)
-        if self._filter is None or not self.untangle:
+        if self._filter is None or not self.untangle or self.max_strain is not None:
             return x
         pairs = [self.untangler.pairs(frame) for frame in x]
         if not any(len(some) for some in pairs) or not self._has_rest:

@@ -26,7 +26,8 @@ class TransformSmoother:
 
     def __init__(self, untangler: Untangler, x: Floats) -> None:
         self.untangler, self.x, self.rest = untangler, x, untangler.mesh.vertices
-        fits = [self._fit(frame) for frame in x]
+        edges, every = untangler.mesh.topology.edges, np.arange(len(self.rest))
+        fits = [self._fit(frame, edges, every) for frame in x]
         self._turn = np.stack([turn for turn, _ in fits])
         self._trust = np.maximum(np.min([trust for _, trust in fits], axis=0), DOUBTFUL)
 
@@ -54,26 +55,12 @@ class TransformSmoother:
             around = around | (self.untangler.links @ around > 0)
         stiff = np.where(around, anchor * self._trust, STIFF)
         solve = self.untangler.springs(stiff)
-        y = np.array(self.x)
+        y, rigid = np.array(self.x), _RigidStep(self, around, stiff)
         for t in range(len(y)):
             y[t, around] = self._average(t, solve, stiff)[around]
             for _ in range(RIGID):
-                y[t, around] = self._as_rigid(y[t], solve, stiff)[around]
+                y[t, around] = solve(rigid.forces(y[t]))[around]
         return y
-
-    def _as_rigid(self, y: Floats, solve: Callable[[Floats], Floats], stiff: Floats) -> Floats:
-        """A shape near y (n,3) whose edges are closer to their rest lengths: a step of as-rigid-as-possible surface
-        modeling (O. Sorkine and M. Alexa 2007)."""
-        edges = self.untangler.mesh.topology.edges
-        turn = self._fit(y)[0]
-        rest = self.rest[edges[:, 0]] - self.rest[edges[:, 1]]
-        wanted = 0.5 * np.einsum("eij,ej->ei", turn[edges[:, 0]] + turn[edges[:, 1]], rest)
-        force = stiff[:, None] * y
-        for k in range(3):
-            force[:, k] += np.bincount(edges[:, 0], wanted[:, k], len(y)) - np.bincount(
-                edges[:, 1], wanted[:, k], len(y)
-            )
-        return np.asarray(solve(force))
 
     def _average(self, t: int, solve: Callable[[Floats], Floats], stiff: Floats) -> Floats:
         turn = self._turn[t]
@@ -82,10 +69,10 @@ class TransformSmoother:
         mean = solve(stiff[:, None] * fields)
         return np.asarray(np.einsum("nij,nj->ni", mean[:, :9].reshape(-1, 3, 3), self.rest) + mean[:, 9:])
 
-    def _fit(self, x: Floats) -> tuple[Floats, Floats]:
-        """(n,3,3) the rotation from the rest shape to x that fits the edges of each vertex, torn ones less; and the
-        share (n,) of its edges that is not torn."""
-        edges, n = self.untangler.mesh.topology.edges, len(x)
+    def _fit(self, x: Floats, edges: NDArray[np.int32], rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """(m,3,3) the rotations from the rest shape to x that fit the edges of the vertices `rows`, torn ones less; and
+        the share (m,) of their edges that is not torn. `edges` (k,2): at least those of the rows."""
+        n = len(x)
         a, b = self.rest[edges[:, 1]] - self.rest[edges[:, 0]], x[edges[:, 1]] - x[edges[:, 0]]
         long = np.linalg.norm(a, axis=1)
         usable = long > 0.0
@@ -94,8 +81,36 @@ class TransformSmoother:
         ends = edges.T.ravel()
         share = weight / np.where(usable, long, 1.0) ** 2
         outer = (share[:, None, None] * b[:, :, None] * a[:, None, :]).reshape(-1, 9)
-        total = np.stack([np.bincount(ends, np.tile(outer[:, k], 2), n) for k in range(9)], 1).reshape(-1, 3, 3)
-        u, _, v = np.linalg.svd(total)
+        total = np.stack([np.bincount(ends, np.tile(outer[:, k], 2), n)[rows] for k in range(9)], 1)
+        u, _, v = np.linalg.svd(total.reshape(-1, 3, 3))
         u[:, :, 2] *= np.sign(np.linalg.det(u @ v))[:, None]
         count = np.maximum(np.bincount(ends, minlength=n), 1)
-        return u @ v, np.bincount(ends, np.tile(weight, 2), n) / count
+        return u @ v, (np.bincount(ends, np.tile(weight, 2), n) / count)[rows]
+
+
+class _RigidStep:
+    """The forces of a step of as-rigid-as-possible surface modeling (O. Sorkine and M. Alexa 2007) of the vertices
+    `around` (n,), which anchors of stiffness `stiff` (n,) hold where they are."""
+
+    def __init__(self, smoother: TransformSmoother, around: NDArray[np.bool_], stiff: Floats) -> None:
+        edges = smoother.untangler.mesh.topology.edges
+        ring = around | (smoother.untangler.links @ around > 0)
+        self._smoother, self._stiff, self._rows = smoother, stiff, np.flatnonzero(ring)
+        moved = around[edges].any(1)
+        self._fitted, self._edges, self._beyond = edges[ring[edges].any(1)], edges[moved], edges[~moved]
+        place = np.zeros(len(around), np.int64)
+        place[self._rows] = np.arange(len(self._rows))
+        self._turns = place[self._edges]
+        self._rest = smoother.rest[self._edges[:, 0]] - smoother.rest[self._edges[:, 1]]
+
+    def forces(self, y: Floats) -> Floats:
+        """(n,3) forces at y (n,3) that turn the edges with their vertices and keep their rest lengths."""
+        turn = self._smoother._fit(y, self._fitted, self._rows)[0]
+        wanted = 0.5 * np.einsum("eij,ej->ei", turn[self._turns[:, 0]] + turn[self._turns[:, 1]], self._rest)
+        force = self._stiff[:, None] * y
+        # edges beyond the patch stay as they are
+        for edges, span in ((self._edges, wanted), (self._beyond, y[self._beyond[:, 0]] - y[self._beyond[:, 1]])):
+            for k in range(3):
+                force[:, k] += np.bincount(edges[:, 0], span[:, k], len(y))
+                force[:, k] -= np.bincount(edges[:, 1], span[:, k], len(y))
+        return np.asarray(force)

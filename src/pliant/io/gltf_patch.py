@@ -21,7 +21,7 @@ def inverses(source: GltfSource, still: bool) -> list[Inverse] | None:
     None if the matrix of a node or skin is singular. Skins are left out of moving clips (`Patch`).
     """
     turn, shift = source.placed[:, :3], source.placed[:, 3]
-    found = []
+    found: list[Inverse] = []
     for block in source.blocks:
         if block.matrix.ndim == 3 and not still:
             found.append((np.eye(3), np.zeros(3)))

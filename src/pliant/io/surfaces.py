@@ -98,13 +98,14 @@ def _of_gltf(document: Document, k: int, plain: Surface, known: dict[Any, Image 
             textures[slot] = image
     factor = base.get("baseColorFactor", [1.0] * 4)
     transparent = entry.get("alphaMode", "OPAQUE") in ("BLEND", "MASK")
-    emission = entry.get("emissiveFactor", [0.0] * 3)
+    emission = entry.get("emissiveFactor", plain.emission)
+    red, green, blue = emission if len(emission) == 3 else plain.emission
     return plain._replace(
         opacity=_number(factor[3], 1.0) if transparent and len(factor) == 4 else 1.0,
         transparent=transparent,
         metallic=_number(base.get("metallicFactor"), 1.0),
         roughness=_number(base.get("roughnessFactor"), 1.0),
-        emission=tuple(_number(c, 0.0) for c in emission) if len(emission) == 3 else plain.emission,
+        emission=(_number(red, 0.0), _number(green, 0.0), _number(blue, 0.0)),
         cutoff=_number(entry.get("alphaCutoff"), 0.5) if entry.get("alphaMode") == "MASK" else 0.0,
         textures=textures,
     )

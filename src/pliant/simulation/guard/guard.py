@@ -204,6 +204,9 @@ class Guard(FormerNames):
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self._no_room.follow(state, dt)
 
+    def keep_on_their_way(self, state: State) -> None:
+        self._no_room.keep_on_their_way(state)
+
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
         return self._no_room.without(found)
