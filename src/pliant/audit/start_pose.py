@@ -1,4 +1,5 @@
-"""Start poses: a garment that starts inside a body, in itself or in a garment below it is fixed before it is draped."""
+"""Start poses: a garment that starts inside a body, or intersects itself or an inner garment, is fixed before it is
+draped."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -84,7 +85,7 @@ def fix_start(garment: Mesh, body: Mesh, clearance: float, inner: Sequence[Mesh]
 
 
 def problems(garment: Mesh, body: Mesh, inner: Sequence[Mesh] = ()) -> Problems:
-    """Count what is wrong with a garment on a body, over other garments."""
+    """Count what is wrong with a garment on a body, over inner garments."""
     found = check(garment, body)
     frame, shell = found.frames[0], garment.welded.topology.components
     pairs = intersections(garment) if frame.self_pairs else np.zeros((0, 2), np.int32)

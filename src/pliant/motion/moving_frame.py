@@ -1,5 +1,5 @@
-"""The moving frame in which cloth on a character is simulated: it follows teleports of the character and, if that is
-taken out, its root motion."""
+"""The moving frame in which cloth on a character is simulated: it follows teleports of the character and, if its root
+motion is removed, the centroid of its skin."""
 
 import dataclasses
 import functools

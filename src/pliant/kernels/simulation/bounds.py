@@ -153,7 +153,8 @@ def turn_towards(outside, bounds, base, x, t, overshoot):
 
 @kernel
 def fastest(rows, others, x, displacement, box, reach):
-    """Greatest displacement relative to `others` among those of `rows` that can come within reach of a box (6,)."""
+    """Greatest displacement, relative to the mean of those of `others`, of any of `rows` that can come within reach of
+    a box (6,)."""
     most, mean = 0.0, (0.0, 0.0, 0.0)
     for r in range(len(others)):
         mean = vec.madd(mean, vec.load(displacement, others[r]), 1.0 / len(others))

@@ -1,11 +1,12 @@
 """How far vertices may move before anything can touch, and motion limited to that.
 
-Vertices move on straight lines from the positions of the detection pass. Two features that are separated along the
-same direction n at the start and at the end are separated throughout, by a plane with normal n that moves linearly: so
-a pair is safe if neither its start nor its end positions overlap along n. A pair whose end positions do is kept apart
-by a static plane: along n each side may use less than half of the gap, and then the pair stays safe even if its
-vertices move less far in the end. Any n is valid; the one between nearest points leaves the most room. Pairs that were
-farther apart than `reach` cannot touch while no vertex has moved half of that. No time of impact is needed.
+Vertices move on straight lines from the positions at which the pairs were measured. Two features that are separated
+along the same direction n at the start and at the end are separated throughout, by a plane with normal n that moves
+linearly: so a pair is safe if neither its start nor its end positions overlap along n. A pair whose end positions do is
+kept apart by a static plane: along n each side may use less than half of the gap, and then the pair stays safe even if
+its vertices move less far in the end. Any n is valid; the one between nearest points leaves the most room. Pairs that
+stay farther apart than `reach` during the predicted motion cannot touch while no vertex deviates from it by half of
+that. No time of impact is needed.
 """
 
 import math

@@ -3,10 +3,10 @@
 In this package *cloth* stands for all deformable bodies and *bodies* for obstacles.
 
 A detection pass finds the near pairs at some positions and bounds how far each vertex may move before a pair that was
-not found could meet (see the kernels); before a vertex exceeds its bound, the pass is repeated. An intersection-free
-state thus stays so for any forces, speeds and step sizes. Bodies and grips follow their prescribed motion and
-carry cloth along (see carry.py). Where they leave it no room, pairs are given up, counted, and guarded again as soon as
-they are separated.
+not found could meet (see the kernels); before a vertex exceeds its bound, its motion is predicted anew, or the pass is
+repeated. An intersection-free state thus stays so for any forces, speeds and step sizes. Bodies and grips follow their
+prescribed motion and carry cloth along (see carry.py). Where they leave it no room, pairs are given up, counted, and
+guarded again as soon as they are separated.
 """
 
 import logging
@@ -48,7 +48,7 @@ FAST = 4.0  # displacement of a body per substep, over the largest query distanc
 PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
 CARRYING = 12  # passes for carrying in a substep even if those of the frame are spent: bodies do not wait
 AFTER = 2  # rounds in which carried cloth completes its own motion
-FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
+FAR = 8.0  # relative displacement in one round of carrying, over the largest query distance
 NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 REPELS_AT = BODY_SHARE + SOFT  # of eps: gap from which on the triangles of a body repel cloth in its solve
