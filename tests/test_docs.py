@@ -136,7 +136,7 @@ def test_tests_that_are_named_exist_and_are_in_the_file_named_before_them() -> N
 
 def test_the_api_has_every_public_name_once() -> None:
     listed = " ".join(text for _, text in blocks(DOCS / "api.md", "{api}")).split()
-    assert sorted(name for name in listed if "." not in name) == sorted(pliant._HOME)
+    assert sorted(name for name in listed if "." not in name) == sorted(pliant._MODULE_OF)
 
 
 def test_the_site_says_something_about_every_name_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:

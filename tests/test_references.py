@@ -131,7 +131,7 @@ def resolves(text: str) -> bool:
 def lazy_names() -> tuple[str, ...]:
     """The public names that `pliant` loads at first use."""
     tree = ast.parse((SRC / "__init__.py").read_text("utf-8"))
-    home = next(n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "_HOME")
+    home = next(n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "_MODULE_OF")
     return tuple(ast.literal_eval(home))
 
 

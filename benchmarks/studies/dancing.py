@@ -111,7 +111,7 @@ def _plain(text: str) -> str:
 def _bound_at_rest(character: Character, skin: Mesh) -> Character:
     """The character with its rest pose as the shape that its bones move."""
     still = np.tile(np.eye(4), (len(character.names), 1, 1))
-    still[:, :3] = character.bones(None, [0.0])[0]
+    still[:, :3] = character.skin_matrices_at(None, [0.0])[0]
     inverse = character.inverse @ np.linalg.inv(still)
     return dataclasses.replace(character, mesh=skin, inverse=inverse, morphs=())
 

@@ -65,13 +65,14 @@ def best_of(call: Callable[[], object], times: int = 300) -> float:
 def figures(character: pliant.Character) -> None:
     clip = next(iter(character.clips))
     middle = 0.37 * character.clips[clip].duration
-    bones, out = character.bones(clip, [middle])[0], np.empty((character.mesh.n_vertices, 3))
+    bones, out = character.skin_matrices_at(clip, [middle])[0], np.empty((character.mesh.n_vertices, 3))
     skin = best_of(lambda: character.skin(bones, out))
     many = np.linspace(0.3, 0.4, 16) * character.clips[clip].duration
     held = (character.weights > 0.0).sum(1).mean()
     print(f"{character.mesh.name}: {len(out)} vertices, {len(character.names)} bones, {held:.2f} per vertex")
     print(f"skin: {skin:.0f} us, {1e3 * skin / len(out):.1f} ns per vertex")
-    alone, together = best_of(lambda: character.bones(clip, [middle])), best_of(lambda: character.bones(clip, many))
+    alone = best_of(lambda: character.skin_matrices_at(clip, [middle]))
+    together = best_of(lambda: character.skin_matrices_at(clip, many))
     print(f"bones: {alone:.0f} us for one time, {together:.0f} us for 16")
 
 

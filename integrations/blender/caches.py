@@ -41,7 +41,7 @@ def play(scene: bpy.types.Scene, thing: bpy.types.Object, frames: np.ndarray, ma
 
 
 def _place(thing: bpy.types.Object, added: bpy.types.Modifier) -> None:
-    """Move the modifier to before the first one that changes vertices."""
+    """Move the modifier to before the first one that changes the number or the order of vertices."""
     others = [m for m in thing.modifiers if m != added]
     index = next((k for k, m in enumerate(others) if not deforming(m)), len(others))
     thing.modifiers.move(list(thing.modifiers).index(added), index)

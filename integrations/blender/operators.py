@@ -12,7 +12,7 @@ from . import caches, depths, settings, skinning
 from .process import PliantProcess, Problem
 from .recording import Recording, joined, record, with_own_vertices
 
-_SECONDS = 0.1  # between two looks at the process
+_SECONDS = 0.1  # between two polls of the process
 
 
 class _Command:

@@ -10,7 +10,8 @@ import numpy as np
 from .process import Problem
 
 OWN = "Pliant "  # modifiers that this extension adds begin with this
-# modifiers that keep the number and the order of vertices; all after the first other one are left out for garments
+# modifiers that keep the number and the order of vertices; for garments, the first other one and all after it are left
+# out
 _DEFORMING = {
     "ARMATURE", "CAST", "CLOTH", "COLLISION", "CORRECTIVE_SMOOTH", "CURVE", "DATA_TRANSFER", "DISPLACE", "HOOK",
     "LAPLACIANDEFORM", "LAPLACIANSMOOTH", "LATTICE", "MESH_CACHE", "MESH_DEFORM", "MESH_SEQUENCE_CACHE", "NODES",
@@ -58,7 +59,7 @@ def record(scene: bpy.types.Scene, things: Sequence[bpy.types.Object]) -> list[R
 
 
 def joined(recordings: Sequence[Recording]) -> Recording:
-    """All meshes as one."""
+    """All meshes as one, with the name and the matrices of the first."""
     starts = np.cumsum([0, *(each.frames.shape[1] for each in recordings)])
     faces = np.concatenate([each.faces + start for each, start in zip(recordings, starts)])
     frames = np.concatenate([each.frames for each in recordings], 1)

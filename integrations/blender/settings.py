@@ -1,4 +1,4 @@
-"""What the user chooses: garment, body, frames and limits; and what a check found, frame by frame."""
+"""What the user chooses: garment, body and clearance; and what a check found, frame by frame."""
 
 import os
 
@@ -59,7 +59,7 @@ class PliantPreferences(bpy.types.AddonPreferences):
 
 
 def command() -> str:
-    """The pliant program: that of the preferences, or of the variable PLIANT_COMMAND."""
+    """The pliant program: that of the variable PLIANT_COMMAND if it is set, otherwise that of the preferences."""
     found = bpy.context.preferences.addons.get(PACKAGE)
     return os.environ.get("PLIANT_COMMAND") or (found.preferences.command if found else "pliant")
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .simulation.drape import drape as drape
 
 # public name -> its module, imported at first use, so that `import pliant` takes milliseconds and does not load Numba
-_HOME = {
+_MODULE_OF = {
     "Attached": "motion.deforming",
     "Body": "scene",
     "Character": "motion.character",
@@ -109,7 +109,7 @@ _HOME = {
 }
 
 __version__: str  # loaded on first use, like the names above
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__", *_MODULE_OF]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 renamed.register()
@@ -120,11 +120,11 @@ def __getattr__(name: str) -> Any:
         from ._version import __version__
 
         return __version__
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f".{_HOME[name]}", __name__)
+    module = importlib.import_module(f".{_MODULE_OF[name]}", __name__)
     # cache the value, so that the next use is an ordinary attribute access
-    value = module if name == _HOME[name] else getattr(module, name)
+    value = module if name == _MODULE_OF[name] else getattr(module, name)
     globals()[name] = value
     return value
 

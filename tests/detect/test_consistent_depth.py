@@ -319,7 +319,5 @@ def test_pairs_and_positions_that_do_not_fit_are_told_from():
 
 def test_tets_without_a_surface_are_told_from():
     mesh = bar(0.1, 1)
-    with pytest.raises(
-        ValueError, match=r"1 sides belong to one tet only but are not faces; use pliant.Mesh.from_tets"
-    ):
+    with pytest.raises(ValueError, match=r"1 faces of tets belong to one tet only but are not in the surface; use"):
         ConsistentDepth([Side(Mesh(mesh.vertices, mesh.faces[1:], mesh.tets))])

@@ -152,7 +152,7 @@ def test_normals_tangents_and_triangles_point_as_in_the_garments_file(tmp_path, 
     bound = pliant.bind(garment, body, **pose)
     name = bound.save(tmp_path / "out.glb")
     twin = NaiveCharacter(tmp_path / "out.glb")
-    matrices = body.bones("sway", [0.1])[0]
+    matrices = body.skin_matrices_at("sway", [0.1])[0]
     for k, count in zip(garment_nodes(tmp_path / "out.glb", name), (1.0, -1.0 if mirror else 1.0)):
         attributes = twin.json["meshes"][twin.json["nodes"][k]["mesh"]]["primitives"][0]["attributes"]
         faces = twin.accessor(twin.json["meshes"][twin.json["nodes"][k]["mesh"]]["primitives"][0]["indices"])

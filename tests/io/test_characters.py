@@ -122,8 +122,8 @@ def test_units_and_the_axis_that_is_up_scale_and_turn_every_pose(tmp_path: pathl
 def test_a_pose_has_the_same_bits_alone_and_among_others(tmp_path: pathlib.Path) -> None:
     character = load_character(made_character(np.random.default_rng(SEED)).save(tmp_path / "made.gltf"))
     times = np.linspace(-0.1, 2.1, 23)
-    together = character.bones("move (2)", times)
-    assert all((character.bones("move (2)", [t])[0] == row).all() for t, row in zip(times, together))
+    together = character.skin_matrices_at("move (2)", times)
+    assert all((character.skin_matrices_at("move (2)", [t])[0] == row).all() for t, row in zip(times, together))
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data beside the checkout")

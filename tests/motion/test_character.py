@@ -66,14 +66,14 @@ def test_morph_targets_move_the_bind_shape_before_bones_do() -> None:
     x = character.mesh.vertices.copy()
     x[10:30] += (0.5 + 0.4 * 1.5 - 0.5) * character.morphs[0].targets[0]
     assert np.abs(character.morph("wave", 0.4) - x).max() < 1e-14
-    taken = character.skin(character.bones("wave", [0.4])[0], vertices=x)
+    taken = character.skin(character.skin_matrices_at("wave", [0.4])[0], vertices=x)
     assert np.abs(character.shape("wave", 0.4) - taken).max() < 1e-14
 
 
 @pytest.mark.compiled
 def test_the_bits_do_not_depend_on_threads() -> None:
     character = bent(np.random.default_rng(SEED), 5000)
-    matrices = character.bones("wave", [0.3])[0]
+    matrices = character.skin_matrices_at("wave", [0.3])[0]
     before, found = jit.threads(), []
     for count in (1, 2):
         jit.set_threads(count)
@@ -103,11 +103,11 @@ def test_what_does_not_fit_together_is_refused(change: dict, why: str) -> None:
 
 def test_an_unknown_clip_is_told_what_there_is() -> None:
     with pytest.raises(ValueError, match="unknown clip 'wavy'; did you mean 'wave'"):
-        bent(np.random.default_rng(SEED)).bones("wavy", [0.0])
+        bent(np.random.default_rng(SEED)).skin_matrices_at("wavy", [0.0])
 
 
 def test_a_clip_that_leaves_the_range_of_numbers_is_refused() -> None:
     character = bent(np.random.default_rng(SEED))
     huge = Animation((Track(0, [0.0, 1.0], np.array([[0, 0, 0], [9e11, 0, 0]])), Track(10, [0.0], [[5e11, 0, 0]])))
     with pytest.raises(ValueError, match="beyond 1e"):
-        dataclasses.replace(character, clips={"far": huge}).bones("far", [1.0])
+        dataclasses.replace(character, clips={"far": huge}).skin_matrices_at("far", [1.0])

@@ -19,14 +19,14 @@ def test_the_soles_are_on_the_ground_at_any_time(walker: Character) -> None:
 
 def test_the_stride_ends_as_it_began_and_as_fast(walker: Character) -> None:
     clip = walker.clips["walk"]
-    start, near, back, end = walker.bones("walk", [0.0, 1e-5, clip.duration - 1e-5, clip.duration])
+    start, near, back, end = walker.skin_matrices_at("walk", [0.0, 1e-5, clip.duration - 1e-5, clip.duration])
     assert np.abs(start - end).max() < 1e-12
     assert np.abs((near - start) - (end - back)).max() < 1e-8
 
 
 def test_the_left_side_does_half_a_stride_later_what_the_right_did(walker: Character) -> None:
     mirror = np.diag([-1.0, 1.0, 1.0])
-    now, later = walker.bones("walk", [0.3, 0.3 + 0.55])
+    now, later = walker.skin_matrices_at("walk", [0.3, 0.3 + 0.55])
     for left in [name for name in walker.names if name.endswith(".left")]:
         j, k = walker.names.index(left), walker.names.index(left.replace("left", "right"))
         turned = mirror @ now[j] @ np.diag([-1.0, 1.0, 1.0, 1.0])

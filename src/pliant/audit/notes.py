@@ -16,9 +16,8 @@ def notes_on_shells(body: Mesh, shells: Sequence[Shell], frames: Sequence[Findin
         notes.append(_open(body, shells, frames))
     wrong = [shell for shell in shells if shell.inward and shell.within < 0]
     if wrong:
-        text = (
-            f"{_listed(wrong)} of body {body.name!r}: inside out, so points in it count as outside; reverse its faces"
-        )
+        what = f"{_listed(wrong)} of body {body.name!r}: inside out"
+        text = f"{what}, so points inside count as outside; reverse the faces there"
         notes.append(Note(NoteKind.INWARD_SHELL, text))
     return notes
 

@@ -100,7 +100,8 @@ class ShellCounter:
         self._find_containing(y, pairs)
 
     def _find_containing(self, y: Floats, pairs: NDArray[np.int32]) -> None:
-        """Find the smallest closed shell around each; shells that do not intersect contain each other as a whole."""
+        """Find the smallest closed shell that contains each shell; of two shells that do not intersect, one contains
+        the other entirely or not at all, so one vertex decides."""
         if self.count == 1:
             return
         low, high = (np.array([least(y[rows], axis=0) for rows in self.rows]) for least in (np.min, np.max))

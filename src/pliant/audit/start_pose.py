@@ -1,4 +1,5 @@
-"""Start poses: a garment that starts inside a body, in itself or in a garment below it is fixed before it is draped."""
+"""Start poses: a garment that starts inside a body, or intersects itself or an inner garment, is fixed before it is
+draped."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ class Problems(NamedTuple):
     crossings: int  # triangle pairs of garment and body that cross
     own: int  # intersecting triangle pairs of one shell of the garment
     shells: int  # intersecting triangle pairs of two of its shells, as of a button and its cloth
-    layers: int  # intersecting triangle pairs with garments below
+    layers: int  # intersecting triangle pairs with inner garments
 
     @property
     def found(self) -> bool:
@@ -41,7 +42,13 @@ class StartFix(NamedTuple):
     @property
     def text(self) -> str:
         """What was done, as part of a sentence."""
-        names = ("vertices inside the body", "pairs crossing the body", "self-intersecting pairs", "", "pairs below")
+        names = (
+            "vertices inside the body",
+            "pairs crossing the body",
+            "self-intersecting pairs",
+            "",
+            "pairs intersecting inner garments",
+        )
         parts = [
             f"{name} {a:,} -> {b:,}"
             for name, a, b in zip(names, self.before, self.after, strict=True)
@@ -78,7 +85,7 @@ def fix_start(garment: Mesh, body: Mesh, clearance: float, inner: Sequence[Mesh]
 
 
 def problems(garment: Mesh, body: Mesh, inner: Sequence[Mesh] = ()) -> Problems:
-    """Count what is wrong with a garment on a body, over other garments."""
+    """Count what is wrong with a garment on a body, over inner garments."""
     found = check(garment, body)
     frame, shell = found.frames[0], garment.welded.topology.components
     pairs = intersections(garment) if frame.self_pairs else np.zeros((0, 2), np.int32)

@@ -45,10 +45,10 @@ def bind(
     """Bind a garment to the skeleton of a character, with weights from the body of the character.
 
     A vertex takes the weights of the nearest point of the body if that is at most `max_distance` metres away (default:
-    5 % of the size of garment or body, the smaller one) and the normals there differ by at most `max_angle` degrees.
-    All other vertices get the smoothest weights that continue those; connected pieces without any such vertex follow
-    the nearest other piece rigidly. `influences`: bones per vertex, at most 4, or 8. `smooth`: steps of averaging near
-    the seams between both kinds of vertices.
+    5 % of the size of garment or body, whichever is smaller) and the normals there differ by at most `max_angle`
+    degrees. All other vertices get the smoothest weights that continue those; connected pieces without any such vertex
+    follow the nearest other piece rigidly. `influences`: bones per vertex, at most 4, or 8. `smooth`: steps of
+    averaging near the seams between both kinds of vertices.
 
     The garment is in the bind shape of the character (`pose` "bind"), in the default pose of its nodes ("rest"), or in
     its pose at `time` seconds of `clip`.
@@ -67,7 +67,7 @@ def bind(
     cosine = np.cos(np.radians(validate.number("max_angle", max_angle, above=0.0, high=90.0)))
     _check_surfaces(garment, character)
     stage = _stages(progress)
-    matrices = None if pose == "bind" and clip is None else character.bones(clip, [time])[0]
+    matrices = None if pose == "bind" and clip is None else character.skin_matrices_at(clip, [time])[0]
     body = character.mesh if matrices is None else character.mesh.moved(character.shape(clip, time))
     size = min(garment.size, body.size)
     reach = SHARE * size if max_distance is None else validate.number("max_distance", max_distance, above=0.0)

@@ -79,8 +79,9 @@ def drape(
     over a bust. A BODY that is a .glb or .gltf file with a clip is a character: it wears CLOTH and plays the clip.
 
     Every frame is measured by the exact referee, independent of the detection method. The exit code is 1 when a cloth
-    vertex or edge midpoint was inside the body, when triangles of cloth and body crossed, when any triangles
-    intersected in safe mode, or when cloth intersects cloth at the end in push mode. Places where a deforming body
+    vertex or edge midpoint was inside the body, when triangles of cloth and body crossed, when in safe mode any
+    triangles intersected or pairs were given up, when cloth intersects cloth at the end in push mode, or, with --proxy,
+    when carrying added intersections to the garment or the run of the proxy failed. Places where a deforming body
     intersects itself are counted separately (pinched) and do not fail. All options can be given in a TOML file with
     --config.
 
@@ -99,7 +100,7 @@ def drape(
         Write a PNG with a few frames of the run.
     subdivide
         Subdivision steps of the cloth that is displayed, 0 to 3: in replay and sheet and, if this option is given, in
-        the animation. Default: 2, less for fine cloth; the animation has the simulated mesh.
+        the animation. Default: 2, fewer for fine cloth; the animation has the simulated mesh.
     proxy
         Simulate a proxy of about this number of vertices, 5k or 5000, in place of a denser garment, and carry the
         garment along: thin shells modelled with thickness, buttons and dense meshes. All outputs and measurements are
@@ -162,8 +163,9 @@ def drape(
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
     fix_start
-        Fix garments from files before the run, as pliant fix does, where they start inside the body, in themselves or
-        in a garment below; a line says what was done. Not with --proxy: a proxy is made outside of the body.
+        Fix garments from files before the run, as pliant fix does, where they start inside the body, or intersect
+        themselves or an inner garment; a line says what was done. Not with --proxy: a proxy is made outside of the
+        body.
     measure
         Measure every frame with the exact referee.
     cache
@@ -211,7 +213,7 @@ def drape(
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)
     built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies, starts)
-    built = proxies.with_room(built, [name for name in ("eps", "thickness") if options.get(name) is not None])
+    built = proxies.with_offsets(built, [name for name in ("eps", "thickness") if options.get(name) is not None])
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     if out is not None:
         check_animation_files("--out", out, built, frames, inputs)

@@ -152,7 +152,8 @@ def make_session(
     held: HoldOptions = UNHELD,
     subdivide: int | None = None,
 ) -> "SessionInterface":
-    """Create the session for the given options; a built-in scene is created later, in the session's own thread."""
+    """Create the session for the given options; a built-in scene is created later, in the session's own thread, unless
+    options hold its cloth."""
     from ..detect.choose import AUTO
     from ..detect.methods import method_name
     from ..scenes import SCENES

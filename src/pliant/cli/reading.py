@@ -89,7 +89,7 @@ def outward(mesh: "Mesh") -> "Mesh":
     """The mesh with outward faces: a closed mesh with inward faces is flipped, with a note."""
     if not mesh.issues.inward:
         return mesh
-    output.say(f"note: {mesh.name} is used as if its faces were flipped")
+    output.say(f"note: {mesh.name} is used with its faces flipped")
     uv = None if mesh.uv is None else mesh.uv[:, ::-1]
     return dataclasses.replace(mesh, faces=mesh.faces[:, ::-1], uv=uv, source=None)
 

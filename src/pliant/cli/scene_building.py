@@ -151,9 +151,9 @@ def build_scene(
     proxies: "Proxies | None" = None,
     starts: "StartPoses | None" = None,
 ) -> "tuple[Scene, RunLength]":
-    """Build the scene, with its cloth held; return it with its default number of frames of `dt` s and of substeps.
+    """Build the scene, with its cloth held; return it with its default numbers of frames of `dt` s and of substeps.
 
-    options["material"]: only what was given. proxies: those that are simulated in place of the garments.
+    options["material"]: only the parameters that were given. proxies: simulated in place of the garments.
     starts: fixes the start poses of garments from files, unless they have proxies, which are made outside of the body.
     """
     from .. import validate
@@ -253,7 +253,7 @@ def _dress(
     starts: "StartPoses | None",
 ) -> "Scene":
     from ..io import size_warning
-    from ..scenes.dressing import default_distance, dress_scene, rest_skin
+    from ..scenes.dressing import default_eps_on_skin, dress_scene, rest_skin
 
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
@@ -261,7 +261,7 @@ def _dress(
     garments = [simulated(read_mesh(path, files), skin, proxies) for path in (cloth, *wear.layer)]
     if starts is not None and not _has_proxies(proxies) and all(garment.n_faces for garment in garments):
         eps = options.get("eps")
-        garments = starts.fixed(garments, skin, default_distance(skin, garments) if eps is None else eps)
+        garments = starts.fixed(garments, skin, default_eps_on_skin(skin, garments) if eps is None else eps)
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
         return dress_scene(

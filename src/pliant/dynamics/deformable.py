@@ -40,7 +40,7 @@ class DeformableDynamics:
         self.gravity = scene.gravity
         self.cloths = ClothDynamics(scene, solver) if scene.cloths else None
         self.solids = TetDynamics(scene) if scene.solids else None
-        self.lost = 0  # total number of vertex moves undone because the new position was not finite
+        self.lost = 0  # total number of vertex moves undone because the new position was not finite or out of range
         self._parts = [part for part in (self.cloths, self.solids) if part is not None]
 
     def begin(self, state: State, dt: float) -> None:

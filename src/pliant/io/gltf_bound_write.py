@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 COLOR, BODY_COLOR = (0.35, 0.42, 0.55), (0.8, 0.6, 0.5)
 _DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError)
-_ALL = ("meshes", "skins", "materials", "textures", "images", "samplers", "accessors", "bufferViews")
+_DROPPED_IF_UNUSED = ("meshes", "skins", "materials", "textures", "images", "samplers", "accessors", "bufferViews")
 
 
 class _Skin(NamedTuple):
@@ -63,7 +63,8 @@ def write_bound(
 
 
 def _with_character(character: Character, garment: Character) -> tuple[Builder, _Skin]:
-    """Return a builder with the file of the character, or with what the character is where it came from no file."""
+    """Return a builder with the character's source document, or with the character written anew if it has none that can
+    be reused, and the skin for the garment."""
     source = character.mesh.source
     if isinstance(source, GltfSource) and in_document(character):
         try:
@@ -129,11 +130,12 @@ def _leave_out_meshes(builder: Builder, n_nodes: int) -> None:
     for animation in animations:
         animation["channels"] = [c for c in animation["channels"] if c["target"].get("path") != "weights"]
     animations[:] = [animation for animation in animations if animation["channels"]]
-    builder.dropped = _ALL
+    builder.dropped = _DROPPED_IF_UNUSED
 
 
 def _garment_nodes(builder: Builder, garment: Character, to_pose: Floats | None, skin: _Skin) -> list[int]:
-    """Add the garment; return its nodes, one for each of its file."""
+    """Add the garment and return its nodes: one for each mesh node of its source document, or a single one if it is
+    written anew."""
     source = garment.mesh.source
     if isinstance(source, GltfSource) and source.fits(garment.mesh):
         attempt = builder.trial()

@@ -127,7 +127,7 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
             track.frames(node, first, last)
         children.append(node)
     if clip.poses is not None:
-        _ride(builder, children[0], clip.poses, track)
+        _animate_rigid_motion(builder, children[0], clip.poses, track)
     if len(spans) > 1:
         _take_turns(builder, children, spans, track)
         builder.roots.append(builder.add("nodes", {"name": mesh.name, "children": children}))
@@ -145,7 +145,7 @@ def _take_turns(builder: Builder, nodes: list[int], spans: list[tuple[int, int]]
         track.add(node, "scale", np.array(keys), np.repeat(np.array(visible)[:, None], 3, 1), "STEP")
 
 
-def _ride(builder: Builder, node: int, poses: NDArray[np.float64], track: Track) -> None:
+def _animate_rigid_motion(builder: Builder, node: int, poses: NDArray[np.float64], track: Track) -> None:
     """Animate the rigid motion of a node: rotations as quaternions along the shorter arc, and translations."""
     turns, at = quaternions(poses[:, :, :3]), poses[:, :, 3]
     builder.entry("nodes", node).update(rotation=turns[0].tolist(), translation=at[0].tolist())

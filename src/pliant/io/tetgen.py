@@ -43,15 +43,16 @@ def _points(file: Input) -> tuple[NDArray[np.float64], int]:
     """Return positions and the number of the first point."""
     cursor = _cursor(file)
     n = cursor.count("points", 8)
-    dimension, attributes, marks = cursor.integers(
-        3, "dimension, attributes and boundary marks of the points", 0
+    dimension, attributes, markers = cursor.integers(
+        3, "dimension, attributes and boundary markers of the points", 0
     ).tolist()
-    if dimension != 3 or attributes > 1000 or marks > 1:
-        what = f"dimension {dimension}, {attributes} attributes, {marks} boundary marks"
-        raise file.fail(cursor.where, f"{what}; expected dimension 3 and 0 or 1 marks")
+    if dimension != 3 or attributes > 1000 or markers > 1:
+        what = f"dimension {dimension}, {attributes} attributes, {markers} boundary markers"
+        rule = "expected dimension 3, at most 1000 attributes and 0 or 1 boundary markers"
+        raise file.fail(cursor.where, f"{what}; {rule}")
     if not n:
         raise file.fail(cursor.where, "no points")
-    width = 4 + attributes + marks
+    width = 4 + attributes + markers
     cursor.need(n, 2 * width, "points")
     where = cursor.line_of_row(width)
     rows = cursor.floats(n * width, "points (number, x, y, z ...)").reshape(-1, width)

@@ -1,4 +1,4 @@
-"""VTK XML unstructured grids (.vtu): ascii, base64 or appended arrays, plain or packed with zlib.
+"""VTK XML unstructured grids (.vtu): ascii, base64 or appended arrays, plain or compressed with zlib.
 
 The XML is parsed by expat as a stream. A document type declaration raises an error, which rules out entity expansion.
 """
@@ -192,12 +192,12 @@ def _binary(document: _Document, found: _Array, form: str, kind: str, where: str
         if not offset.strip().isdecimal() or len(offset) > 18 or document.start <= 0:
             raise file.fail(where, f"appended data at offset {offset[:20]!r}; expected a whole number and AppendedData")
         source, coded = file.data[document.start + int(offset) :], document.encoding == b"base64"
-    packed = document.head.get("compressor", "")
-    if packed not in ("", "vtkZLibDataCompressor"):
-        raise file.fail(where, f"packed by {packed[:40]!r}; save it with zlib, or not packed")
+    compressor = document.head.get("compressor", "")
+    if compressor not in ("", "vtkZLibDataCompressor"):
+        raise file.fail(where, f"compressed by {compressor[:40]!r}; save it with zlib, or uncompressed")
     data = (
-        _unpacked(file, source, coded, order + f"u{width}", where)
-        if packed
+        _decompressed(file, source, coded, order + f"u{width}", where)
+        if compressor
         else _plain(file, source, coded, order + f"u{width}", where)
     )
     dtype = np.dtype(order + _TYPES[kind])
@@ -213,29 +213,29 @@ def _plain(file: Input, source: bytes, coded: bool, head: str, where: str) -> by
     return _decoded(file, source, coded, size + n, where)[size:]
 
 
-def _unpacked(file: Input, source: bytes, coded: bool, head: str, where: str) -> bytes:
+def _decompressed(file: Input, source: bytes, coded: bool, head: str, where: str) -> bytes:
     """Read the number of blocks, their size, the size of the last and the compressed sizes, then the blocks; in base64
     the two parts are encoded separately."""
     size = np.dtype(head).itemsize
     blocks, full, last = _numbers(file, _decoded(file, source, coded, 3 * size, where), head, 3, where).tolist()
     limit = min(file.max_bytes, max(4 << 20, 100 * len(file.data)))
     if blocks * size > len(source) or blocks * full > limit + full or last > limit:
-        raise file.fail(where, f"{blocks} packed blocks of {full} bytes are more than this file can hold")
+        raise file.fail(where, f"{blocks} compressed blocks of {full} bytes are more than this file can hold")
     top = (3 + blocks) * size
     sizes = _numbers(file, _decoded(file, source, coded, top, where), head, 3 + blocks, where)[3:].tolist()
     behind = source[4 * -(-top // 3) :] if coded else source[top:]
     data = _decoded(file, behind, coded, sum(sizes), where)
     out, at = [], 0
-    for k, packed in enumerate(sizes):
+    for k, compressed in enumerate(sizes):
         expected = last if k == blocks - 1 and last else full
         try:
-            piece = zlib.decompressobj().decompress(data[at : at + packed], expected + 1)
+            piece = zlib.decompressobj().decompress(data[at : at + compressed], expected + 1)
         except zlib.error as error:
-            raise file.fail(where, f"bad packed data ({error})") from None
+            raise file.fail(where, f"bad compressed data ({error})") from None
         if len(piece) != expected:
-            raise file.fail(where, f"packed block {k} does not have the {expected} bytes declared")
+            raise file.fail(where, f"compressed block {k} does not have the {expected} bytes declared")
         out.append(piece)
-        at += packed
+        at += compressed
     return b"".join(out)
 
 

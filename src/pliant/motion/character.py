@@ -85,7 +85,7 @@ class Character:
         for array in (self.inverse, self.nodes, self.parents, self.joints, self.weights):
             array.flags.writeable = False
 
-    def bones(self, clip: str | None, times: Any) -> Floats:
+    def skin_matrices_at(self, clip: str | None, times: Any) -> Floats:
         """Return skin matrices M (t,b,3,4) at `times` (t,) seconds: x = sum_j w_j M_j [mesh.vertices, 1].
 
         `clip` None: the default pose of the nodes. Before its first and after its last keyframe a clip is constant.
@@ -102,6 +102,7 @@ class Character:
         return out
 
     carry = renamed.attribute("carry", "skin_matrices")
+    bones = renamed.attribute("bones", "skin_matrices_at")
 
     def morph(self, clip: str | None, time: float, out: Floats | None = None) -> Floats:
         """Return the bind shape (n,3) with its morph targets at `time` seconds of a clip."""
@@ -137,7 +138,7 @@ class Character:
     def shape(self, clip: str | None, time: float, out: Floats | None = None) -> Floats:
         """Return positions (n,3) at `time` seconds of a clip; None: the default pose of the nodes."""
         vertices = self.morph(clip, time) if self.morphs else None
-        return self.skin(self.bones(clip, [time])[0], out, vertices)
+        return self.skin(self.skin_matrices_at(clip, [time])[0], out, vertices)
 
     def _poses(self, clip: str | None, times: Any) -> Floats:
         t = validate.floats("times", times, (None,))

@@ -1,5 +1,5 @@
-"""The moving frame in which cloth on a character is simulated: it follows teleports of the character and, if that is
-taken out, its root motion."""
+"""The moving frame in which cloth on a character is simulated: it follows teleports of the character and, if its root
+motion is removed, the centroid of its skin."""
 
 import dataclasses
 import functools
@@ -40,8 +40,8 @@ class MovingFrame:
     """A frame that moves rigidly with a character, by translation and, with `turn`, rotation about the vertical, so
     that gravity is the same in it.
 
-    `teleports`: the frame follows the jumps of the character, and its way to the first pose of the clip if that is
-    farther than a limb reaches. `root_motion` "remove": it also follows the centroid of the skin at all times.
+    `teleports`: the frame follows the jumps of the character, and its displacement to the first pose of the clip if
+    that is farther than a limb reaches. `root_motion` "remove": it also follows the centroid of the skin at all times.
     """
 
     carrier: Skinned

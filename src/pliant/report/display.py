@@ -8,7 +8,7 @@ from ..motion.clip import Clip
 from ..scene import Scene
 
 
-def most_deviation(scene: Scene) -> float:
+def max_deviation(scene: Scene) -> float:
     """Largest distance between displayed and simulated cloth, metres: half of the contact offset; with self-contact
     less than half of the distance between layers, since two of them may approach each other, but at least a quarter of
     the contact offset."""
@@ -18,12 +18,12 @@ def most_deviation(scene: Scene) -> float:
 
 
 def cloth_subdivision(scene: Scene, b: int, mesh: Mesh, count: int | None = None) -> Subdivision | None:
-    """How body b of a scene is displayed, after `count` steps; None for bodies that are displayed as they are:
-    obstacles and soft bodies. Default: two steps, fewer for fine cloth."""
+    """The subdivision by which cloth b of a scene is displayed, of `count` steps (default: two, fewer for fine cloth);
+    None for obstacles, soft bodies and 0 steps, which are displayed as they are."""
     if b not in scene.deformable or len(mesh.tets):
         return None
     count = default_steps(mesh) if count is None else count
-    return Subdivision(mesh, count, most_deviation(scene)) if count else None
+    return Subdivision(mesh, count, max_deviation(scene)) if count else None
 
 
 def with_displayed_frames(clip: Clip) -> Clip:

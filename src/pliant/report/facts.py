@@ -33,11 +33,13 @@ def run_facts(result: "Result") -> dict[str, str]:
 
 
 def _character_facts(s: dict[str, Any]) -> dict[str, str]:
-    """How a character goes from its rest pose to its clip, and what the cloth is carried along with."""
+    """The lead-in, teleports and root motion of a character."""
     if "lead_in_s" not in s:
         return {}
-    way = "; the way of the whole character is not simulated" if s["lead_in_travels"] else ""
-    facts = {"lead-in": f"{s['lead_in_s']:.3g} s{way}"}
+    facts = {"lead-in": f"{s['lead_in_s']:.3g} s"}
+    if s["lead_in_travels"]:
+        skipped = "the displacement of the whole character to the first pose is not simulated"
+        facts["lead-in"] += f"; {skipped}; the cloth is carried along"
     if s["teleports"]:
         first = s["teleports"][0]
         how = f"{first['distance_m']:.3g} m, {first['turn_degrees']:.0f} degrees, at {first['time_s']:.2f} s"

@@ -32,7 +32,7 @@ def gallery_html(
     # columns without any value are left out
     listed = [c for c in columns if c not in ("notes", "error") and any(card.row.get(c) is not None for card in cards)]
     keys = [[_key(card.row.get(column)) for column in listed] for card in cards]
-    marks = {mark for card in cards for mark in _marks(card.row)}
+    marks = {mark for card in cards for mark in _css_classes(card.row)}
     words = {"failed": "failed", "beyond": "over the limits"}
     parts = {
         "lines": "".join(f"<li>{html.escape(text)}</li>" for text in lines),
@@ -92,7 +92,7 @@ def _key(value: Any) -> Any:
 def _card(number: int, card: Card, displayed: Sequence[str]) -> str:
     row, error = card.row, card.row.get("error")
     facts = "".join(
-        f"<dt>{html.escape(label(c))}</dt><dd{_side(row[c])}>{_breakable(text(c, row[c]), row[c])}</dd>"
+        f"<dt>{html.escape(label(c))}</dt><dd{_alignment_class(row[c])}>{_breakable(text(c, row[c]), row[c])}</dd>"
         for c in displayed
         if row.get(c) is not None
     )
@@ -102,7 +102,7 @@ def _card(number: int, card: Card, displayed: Sequence[str]) -> str:
     broken = f'<p class="error">{html.escape(row["broken"])}</p>' if row.get("broken") else ""
     links = " ".join(f'<a href="{html.escape(to)}">{html.escape(name)}</a>' for name, to in card.files.items())
     notes = "".join(f'<p class="quiet">{html.escape(text)}</p>' for text in (row.get("notes"), *card.notes) if text)
-    kind = " ".join(["card", *_marks(row)])
+    kind = " ".join(["card", *_css_classes(row)])
     head = f"<h3>{words}</h3>"
     frame = f'<div class="frame">{picture or failure or words}</div>'
     below = (failure if picture else "") + broken
@@ -111,7 +111,7 @@ def _card(number: int, card: Card, displayed: Sequence[str]) -> str:
     )
 
 
-def _marks(row: dict[str, Any]) -> list[str]:
+def _css_classes(row: dict[str, Any]) -> list[str]:
     """CSS classes of a run that failed or exceeds its limits."""
     return ["failed"] if row.get("error") is not None else ["beyond"] if row.get("within_limits") is False else []
 
@@ -122,7 +122,7 @@ def _breakable(displayed: str, value: Any) -> str:
     return re.sub(r"(?<=\w)([/_.-])(?=\w)", r"\1<wbr>", escaped) if isinstance(value, str) else escaped
 
 
-def _side(value: Any) -> str:
+def _alignment_class(value: Any) -> str:
     """Right alignment for numbers and missing values."""
     return ' class="right"' if value is None or type(value) in (int, float) else ""
 
@@ -131,9 +131,9 @@ def _row(number: int, card: Card, columns: Sequence[str]) -> str:
     cells = []
     for column in columns:
         value = card.row.get(column)
-        side = ' class="error"' if column == "broken" else _side(value)
+        side = ' class="error"' if column == "broken" else _alignment_class(value)
         cells.append(f"<td{side}>{html.escape(text(column, value))}</td>")
     error = card.row.get("error")
     last = f'<td class="error">{html.escape(error)}</td>' if error is not None else "<td></td>"
-    kind = "".join(f' class="{mark}"' for mark in _marks(card.row))
+    kind = "".join(f' class="{mark}"' for mark in _css_classes(card.row))
     return f'<tr data-n="{number}"{kind}>{"".join(cells)}{last}</tr>'

@@ -14,7 +14,7 @@ SUN = np.array([-0.56, 1.15, 0.82]) / np.linalg.norm([-0.56, 1.15, 0.82])  # dir
 TURN = np.pi * (3 - np.sqrt(5))  # the golden angle spreads points evenly
 
 
-class Lamp:
+class ShadowedLights:
     """Lights (m,4), direction and weight, distributed over `groups` of samples (a divisor of m).
 
     Each light has a shadow map of `pixels` x `pixels` for a scene of diagonal `size` around `middle`.
@@ -24,24 +24,25 @@ class Lamp:
         self, x: Floats, faces: Ints, lights: Floats, middle: Floats, size: float, pixels: int, groups: int
     ) -> None:
         each = len(lights) // groups
-        dealt = lights.reshape(each, groups, 4).swapaxes(0, 1)
-        self.lights = dealt / (1, 1, 1, dealt[..., 3].sum() / groups)
-        self.lift = 1.6 * size / pixels
-        self.frames = np.zeros((groups, each, 3, 4))
+        grouped = lights.reshape(each, groups, 4).swapaxes(0, 1)
+        self.lights = grouped / (1, 1, 1, grouped[..., 3].sum() / groups)
+        self.normal_offset = 1.6 * size / pixels
+        self.light_matrices = np.zeros((groups, each, 3, 4))
         scale = pixels / (1.04 * size)
         for k in np.ndindex(groups, each):
             right, up, back = basis(-self.lights[k][:3])
             # metres to pixels, y down; depth grows away from the light
-            self.frames[k][:, :3] = right * scale, up * -scale, -back
-            self.frames[k][:, 3] = np.array([pixels / 2, pixels / 2, 0.0]) - self.frames[k][:, :3] @ middle
+            matrix = self.light_matrices[k]
+            matrix[:, :3] = right * scale, up * -scale, -back
+            matrix[:, 3] = np.array([pixels / 2, pixels / 2, 0.0]) - matrix[:, :3] @ middle
         self.maps = np.full((groups, each, pixels, pixels), np.inf, np.float32)
-        picture.shadow_maps(x, faces, self.frames.reshape(-1, 3, 4), self.maps.reshape(-1, pixels, pixels))
+        picture.shadow_maps(x, faces, self.light_matrices.reshape(-1, 3, 4), self.maps.reshape(-1, pixels, pixels))
 
     def at(self, x: Floats, n: Floats, group: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Light at points x (p,3) with normals n (p,3): with shadows, and unshadowed."""
         out = np.empty((len(x), 2))
         x, n = np.ascontiguousarray(x), np.ascontiguousarray(n)
-        picture.gather(x, n, group, self.lights, self.frames, self.maps, self.lift, out)
+        picture.gather(x, n, group, self.lights, self.light_matrices, self.maps, self.normal_offset, out)
         return out[:, 0], out[:, 1]
 
 

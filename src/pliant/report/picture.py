@@ -16,7 +16,7 @@ from ..kernels.report import picture
 from ..mesh.subdivision import smooth_normals
 from ..motion.clip import Clip
 from .camera import Camera, lowest_seen
-from .light import SUN, Lamp, sky_lights, sun_lights, unit
+from .light import SUN, ShadowedLights, sky_lights, sun_lights, unit
 from .pack import checked_frame_count, drawn_faces, vertex_uv
 
 Floats = NDArray[np.float64]
@@ -101,8 +101,8 @@ class _Studio:
         self.samples = samples
         rays = samples**2
         bounds = (self.middle, self.size)
-        self.sun = Lamp(self.x, self.faces, sun_lights(9 * rays), *bounds, min(768, detail), rays)
-        self.sky = Lamp(self.x, self.faces, sky_lights(36 * rays), *bounds, min(224, detail), rays)
+        self.sun = ShadowedLights(self.x, self.faces, sun_lights(9 * rays), *bounds, min(768, detail), rays)
+        self.sky = ShadowedLights(self.x, self.faces, sky_lights(36 * rays), *bounds, min(224, detail), rays)
 
     def shoot(self, camera: Camera, width: int, height: int) -> Floats:
         """The picture at full sample resolution, in linear RGB."""

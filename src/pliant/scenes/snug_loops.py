@@ -7,7 +7,9 @@ from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 
 HOLDS = ("auto", "none")
-SNUG = 0.02  # of the body's size: a boundary loop entirely nearer to the skin is a waistband, a cuff or a collar
+# of the body's size, or on a static body of the smaller of body and garment: a boundary loop entirely nearer to the
+# skin is a waistband, a cuff or a collar
+SNUG = 0.02
 
 
 def snug(garment: Mesh, surface: ClosestPoints, size: float, *, static: bool = False) -> NDArray[np.int64]:

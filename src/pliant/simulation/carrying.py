@@ -49,12 +49,12 @@ class Proxies:
         self.made.append(proxy(garment, self.vertices, body=body))
         return self.made[-1].mesh
 
-    def with_room(self, scene: Scene, given: Sequence[str]) -> Scene:
+    def with_offsets(self, scene: Scene, given: Sequence[str]) -> Scene:
         """Return the scene with offsets for the thickness of the garments; options that were `given` stay."""
         return with_offsets_for(scene, self.made, given)
 
     def record(self, sim: Simulation, frames: int, **options: Any) -> Result:
-        """Run the simulation, without proxies by `record`; the result is that of the garments."""
+        """Run the simulation and return the result of the garments; without proxies this is `record`."""
         if all(each.is_garment for each in self.made):
             return record(sim, frames, **options)
         return record_carried(sim, self.made, frames, **options)
@@ -197,7 +197,8 @@ def _gained(begin: dict[tuple[int, int], int], now: dict[tuple[int, int], int]) 
 
 
 def _scene_of_garments(scene: Scene, proxies: dict[int, Proxy]) -> Scene:
-    """The scene with the garments as its cloths, without pins, grips and stitches, which act on the proxies."""
+    """The scene with the garments as its cloths, without self-contact, pins, grips and stitches, which act on the
+    proxies."""
     bodies: list[Any] = list(scene.bodies)
     for b, each in proxies.items():
         body = scene.bodies[b]

@@ -42,7 +42,7 @@ def drape(
     if proxy is not None:
         refuse_rows(options.get("pins", ()), options.get("attach", ()), options.get("stitches", ()))
     proxies = Proxies(proxy)
-    scene = proxies.with_room(drape_scene(proxies.replace(cloth, body), body, **options), tuple(options))
+    scene = proxies.with_offsets(drape_scene(proxies.replace(cloth, body), body, **options), tuple(options))
     sim = Simulation(scene, dt, substeps=substeps, method=method)
     result = proxies.record(sim, frames, measure=measure, progress=progress)
     result.seconds[0] = time.perf_counter() - start - float(result.seconds[1:].sum())

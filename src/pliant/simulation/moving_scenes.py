@@ -1,4 +1,4 @@
-"""Scenes that are simulated in a frame that moves with a character, and what is told of it."""
+"""Scenes that are simulated in a frame that moves with a character, and the facts of it in the summary."""
 
 from typing import Any
 

@@ -73,7 +73,7 @@ class FrameRecord:
         self.intersecting, self.crossing = np.zeros((size, 2), np.int64), np.zeros((size, 2), np.int64)
         self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
         self.least_distance = np.full(size, np.nan)
-        self.without_room, self.frame = 0, moving_frame(scene)
+        self.without_room, self.moving_frame = 0, moving_frame(scene)
         self._keep(0, sim.state.time, x, sim.state.pose)
 
     def add(self, t: int, frame: Frame) -> None:
@@ -87,7 +87,8 @@ class FrameRecord:
 
     def _keep(self, t: int, time: float, x: Floats, pose: Floats) -> None:
         self.poses[t] = pose
-        world = x if self.frame is None else placed(x, self.frame.poses(np.array([time]))[0])
+        frame = self.moving_frame
+        world = x if frame is None else placed(x, frame.poses(np.array([time]))[0])
         for b, kept in self.x.items():
             kept[t] = world[self.scene.rows(b)]
         for b, shape in self.deforming_x.items():

@@ -104,7 +104,9 @@ class Result:
     x: dict[int, Floats]  # deformable body -> positions (T,n,3) of its welded vertices, m
     poses: Floats  # (T,bodies,3,4) of all bodies
     deforming_x: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)  # deforming obstacle -> as x
-    skins: bool = True  # files store skinned bodies with bones and keyframes, which begin with the run, not by frames
+    # whether files store skinned bodies as bones with one keyframe per frame of the run, instead of vertex positions
+    # per frame
+    skins: bool = True
     # (T,) s, computing time of each frame without measurements; `pliant.drape` stores the time of set-up and
     # measurements in the first entry
     seconds: Floats

@@ -36,8 +36,8 @@ class Frame:
     exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up.
     no_room: vertices of cloth in safe mode without room: inside of bodies when the frame began, or joined to such
     vertices by stretched edges since.
-    lost: vertex moves undone because the new position was not finite. substeps: their number; fast bodies increase
-    it."""
+    lost: vertex moves undone because the new position was not finite or out of range. substeps: their number; fast
+    bodies increase it."""
 
     index: int
     time: float  # s

@@ -62,7 +62,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
     given = run.parameters
     proxies = Proxies(given.get("proxy"))
     scene, defaults = _build_scene(run, proxies)
-    scene = proxies.with_room(scene, tuple(given))
+    scene = proxies.with_offsets(scene, tuple(given))
     sim = Simulation(
         scene,
         given.get("dt", 0.01),

@@ -94,7 +94,7 @@ def run_on_cluster(
     except ImportError:
         here = "; or omit the scheduler to use processes of this machine" if address == LOCAL else ""
         raise ValueError(f"a cluster needs Dask; install it: pip install 'pliant[cluster]'{here}") from None
-    with contextlib.ExitStack() as open_ones:
+    with contextlib.ExitStack() as stack:
         if address == LOCAL:
             count = min(workers or cores(), max(len(jobs), 1))
             try:
@@ -102,10 +102,10 @@ def run_on_cluster(
             except (OSError, RuntimeError, TimeoutError) as error:
                 why = " ".join(str(error).split())
                 raise ValueError(f"no Dask cluster could be started on this machine ({why})") from None
-            open_ones.enter_context(cluster)
+            stack.enter_context(cluster)
             address = cluster.scheduler_address
         try:
-            client = open_ones.enter_context(Client(address, timeout=10, set_as_default=False))
+            client = stack.enter_context(Client(address, timeout=10, set_as_default=False))
         except (OSError, ValueError, TimeoutError) as error:
             raise ValueError(f"no Dask scheduler answers at {address} ({' '.join(str(error).split())})") from None
         if not client.scheduler_info().get("workers"):

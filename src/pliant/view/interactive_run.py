@@ -31,7 +31,7 @@ __getattr__ = renamed.module(
 )
 FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`; simulated in one or more parts
 SPEEDS = ("1/4", "1/2", "1", "2")
-OWN = "your files"
+OWN = "your scene"
 RECENT = 4  # methods kept in memory: in a large scene each takes 20 to 130 MiB and half a second to prepare again
 
 
@@ -48,8 +48,9 @@ class Slider:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StartOptions:
-    """The initial scene and method. own: a scene built from files; it is added to the menu and is the initial one
-    instead of `scene`. subdivide: subdivision steps of displayed cloth, None for the default."""
+    """The initial scene and method. own: a scene that the caller has built, from files or with cloth held by options;
+    it is added to the menu and is the initial one instead of `scene`. subdivide: subdivision steps of displayed cloth,
+    None for the default."""
 
     scene: str = "tablecloth-on-bust"
     method: str | None = None

@@ -13,7 +13,7 @@ from ... import renamed, validate
 from ...contacts import Contacts, Pool
 from ...kernels.queries import consistent_depth as _kernels
 from ...kernels.queries.consistent_depth import NONE, DepthsAndDirections, Nodes, TetBodies
-from ...kernels.queries.rotation_limit import StoredDirections, limit_rotations
+from ...kernels.queries.rotation_limit import StoredSeparationDirections, limit_rotations
 from ...mesh import Mesh
 from ..base import Side
 from .penetration import DeformingClosestPoints
@@ -124,7 +124,7 @@ class ConsistentDepth:
             raise ValueError(f"state refers to faces beyond the {len(self.tet_bodies.faces)} of all sides")
         keys, face = given[:, 0].astype(np.int64), given[:, 1].astype(np.int32)
         weights, normal, depth = given[:, 2:5].copy(), given[:, 5:8].copy(), given[:, 8].copy()
-        self._last = self._before = StoredDirections(keys, face, weights, normal, depth, given[:, 9] > 0.0)
+        self._last = self._before = StoredSeparationDirections(keys, face, weights, normal, depth, given[:, 9] > 0.0)
 
     memory = renamed.state("memory", "restore(state)")
 
@@ -168,16 +168,16 @@ def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
     return ConsistentDepth(sides).contacts(at, validate.indices("pairs", pairs, 2, max(count, tets), "rows"))
 
 
-def _allocate(keys: Rows) -> StoredDirections:
+def _allocate(keys: Rows) -> StoredSeparationDirections:
     """Allocate the results for nodes with these keys (k,)."""
     k = len(keys)
-    return StoredDirections(
+    return StoredSeparationDirections(
         keys, np.full(k, NONE, np.int32), np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k, np.bool_)
     )
 
 
 def _beside(tets: Ints, faces: Ints) -> Ints:
-    """(k,4) the tet across the side opposite to each corner of tets (k,4); -1 - face if that side is a face (m,3)."""
+    """(k,4) the tet across the face opposite to each corner of tets (k,4); -1 - f if that is face f of faces (m,3)."""
     sides = np.sort(np.concatenate([tets[:, _OPPOSITE].reshape(-1, 3), faces]), 1)
     _, index = np.unique(sides, axis=0, return_inverse=True)
     order = np.argsort(index.ravel(), kind="stable")
@@ -187,7 +187,8 @@ def _beside(tets: Ints, faces: Ints) -> Ints:
     twin = twin[: 4 * len(tets)]
     if (twin < 0).any():
         lost = int((twin < 0).sum())
-        raise ValueError(f"{lost} sides belong to one tet only but are not faces; use pliant.Mesh.from_tets")
+        what = f"{lost} faces of tets belong to one tet only but are not in the surface"
+        raise ValueError(f"{what}; use pliant.Mesh.from_tets")
     return np.where(twin < 4 * len(tets), twin // 4, 4 * len(tets) - 1 - twin).reshape(-1, 4).astype(np.int32)
 
 

@@ -35,7 +35,7 @@ class WeldedSide(NamedTuple):
 
     side: Side
     weld: Rows  # (n,) index of the welded vertex of each vertex
-    rows: NDArray[np.int64]  # (w,) one vertex of each welded vertex
+    rows: NDArray[np.int64]  # (w,) one representative vertex of each welded vertex
     solid: bool  # encloses a volume, with faces oriented outward
 
     @classmethod

@@ -26,7 +26,8 @@ class Bricks(NamedTuple):
     values: np.ndarray  # (n,64) f4 signed distance, metres, z fastest; nan beyond the band; brick 0 is all nan
     index: np.ndarray  # (bx,by,bz) i4: the brick at nodes 4 i, 4 j, 4 k; 0 if there is none
     rim: np.ndarray  # (n,) u8: bit q set where node q is nearest to a boundary edge; or empty
-    jump: np.ndarray  # (n,) u8: bit q set where the sign jumps in the cell above node q without a surface; or empty
+    # (n,) u8: bit q set where the sign changes, without a surface, in the cell whose lowest corner is node q; or empty
+    jump: np.ndarray
     origin: np.ndarray  # (3,) metres
     size: np.ndarray  # (3,) i8 nodes along each axis
     h: float  # spacing, metres
@@ -39,7 +40,7 @@ class Flat(NamedTuple):
     index: np.ndarray  # (bx*by*bz,) i4
     jump: np.ndarray  # (n,) u8, or empty
     origin: tuple  # (3,) metres
-    per: float  # cells per metre
+    cells_per_metre: float
     size: tuple  # (3,) nodes along each axis
     shape: tuple  # (3,) bricks along each axis
 
@@ -188,12 +189,12 @@ def mark_jumps(bricks, above, below, jump):
 @kernel
 def too_steep(d, h):
     """Return whether corners of a cell differ by more than their distance, which is possible only if the sign jumps."""
-    edge, face, room = 1.0001 * h, 1.4144 * h, 1.7323 * h
+    edge, face_diagonal, space_diagonal = 1.0001 * h, 1.4144 * h, 1.7323 * h
     far = False
     for p in range(8):
         for r in range(p):
             axes = ((p ^ r) >> 2) + (((p ^ r) >> 1) & 1) + ((p ^ r) & 1)
-            far |= abs(d[p] - d[r]) > (edge if axes == 1 else face if axes == 2 else room)
+            far |= abs(d[p] - d[r]) > (edge if axes == 1 else face_diagonal if axes == 2 else space_diagonal)
     return far
 
 
@@ -221,14 +222,14 @@ def locate(points, first, count, flat, out):
 
     Branch-free with flat arrays and constant strides, so that it vectorises, as does `interpolate`.
     """
-    origin, per, size, shape = flat.origin, flat.per, flat.size, flat.shape
+    origin, cells_per_metre, size, shape = flat.origin, flat.cells_per_metre, flat.size, flat.shape
     share, brick, at = out
     row, plane = shape[2], shape[1] * shape[2]
     x_end, y_end, z_end = size[0] - 1.0, size[1] - 1.0, size[2] - 1.0
     for s in range(count):
         p = np.uint64(3 * first) + np.uint64(3 * s)
-        x, y = (points[p] - origin[0]) * per, (points[p + ONE] - origin[1]) * per
-        z = (points[p + TWO] - origin[2]) * per
+        x, y = (points[p] - origin[0]) * cells_per_metre, (points[p + ONE] - origin[1]) * cells_per_metre
+        z = (points[p + TWO] - origin[2]) * cells_per_metre
         # compared as floats, because the cell index of a distant point may overflow an integer
         inside = (x >= 0.0) & (x < x_end) & (y >= 0.0) & (y < y_end) & (z >= 0.0) & (z < z_end)
         x, y, z = x if inside else 0.0, y if inside else 0.0, z if inside else 0.0
@@ -325,7 +326,7 @@ def fetch(flat, located, count, cache, eager, corners):
 
 
 @kernel
-def interpolate(corners, share, first, count, per, distance, gradient):
+def interpolate(corners, share, first, count, cells_per_metre, distance, gradient):
     """Interpolate distance and gradient (flat) of points first..first+count-1 from their float32 corners."""
     for s in range(count):
         p = 2 * s
@@ -342,7 +343,11 @@ def interpolate(corners, share, first, count, per, distance, gradient):
         d, g = trilinear(c, share[s], share[BLOCK + s], share[2 * BLOCK + s])
         distance[np.uint64(first) + np.uint64(s)] = d
         q = np.uint64(3 * first) + np.uint64(3 * s)
-        gradient[q], gradient[q + ONE], gradient[q + TWO] = g[0] * per, g[1] * per, g[2] * per
+        gradient[q], gradient[q + ONE], gradient[q + TWO] = (
+            g[0] * cells_per_metre,
+            g[1] * cells_per_metre,
+            g[2] * cells_per_metre,
+        )
 
 
 @kernel
@@ -350,8 +355,8 @@ def sample_range(bricks, points, first, last, distance, gradient):
     """Sample signed distance and gradient at points first..last-1; nan beyond the band and where the sign jumps."""
     nodes, index = bricks.values.view(np.uint32).reshape(-1), bricks.index.reshape(-1)
     origin = (bricks.origin[0], bricks.origin[1], bricks.origin[2])
-    size, per = (bricks.size[0], bricks.size[1], bricks.size[2]), 1.0 / bricks.h
-    flat = Flat(nodes, index, bricks.jump, origin, per, size, bricks.index.shape)
+    size, cells_per_metre = (bricks.size[0], bricks.size[1], bricks.size[2]), 1.0 / bricks.h
+    flat = Flat(nodes, index, bricks.jump, origin, cells_per_metre, size, bricks.index.shape)
     located = Located(np.empty(3 * BLOCK), np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int32))
     none = np.uint64(index.size + 1)
     cache = Cache(np.full(KEPT, none), np.full(KEPT, none), np.empty(KEPT << 7, np.uint64))
@@ -360,7 +365,9 @@ def sample_range(bricks, points, first, last, distance, gradient):
         count = min(BLOCK, last - start)
         locate(points.reshape(-1), start, count, flat, located)
         eager = fetch(flat, located, count, cache, eager, corners)
-        interpolate(corners.view(np.float32), located.share, start, count, per, distance, gradient.reshape(-1))
+        interpolate(
+            corners.view(np.float32), located.share, start, count, cells_per_metre, distance, gradient.reshape(-1)
+        )
 
 
 @kernel(parallel=True)

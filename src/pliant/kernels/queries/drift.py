@@ -193,7 +193,7 @@ def box_at_start(boxes, p, reach):
 
 
 @kernel
-def apart(w, e, low, high, low_end, high_end):
+def separated_throughout(w, e, low, high, low_end, high_end):
     """Whether a box, w (6,) at the start and e (6,) at the end, is beyond another at both times in the same direction
     of an axis, and thus at all times between."""
     x = ((w[0] > high[0]) & (e[0] > high_end[0])) | ((w[3] < low[0]) & (e[3] < low_end[0]))
@@ -204,7 +204,7 @@ def apart(w, e, low, high, low_end, high_end):
 
 @kernel
 def beyond(w, low, high):
-    """Whether two boxes are apart."""
+    """Whether two boxes are disjoint."""
     return w[0] > high[0] or w[3] < low[0] or w[1] > high[1] or w[4] < low[1] or w[2] > high[2] or w[5] < low[2]
 
 
@@ -220,7 +220,7 @@ def beyond_plane(w, n, low, high):
 
 
 @kernel
-def still_range(a, drift_a, b, search, first, last, out):
+def static_range(a, drift_a, b, search, first, last, out):
     """As near_range, for pairs that are or come nearer than `reach`, and some more: an upper bound of the displacement
     of their triangles relative to each other is added. b is static.
     """
@@ -290,7 +290,7 @@ def still_range(a, drift_a, b, search, first, last, out):
 
 @kernel
 def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
-    """As still_range, with the displacements of both sides relative to each other."""
+    """As static_range, with the displacements of both sides relative to each other."""
     same, begin, reach = search.same, search.begin, search.reach
     nodes, boxes, corners, u_a, u_b, ends = b.nodes, a.boxes, b.faces, drift_a.boxes, drift_b.boxes, drift_b.ends
     faces, x_a, i_a, x_b, i_b = a.faces, drift_a.x, a.corners, drift_b.x, b.corners
@@ -302,7 +302,8 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
     batches = all_batches()
     meets, closer = batches.meets, batches.closer
     for group in range(first, last, GROUP):
-        # no triangle of the group is near a node behind all of theirs that their common box does not meet
+        # a node after the start of every traversal of the group that their common box does not meet is near none of its
+        # triangles
         low, high = (math.inf, math.inf, math.inf), (-math.inf, -math.inf, -math.inf)
         low_end, high_end, behind = low, high, np.int64(-1)
         for p in range(group, min(group + GROUP, last)):
@@ -313,7 +314,7 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
                 behind = max(behind, np.int64(begin[p]))
         hit = behind if behind >= 0 else np.int64(total)
         while hit < total:
-            if apart(nodes[hit]["bounds"], ends[hit], low, high, low_end, high_end):
+            if separated_throughout(nodes[hit]["bounds"], ends[hit], low, high, low_end, high_end):
                 hit = np.int64(nodes[hit]["skip"])
                 continue
             if nodes[hit]["skip"] == hit + 1:
@@ -332,7 +333,7 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
             moves = vec.load(x_a, i_a[p, 0]), vec.load(x_a, i_a[p, 1]), vec.load(x_a, i_a[p, 2])
             down, up = along(normal, moves[0], moves[1], moves[2])
             while at < total:
-                if apart(nodes[at]["bounds"], ends[at], p_low, p_high, p_low_end, p_high_end):
+                if separated_throughout(nodes[at]["bounds"], ends[at], p_low, p_high, p_low_end, p_high_end):
                     at = np.int64(nodes[at]["skip"])
                     if at >= behind:
                         at = max(at, hit)
@@ -366,12 +367,13 @@ def drifting_range(a, drift_a, b, drift_b, search, first, last, out):
 
 @kernel(parallel=True)
 def drifting_pairs(a, drift_a, b, drift_b, still, search, out, counts):
-    """As near_pairs, for pairs that come near, in len(out) chunks, a power of two. A static b (`still`) takes less."""
+    """As near_pairs, for pairs that come near, in len(out) chunks, a power of two. A static b (`still`)
+    takes less time."""
     m, parts = len(search.begin), len(out)
     for c in prange(parts):
         part = c * STRIDE % parts
         first, last = part * m // parts, (part + 1) * m // parts
         if still:
-            counts[part] = still_range(a, drift_a, b, search, first, last, out[part])
+            counts[part] = static_range(a, drift_a, b, search, first, last, out[part])
         else:
             counts[part] = drifting_range(a, drift_a, b, drift_b, search, first, last, out[part])

@@ -25,7 +25,7 @@ TINY = 1e-200  # replaces a zero denominator; such small values are never reliab
 # Times the squared lengths L^2 of a pair. An error of 4e-13 in a unit normal (the largest of a face that is not flat)
 # changes a distance by 4e-13 L and its square d by 8e-13 L sqrt(d). At the threshold, d = within^2, the margin
 # 1e-8 (d + within^2) + 1e-17 L^2 is at least 2 sqrt(2e-8 * 1e-17) L sqrt(d) = 8.9e-13 L sqrt(d).
-DOUBT = 1e-17
+UNCERTAINTY = 1e-17
 BATCH = 256  # pairs per batch
 UNTESTED = -1.0  # as `within`: no distance test, all candidates are kept
 
@@ -54,7 +54,9 @@ class BvhSearch(NamedTuple):
     """How the triangles of one side traverse the BVH of the other."""
 
     same: bool  # whether both sides are one mesh
-    begin: np.ndarray  # (m,) node where each traversal starts: 0, or in its own BVH the first not yet covered
+    # (m,) node where each traversal starts: 0 or, within one mesh, the node after its own leaf or proved patch;
+    # len(nodes) for triangles that are not searched
+    begin: np.ndarray
     reach: float  # metres: the distance up to which pairs are found, plus a bound of the rounding error
 
 
@@ -65,13 +67,13 @@ class Batch(NamedTuple):
     p: np.ndarray  # (12,BATCH) coordinates of their four points
     extra: np.ndarray  # (BATCH,) added to `within` for each pair, metres: 0, or how much closer it can come (drift.py)
     d_2: np.ndarray  # (BATCH,) squared distances
-    sure: np.ndarray  # (BATCH,) bool: whether rounding cannot change the decision
+    decided: np.ndarray  # (BATCH,) bool: whether rounding cannot change the decision
 
 
 @kernel
-def edge_distances(p, n, within, extra, d_2, sure):
-    """Squared distances of edges a-b and c-d, p (12,BATCH); not `sure` where rounding could change the decision whether
-    they are at most `within` + extra[m].
+def edge_distances(p, n, within, extra, d_2, decided):
+    """Squared distances of edges a-b and c-d, p (12,BATCH); not `decided` where rounding could change the decision
+    whether they are at most `within` + extra[m].
     """
     for m in range(n):
         w_2 = (within + extra[m]) * (within + extra[m])
@@ -93,11 +95,11 @@ def edge_distances(p, n, within, extra, d_2, sure):
         d = g_0 * g_0 + g_1 * g_1 + g_2 * g_2
         size = a + e + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
         d_2[m] = d
-        sure[m] = (k > 1e-8 * a * e) & (k > 1e-200) & (abs(d - w_2) > 1e-8 * (d + w_2) + DOUBT * size)
+        decided[m] = (k > 1e-8 * a * e) & (k > 1e-200) & (abs(d - w_2) > 1e-8 * (d + w_2) + UNCERTAINTY * size)
 
 
 @kernel
-def face_distances(p, n, within, extra, d_2, sure):
+def face_distances(p, n, within, extra, d_2, decided):
     """Squared distances of points v from triangles a b c, p (12,BATCH): the least of three edges and the plane."""
     for m in range(n):
         w_2 = (within + extra[m]) * (within + extra[m])
@@ -130,24 +132,24 @@ def face_distances(p, n, within, extra, d_2, sure):
         size = longest + r_0 * r_0 + r_1 * r_1 + r_2 * r_2
         d_2[m] = d
         flat = (nn <= 1e-6 * longest * longest) | (nn < 1e-200)
-        sure[m] = ~flat & (abs(d - w_2) > 1e-8 * (d + w_2) + DOUBT * size)
+        decided[m] = ~flat & (abs(d - w_2) > 1e-8 * (d + w_2) + UNCERTAINTY * size)
 
 
 @kernel
 def new_batches():
     """Two batches, of vertex-face and of edge-edge pairs; they share the workspace for distances."""
-    p, d_2, sure = np.empty((12, BATCH)), np.empty(BATCH), np.empty(BATCH, np.bool_)
+    p, d_2, decided = np.empty((12, BATCH)), np.empty(BATCH), np.empty(BATCH, np.bool_)
     faces, edges = np.empty((BATCH, 3), np.int32), np.empty((BATCH, 3), np.int32)
-    return Batch(faces, p, np.zeros(BATCH), d_2, sure), Batch(edges, p, np.zeros(BATCH), d_2, sure)
+    return Batch(faces, p, np.zeros(BATCH), d_2, decided), Batch(edges, p, np.zeros(BATCH), d_2, decided)
 
 
 @kernel
 def keep_near(batch, n, within, kind, out, count):
     """Append the near ones of the first n pairs to out; its last row is spare; pairs beyond it are only counted."""
-    pairs, p, extra, d_2, sure, room = batch.pairs, batch.p, batch.extra, batch.d_2, batch.sure, len(out)
+    pairs, p, extra, d_2, decided, room = batch.pairs, batch.p, batch.extra, batch.d_2, batch.decided, len(out)
     for m in range(n):
         near = d_2[m] <= (within + extra[m]) * (within + extra[m])
-        if not sure[m]:
+        if not decided[m]:
             a, b, c, d = point(p, 0, m), point(p, 3, m), point(p, 6, m), point(p, 9, m)
             near = (
                 edge_edge_distance(a, b, c, d) if kind == EDGE_TO_EDGE else point_triangle_distance(a, b, c, d)
@@ -195,7 +197,7 @@ def flush_faces(a, b, batch, n, within, out, count):
             for k in range(9):
                 p[3 + k, m] = a.faces[q, k]
             pairs[m, 0], pairs[m, 1] = b.vertex[v, VERTEX_ROW], a.face[q]
-    face_distances(p, n, within, batch.extra, batch.d_2, batch.sure)
+    face_distances(p, n, within, batch.extra, batch.d_2, batch.decided)
     return keep_near(batch, n, within, VERTEX_TO_FACE, out, count)
 
 
@@ -212,7 +214,7 @@ def flush_edges(a, b, same, batch, n, within, out, count):
         e, f = a.edge[e, EDGE_INDEX], b.edge[f, EDGE_INDEX]
         # within one mesh the lower edge comes first, whichever was found first
         pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
-    edge_distances(p, n, within, batch.extra, batch.d_2, batch.sure)
+    edge_distances(p, n, within, batch.extra, batch.d_2, batch.decided)
     return keep_near(batch, n, within, EDGE_TO_EDGE, out, count)
 
 
@@ -315,7 +317,7 @@ def near_pairs(a, b, search, within, out, counts):
 def sort_into_buckets(found, counts, base, start, pairs):
     """Sort pairs (kind, i, j) of found (parts,cap,3) by bucket base[kind] + i: bucket k is pairs[start[k]:start[k+1]].
 
-    start (keys+2,) is initially zero.
+    start (buckets+2,) is initially zero.
     """
     for part in range(len(found)):
         for m in range(counts[part]):

@@ -48,7 +48,7 @@ def _lit_fraction(depth, x, y, z):
 
 @kernel
 def _placed(a, x, y, z):
-    """Transform a point to the pixels and depth of the map with frame a (3,4)."""
+    """Transform a point to the pixels and depth of the shadow map with matrix a (3,4)."""
     return (
         a[0, 0] * x + a[0, 1] * y + a[0, 2] * z + a[0, 3],
         a[1, 0] * x + a[1, 1] * y + a[1, 2] * z + a[1, 3],
@@ -57,27 +57,28 @@ def _placed(a, x, y, z):
 
 
 @kernel
-def _shadow_map(x, faces, frame, out):
+def _shadow_map(x, faces, matrix, out):
     points = np.empty((len(x), 3))
     for i in range(len(x)):
-        points[i, 0], points[i, 1], points[i, 2] = _placed(frame, x[i, 0], x[i, 1], x[i, 2])
+        points[i, 0], points[i, 1], points[i, 2] = _placed(matrix, x[i, 0], x[i, 1], x[i, 2])
     fill_depth(snapped(points), points, faces, 0, len(out), out)
 
 
 @kernel(parallel=True)
-def shadow_maps(x, faces, frames, maps):
-    """Fill maps (m,s,s): depth of the nearest face from each light; frames (m,3,4) metres to pixels and depth."""
+def shadow_maps(x, faces, light_matrices, maps):
+    """Fill maps (m,s,s) with the depth of the nearest face from each light; light_matrices (m,3,4) transform metres to
+    pixels and depth."""
     for k in prange(len(maps)):
-        _shadow_map(x, faces, frames[k], maps[k])
+        _shadow_map(x, faces, light_matrices[k], maps[k])
 
 
 @kernel(parallel=True)
-def gather(x, n, group, lights, frames, maps, offset, out):
+def gather(x, n, group, lights, light_matrices, maps, offset, out):
     """Fill out (p,2): light that reaches points x (p,3) with unit normals n (p,3), with and without shadows.
 
-    lights (g,m,4) direction towards the light and weight, in g groups of which point p uses only group[p]; frames
-    (g,m,3,4) metres to pixels and depth; maps (g,m,s,s) depths; `offset` metres along the normal, against
-    self-shadowing.
+    lights (g,m,4) direction towards the light and weight, in g groups of which point p uses only group[p];
+    light_matrices (g,m,3,4) metres to pixels and depth; maps (g,m,s,s) depths; `offset` metres along the normal,
+    against self-shadowing.
     """
     for p in prange(len(x)):
         g = group[p]
@@ -89,7 +90,7 @@ def gather(x, n, group, lights, frames, maps, offset, out):
         for k in range(lights.shape[1]):
             cosine = n[p, 0] * lights[g, k, 0] + n[p, 1] * lights[g, k, 1] + n[p, 2] * lights[g, k, 2]
             if cosine > 0.0:
-                sx, sy, sz = _placed(frames[g, k], px, py, pz)
+                sx, sy, sz = _placed(light_matrices[g, k], px, py, pz)
                 full += cosine * lights[g, k, 3]
                 shadowed += cosine * lights[g, k, 3] * _lit_fraction(maps[g, k], sx, sy, sz - 0.5 * offset)
         out[p, 0] = shadowed

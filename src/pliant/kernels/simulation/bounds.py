@@ -13,7 +13,7 @@ from .. import vec
 from ..jit import kernel
 
 TINY = 1e-300
-KEPT = 1.0 - 1e-9  # of a displacement; margin for rounding
+ROUNDING_FACTOR = 1.0 - 1e-9  # scales allowed displacements and radii, as a margin for rounding
 
 
 class Bounds(NamedTuple):
@@ -58,25 +58,25 @@ def bound_by_distance(corners, boxes, around, drifts, drift, reach, share, radiu
 
 @kernel
 def within_ball(rows, bounds, base, t, target, fraction):
-    """Share (n,) of its path from `base` to `target` that each of `rows` may move without leaving its ball at time
-    t."""
+    """Set fraction (n,) of each of `rows` to the part of its path from `base` to `target` on which it stays in its ball
+    at time t."""
     for r in range(len(rows)):
         i = rows[r]
         start = vec.load(base, i)
         off, way = vec.sub(start, predicted(bounds, i, t)), vec.sub(vec.load(target, i), start)
         b, way_2 = vec.dot(off, way), vec.norm2(way)
-        room_2 = (KEPT * bounds.radius[i]) ** 2 - vec.norm2(off)
+        room_2 = (ROUNDING_FACTOR * bounds.radius[i]) ** 2 - vec.norm2(off)
         fraction[i] = 1.0
         if not way_2 + 2.0 * b <= room_2:
             # the greater root of |off + f way| = radius; written so that nothing cancels and nan becomes zero
             root = math.sqrt(b * b + way_2 * max(room_2, 0.0))
             f = max(room_2, 0.0) / (b + root) if b >= 0.0 else (root - b) / way_2
-            fraction[i] = KEPT * f if 0.0 <= f < 1.0 else 0.0
+            fraction[i] = ROUNDING_FACTOR * f if 0.0 <= f < 1.0 else 0.0
 
 
 @kernel
 def advance(rows, fraction, start, target, x):
-    """Move x towards `target` by the share of each vertex; return how many of `rows` have not arrived."""
+    """Move x from `start` towards `target` by the fraction of each vertex; return how many of `rows` do not arrive."""
     left = 0
     for r in range(len(rows)):
         i = rows[r]
@@ -97,9 +97,8 @@ def farthest(rows, x, y):
 
 @kernel
 def progress(rows, bounds, x):
-    """Sums of the predicted displacement times that of `rows` from their start to x, and of its square: their ratio is
-    the progress.
-    """
+    """Return the sums over `rows` of d.(x - start) and of d.d, where d is the predicted displacement; their ratio is
+    the progress."""
     covered, whole = 0.0, 0.0
     for r in range(len(rows)):
         d = vec.load(bounds.displacement, rows[r])
@@ -113,7 +112,7 @@ def leaves_bounds(rows, bounds, x, t):
     """Return whether any of `rows` is outside its ball around the predicted position at time t."""
     for r in range(len(rows)):
         i = rows[r]
-        if not vec.norm2(vec.sub(vec.load(x, i), predicted(bounds, i, t))) <= (KEPT * bounds.radius[i]) ** 2:
+        if not vec.norm2(vec.sub(vec.load(x, i), predicted(bounds, i, t))) <= (ROUNDING_FACTOR * bounds.radius[i]) ** 2:
             return True
     return False
 
@@ -121,7 +120,7 @@ def leaves_bounds(rows, bounds, x, t):
 @kernel
 def outside_bounds(rows, bounds, x, t, share, most, outside):
     """Mark in `outside` (n,) those of `rows` that are farther than `share` of their radius from their predicted
-    position at time t. Return their number, or a greater one than that of all rows if any is farther than `most`.
+    position at time t. Return their number, or len(rows) + 1 if any is farther than `most`.
     """
     count = 0
     outside[:] = False
@@ -130,7 +129,7 @@ def outside_bounds(rows, bounds, x, t, share, most, outside):
         d_2 = vec.norm2(vec.sub(vec.load(x, i), predicted(bounds, i, t)))
         if not d_2 <= most * most:
             return len(rows) + 1
-        outside[i] = d_2 > (KEPT * share * bounds.radius[i]) ** 2
+        outside[i] = d_2 > (ROUNDING_FACTOR * share * bounds.radius[i]) ** 2
         count += outside[i]
     return count
 
@@ -138,7 +137,8 @@ def outside_bounds(rows, bounds, x, t, share, most, outside):
 @kernel
 def turn_towards(outside, bounds, base, x, t, overshoot):
     """Predict the motion of the vertices `outside` anew: from `base` to beyond x at time t > 0, by the fraction
-    `overshoot` of how far x deviates, but at most of their radius: a vertex that accelerates comes back to it.
+    `overshoot` of how far x deviates, but at most of their radius, so that an accelerating vertex catches up with its
+    prediction.
     """
     radius = bounds.radius
     for i in range(len(outside)):
@@ -153,7 +153,8 @@ def turn_towards(outside, bounds, base, x, t, overshoot):
 
 @kernel
 def fastest(rows, others, x, displacement, box, reach):
-    """Greatest displacement relative to `others` among those of `rows` that can come within reach of a box (6,)."""
+    """Greatest displacement, relative to the mean of those of `others`, of any of `rows` that can come within reach of
+    a box (6,)."""
     most, mean = 0.0, (0.0, 0.0, 0.0)
     for r in range(len(others)):
         mean = vec.madd(mean, vec.load(displacement, others[r]), 1.0 / len(others))

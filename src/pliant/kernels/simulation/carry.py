@@ -15,7 +15,7 @@ from ..accessors import first_side
 from ..geometry.edge import closest_on_edges
 from ..geometry.triangle import closest_on_triangle
 from ..jit import kernel
-from .guard import KEPT
+from .bounds import ROUNDING_FACTOR
 
 HALVINGS = 8  # of a displacement, to find the share that a rotating plane allows
 
@@ -50,7 +50,7 @@ def shares(pairs, kept, x, u, most):
                 change = vec.dot(n, vec.sub(u_i, vec.load(u, j)))
                 # written so that nan stops
                 if not gap + change * t >= 0.0:
-                    t = KEPT * max(gap, 0.0) / -change if change < 0.0 else 0.0
+                    t = ROUNDING_FACTOR * max(gap, 0.0) / -change if change < 0.0 else 0.0
         if t < 1.0:
             t = max(t, rotating_share(vertices, c, split, n, x, u, kept[c], t))
         most[c] = t
@@ -149,8 +149,9 @@ def carry_blocked(vertices, most, horizon, share, more, u, free, carried):
     """Let the free vertices of all pairs that stop before the share `horizon` of u move with the vertex of their four
     that moves farthest, so that their gap stays constant.
 
-    u is the `share` of the displacements of the vertices already carried; only a displacement `more` times as large,
-    squared, replaces one of them. Return the number of new ones.
+    u (n,3) is `share` times the displacement field of all vertices, driven ones included. A vertex that is already
+    carried gets a new displacement only if its squared length exceeds `more` times that of its own. Return the number
+    of newly carried vertices.
     """
     marked, displacement = carried
     new = 0
@@ -218,7 +219,7 @@ def project_to_ball(a, middle, radius):
     """Return a, projected onto the ball around `middle`."""
     d = vec.sub(a, middle)
     length = vec.norm(d)
-    return a if length <= KEPT * radius else vec.madd(middle, d, KEPT * radius / length)
+    return a if length <= ROUNDING_FACTOR * radius else vec.madd(middle, d, ROUNDING_FACTOR * radius / length)
 
 
 @kernel

@@ -1,11 +1,12 @@
 """How far vertices may move before anything can touch, and motion limited to that.
 
-Vertices move on straight lines from the positions of the detection pass. Two features that are separated along the
-same direction n at the start and at the end are separated throughout, by a plane with normal n that moves linearly: so
-a pair is safe if neither its start nor its end positions overlap along n. A pair whose end positions do is kept apart
-by a static plane: along n each side may use less than half of the gap, and then the pair stays safe even if its
-vertices move less far in the end. Any n is valid; the one between nearest points leaves the most room. Pairs that were
-farther apart than `reach` cannot touch while no vertex has moved half of that. No time of impact is needed.
+Vertices move on straight lines from the positions at which the pairs were measured. Two features that are separated
+along the same direction n at the start and at the end are separated throughout, by a plane with normal n that moves
+linearly: so a pair is safe if neither its start nor its end positions overlap along n. A pair whose end positions do is
+kept apart by a static plane: along n each side may use less than half of the gap, and then the pair stays safe even if
+its vertices move less far in the end. Any n is valid; the one between nearest points leaves the most room. Pairs that
+stay farther apart than `reach` during the predicted motion cannot touch while no vertex deviates from it by half of
+that. No time of impact is needed.
 """
 
 import math
@@ -20,11 +21,11 @@ from ..geometry.triangle import closest_on_triangle, unit_normal
 from ..jit import kernel, prange
 from ..kinds import VERTEX_FACE
 from ..queries.contact_records import ROWS, gap_normal_and_distance
+from .bounds import ROUNDING_FACTOR
 
 SHARE = 0.45  # of a distance that each side may use: together they leave a tenth
-STILL = 0.9  # the same if the other side does not move
+STILL = 0.9  # share of the distance if the other side does not move
 TINY = 1e-300
-KEPT = 1.0 - 1e-9  # of a displacement; margin for rounding
 
 
 class FeaturePairs(NamedTuple):
@@ -148,7 +149,7 @@ def limit(pairs, room, kept, start, target, fraction, held):
                 along = vec.dot(n, vec.sub(vec.load(target, i), vec.load(start, i)))
                 along = -along if k < split else along
                 if along * fraction[i] > room[c]:
-                    fraction[i] = KEPT * room[c] / along
+                    fraction[i] = ROUNDING_FACTOR * room[c] / along
     return count
 
 

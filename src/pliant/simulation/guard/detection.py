@@ -107,9 +107,9 @@ class Detection:
     def run(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
         """Detection pass: find all pairs that are near at x, or come near under the displacements `motion` (n,3).
 
-        `stride` is the largest displacement of a substep. `far` limits the relative displacement of any pair, metres:
-        only the fraction of the motion within it is considered; 0 limits it by AHEAD. Return the fraction: 1 without
-        motion, 0 where it is too fast to be predicted.
+        `stride` is the largest displacement of a substep. `far` limits the displacement of any vertex relative to the
+        mean of the cloth or of a body that it can come near, metres: only the fraction of the motion within it is
+        considered; 0 limits it by AHEAD. Return the fraction: 1 without motion, 0 where it is too fast to be predicted.
         """
         self.passes += 1
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
@@ -220,8 +220,9 @@ class Detection:
         return _bounds.advance(self.rows, self._fraction, self._base, target, x), driven
 
     def repredict(self, target: Floats) -> int:
-        """Predict the motion of the vertices that `target` leaves anew, if they are few and not too far away, and find
-        all pairs that come near them. Return the number of these, or -1 if a pass is needed."""
+        """Predict anew the motion of the vertices that `target` places outside their bounds, if they are few and not
+        too far outside, and find all pairs that come near them. Return the number of these pairs, or -1 if a detection
+        pass is needed."""
         t = self._progress(target)
         if not self._predicts or _bounds.leaves_bounds(self.driven, self._bounds, target, t):
             return -1
@@ -231,7 +232,7 @@ class Detection:
         self.repredictions += 1
         moved = self._time > 0.0
         if moved:
-            t = self._begin_at_base(t)
+            t = self._restart_prediction(t)
         _bounds.turn_towards(outside, self._bounds, self._base, target, max(t, SHORTEST * self._substep), OVERSHOOT)
         triangles = with_any(outside, self._cloth.leaves.corners)
         if moved:
@@ -252,8 +253,8 @@ class Detection:
         self._base_is_known = self._is_within_bounds(self._base, self._time)
         return count if self._base_is_known else -1
 
-    def _begin_at_base(self, t: float) -> float:
-        """Let the predicted motion begin when it was nearest to the base; return the time t of the rest of it."""
+    def _restart_prediction(self, t: float) -> float:
+        """Restart the predicted motion at the time of the base, and return t rescaled to the remaining motion."""
         rest = 1.0 - self._time
         self.start += self._time * self.predicted
         self.predicted *= rest
@@ -262,8 +263,9 @@ class Detection:
         return t
 
     def _leaving(self, target: Floats, t: float) -> NDArray[np.bool_] | None:
-        """Mark the vertices (n,) that `target` at time t leaves, and those that may do so soon unless there are too
-        many; None if too many leave, or any too far."""
+        """Mark the vertices (n,) whose position in `target` is outside their bounds at time t, and, unless these are
+        too many, those beyond the fraction LEAVING of their bounds; return None if too many are outside, or any is too
+        far outside."""
         outside, most = np.empty(len(target), np.bool_), A_SUBSTEP * self.max_reach * max(t, self._substep)
         for share in (LEAVING, 1.0) if self.substeps_left else (1.0,):
             count = _bounds.outside_bounds(self.rows, self._bounds, target, t, share, most, outside)

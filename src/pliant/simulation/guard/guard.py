@@ -3,10 +3,10 @@
 In this package *cloth* stands for all deformable bodies and *bodies* for obstacles.
 
 A detection pass finds the near pairs at some positions and bounds how far each vertex may move before a pair that was
-not found could meet (see the kernels); before a vertex exceeds its bound, the pass is repeated. An intersection-free
-state thus stays so for any forces, speeds and step sizes. Bodies and grips follow their prescribed motion and
-carry cloth along (see carry.py). Where they leave it no room, pairs are given up, counted, and guarded again as soon as
-they are separated.
+not found could meet (see the kernels); before a vertex exceeds its bound, its motion is predicted anew, or the pass is
+repeated. An intersection-free state thus stays so for any forces, speeds and step sizes. Bodies and grips follow their
+prescribed motion and carry cloth along (see carry.py). Where they leave it no room, pairs are given up, counted, and
+guarded again as soon as they are separated.
 """
 
 import logging
@@ -48,7 +48,7 @@ FAST = 4.0  # displacement of a body per substep, over the largest query distanc
 PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
 CARRYING = 12  # passes for carrying in a substep even if those of the frame are spent: bodies do not wait
 AFTER = 2  # rounds in which carried cloth completes its own motion
-FAR = 8.0  # relative displacement of a pair in one round of carrying, over the largest query distance
+FAR = 8.0  # relative displacement in one round of carrying, over the largest query distance
 NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 REPELS_AT = BODY_SHARE + SOFT  # of eps: gap from which on the triangles of a body repel cloth in its solve
@@ -256,7 +256,8 @@ class Guard(FormerNames):
         self.hindered = not self.degraded
 
     def _measure_or_detect(self, state: State, x: Floats, stride: float) -> None:
-        """Measure the known pairs at x, or detect them again where all of them are not known there or on the way on."""
+        """Measure the known pairs at x if they include every pair that may meet there and on the rest of the motion;
+        otherwise run a detection pass."""
         detection = self._detection
         whole = not self._careful and not detection.is_confined and detection.follows_prediction(state.x)
         if whole and detection.measure(x):
@@ -268,8 +269,8 @@ class Guard(FormerNames):
 
     @property
     def degraded(self) -> bool:
-        """Whether the work of this frame is spent: bodies carry cloth for few rounds, and
-        complete their motion without it, cloth moves as far as is proved free, and strain is not limited again."""
+        """Whether this frame's budget of detection passes is spent: bodies carry cloth for few rounds, and complete
+        their motion without it, cloth moves as far as is proved free, and strain is not limited again."""
         return self._passes_left <= 0
 
     def _repredict(self, state: State, dt: float) -> bool:

@@ -34,8 +34,8 @@ from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ...queries.penetration import DeformingClosestPoints
 from ...queries.rounding import with_rounding_margin
 from ...queries.welding import Seams
-from .facets import joined, sorted_pairs
-from .records import Recorder
+from .facets import joined
+from .records import Recorder, sorted_pairs
 
 Floats = NDArray[np.float64]
 LEAF = 8  # triangles per leaf

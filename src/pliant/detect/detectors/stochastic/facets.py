@@ -1,4 +1,4 @@
-"""The triangles of both sides of a query in one list on the array `state.x`, and multilevel vertex graphs."""
+"""The triangles of one side or two in one array whose indices refer to `state.x`, and multilevel vertex graphs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,6 @@ from .... import validate
 from ....kernels.detectors.stochastic import descent as _descent
 from ....kernels.detectors.stochastic.descent import Graphs
 from ....kernels.detectors.stochastic.features import ISOLATED, Facets
-from ....kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX
 from ...bvh.build import neighbours
 from ...bvh.leaf_mesh import with_isolated_vertices
 from ...queries.contact_records import WeldedSide
@@ -23,10 +22,10 @@ _BYTES = 24  # peak memory per pair of coarse vertices while distances along the
 
 
 class Joined(NamedTuple):
-    """The `facets` of one part or two, and the offsets of the second one's vertices, faces and edges."""
+    """The `facets` of one side or two, and where the vertices, faces and edges of the last side begin in them."""
 
     facets: Facets
-    vertices: Ints  # (2,) the first rows in `state.x`
+    vertices: Ints  # (2,) first row of each side in `state.x`; twice the same for one side
     faces: int
     edges: int
 
@@ -61,21 +60,6 @@ def joined(parts: Sequence[WeldedSide], *, isolated: bool = False) -> Joined:
     facets = Facets(three[0], three[1], three[2], np.concatenate(owned), start, beside, vertex_start, around)
     ends = [part.side.first for part in parts]
     return Joined(facets, np.array([ends[0], ends[-1]], np.int32), *counts)
-
-
-def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, Ints]:
-    """Split rows (kind, feature, feature) into the arguments of `contacts_of`: vertex_face, face_vertex and edges, each
-    ascending, with the feature indices of each side."""
-    kind = found[:, 0]
-    a, b = whole.vertices
-    edges, face_vertex = kind == EDGE_TO_EDGE, kind == FACE_TO_VERTEX
-    vertex_face = ~edges if same else ~edges & ~face_vertex
-    last = found[:, 2] - (0 if same else np.where(edges, whole.edges, np.where(face_vertex, 0, whole.faces)))
-    first = found[:, 1] - np.where(edges, 0, np.where(face_vertex & (not same), b, a))
-    key = first.astype(np.int64) << 32 | last
-    parts = [np.sort(key[of]) for of in (vertex_face, np.zeros_like(vertex_face) if same else face_vertex, edges)]
-    one, two, three = (np.stack([part >> 32, part & 0xFFFFFFFF], 1).astype(np.int32) for part in parts)
-    return one, two, three
 
 
 class Levels(NamedTuple):

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....contacts import Contacts, Pool
+from ....kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX
 from ....state import State
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
-from .facets import Ints, Joined, sorted_pairs
+from .facets import Ints, Joined
 from .sides import Closed, flip_inside, with_deep
 
 Floats = NDArray[np.float64]
@@ -66,3 +67,18 @@ class Recorder:
         ends = top.edges[edges[:, 0]].ravel()
         more = np.stack([ends, np.repeat(closed.beside(edges[:, 1]), 2)], 1)
         return with_deep(pose.x, closed, pairs, more, top.neighbours, may_continue)
+
+
+def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, Ints]:
+    """Split rows (kind, feature, feature) into the arguments of `contacts_of`: vertex_face, face_vertex and edges, each
+    ascending, with the feature indices of each side."""
+    kind = found[:, 0]
+    a, b = whole.vertices
+    edges, face_vertex = kind == EDGE_TO_EDGE, kind == FACE_TO_VERTEX
+    vertex_face = ~edges if same else ~edges & ~face_vertex
+    last = found[:, 2] - (0 if same else np.where(edges, whole.edges, np.where(face_vertex, 0, whole.faces)))
+    first = found[:, 1] - np.where(edges, 0, np.where(face_vertex & (not same), b, a))
+    key = first.astype(np.int64) << 32 | last
+    parts = [np.sort(key[of]) for of in (vertex_face, np.zeros_like(vertex_face) if same else face_vertex, edges)]
+    one, two, three = (np.stack([part >> 32, part & 0xFFFFFFFF], 1).astype(np.int32) for part in parts)
+    return one, two, three
