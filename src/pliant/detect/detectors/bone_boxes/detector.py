@@ -10,7 +10,7 @@ from ....arguments import check_arguments
 from ....contacts import Contacts, Pool
 from ....kernels.detectors.bone_boxes import boxes as _boxes
 from ....kernels.detectors.bone_boxes import lookup as _lookup
-from ....kernels.detectors.bone_boxes import memory as _memory
+from ....kernels.detectors.bone_boxes import coherence as _coherence
 from ....kernels.jit import worth
 from ....kernels.queries import contact_records as _records
 from ....kernels.queries import pair_geometry as _geometry
@@ -113,9 +113,9 @@ class BoneBoxesDetector(BaseDetector):
         one, two = self._vertices, self._midpoints
         one.follow(state.x[self.deformable.rows], self.boxes, self._moved)
         one.query(self.boxes, self._skin, *how)
-        _memory.midpoints(self.edges, one.points, self._middle)
+        _coherence.midpoints(self.edges, one.points, self._middle)
         two.follow(self._middle, self.boxes, self._moved)
-        _memory.propagate_clearance(self.edges, one.points, one.clear, two.clear)
+        _coherence.propagate_clearance(self.edges, one.points, one.clear, two.clear)
         two.query(self.boxes, self._skin, *how)
         self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
         self._queried = len(one.points) + two.queried

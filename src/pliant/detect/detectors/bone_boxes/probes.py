@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....kernels.detectors.bone_boxes import lookup as _kernels
-from ....kernels.detectors.bone_boxes import memory as _memory
+from ....kernels.detectors.bone_boxes import coherence as _coherence
 from ....kernels.detectors.bone_boxes.boxes import CHUNK, Skin
 from ....kernels.detectors.bone_boxes.lookup import ProbeArrays, Touching
 from ....kernels.jit import worth
@@ -46,7 +46,7 @@ class Probes:
 
     def follow(self, x: Floats, boxes: BoneBoxes, moved: Floats) -> None:
         """Move the points to x (n,3) and reduce their clearance by the motion of the skin in each box, moved (b,7)."""
-        _memory.follow_points(x, self._arrays, self.order, boxes.placed.world, moved, boxes.slack)
+        _coherence.follow_points(x, self._arrays, self.order, boxes.placed.world, moved, boxes.slack)
 
     def query(self, boxes: BoneBoxes, skin: SurfaceQueries, within: float, exact: bool, deep: bool) -> None:
         """Find the nearest triangle of each point closer than `within`; with `deep`, of all points inside a closed
@@ -55,7 +55,7 @@ class Probes:
         posed = Skin(boxes.boxes, boxes.placed, skin.surface.x, slack)
         self.visited = self.measured = self.count = 0
         near = min(within * (1.0 + 1e-12) + slack, reach)
-        which = self._which[: _memory.choose(self.order, self.clear, near, self._which)]
+        which = self._which[: _coherence.choose(self.order, self.clear, near, self._which)]
         self.queried = len(which)
         if not self.queried:
             return
@@ -63,7 +63,7 @@ class Probes:
         _kernels.find_nearest(posed, arrays, which, reach, exact, counts)
         self._count(counts)
         lists = (self._undecided, self._worth_measuring)
-        m, k = _memory.undecided(arrays, which, reach, near, slack if deep else -1.0, *lists)
+        m, k = _coherence.undecided(arrays, which, reach, near, slack if deep else -1.0, *lists)
         if m:
             counts = _counts(m)
             classify_far, rows = worth(_kernels.classify_far, m, FEW), self._undecided[:m]
@@ -71,7 +71,7 @@ class Probes:
             self._count(counts)
         if k and exact:
             counts = _counts(k)
-            worth(_memory.measure, k, FEW)(posed, arrays, self._worth_measuring[:k], near, counts)
+            worth(_coherence.measure, k, FEW)(posed, arrays, self._worth_measuring[:k], near, counts)
             self._count(counts)
         self._wanted[:] = False
         self._wanted[which] = True
