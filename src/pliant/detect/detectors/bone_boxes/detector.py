@@ -9,8 +9,8 @@ from .... import renamed, validate
 from ....arguments import check_arguments
 from ....contacts import Contacts, Pool
 from ....kernels.detectors.bone_boxes import boxes as _boxes
-from ....kernels.detectors.bone_boxes import lookup as _lookup
 from ....kernels.detectors.bone_boxes import coherence as _coherence
+from ....kernels.detectors.bone_boxes import lookup as _lookup
 from ....kernels.jit import worth
 from ....kernels.queries import contact_records as _records
 from ....kernels.queries import pair_geometry as _geometry

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ....kernels.detectors.bone_boxes import lookup as _kernels
 from ....kernels.detectors.bone_boxes import coherence as _coherence
+from ....kernels.detectors.bone_boxes import lookup as _kernels
 from ....kernels.detectors.bone_boxes.boxes import CHUNK, Skin
 from ....kernels.detectors.bone_boxes.lookup import ProbeArrays, Touching
 from ....kernels.jit import worth
