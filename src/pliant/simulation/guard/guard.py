@@ -138,8 +138,7 @@ class Guard(FormerNames):
             response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
-        """Begin a frame of `steps` substeps of dt. Nothing is kept from the last frame, so a resumed run is bitwise
-        identical."""
+        """Begin a frame of `steps` substeps of dt. It uses nothing of the last: resumed runs are bitwise identical."""
         self._detection.begin_frame(steps)
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
@@ -218,8 +217,7 @@ class Guard(FormerNames):
         return found
 
     def redetect_if_needed(self, state: State) -> None:
-        """In push mode, detect again if an unknown pair may be within the thickness; safe mode does so in
-        `limit_motion`."""
+        """In push mode, detect again if an unknown pair may be within the thickness; safe mode: `limit_motion`."""
         if not self.safe and not self._detection.follows_prediction(state.x):
             self.detection_pass(state.x, self._stride(state), (state.x - state.x_start) * self._detection.substeps_left)
 
