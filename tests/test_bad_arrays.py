@@ -13,6 +13,7 @@ import pytest
 import pliant
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.state import State
+from time_limit import PATIENCE
 
 X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1], [0.5, 1, 0.5]])
 F = np.array([[0, 2, 1], [1, 2, 3]])
@@ -247,6 +248,6 @@ for door in t.DOORS:
 print(count)
 """
     folder = str(pathlib.Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 100

@@ -27,6 +27,7 @@ from pliant.scenes.defaults import default_run_length
 from pliant.scenes.dressing import dress_scene
 from pliant.simulation import Simulation
 from pliant.state import State
+from time_limit import PATIENCE
 
 # of scenes whose cloth would have no face to meet anything with, or whose meshes are large at their own
 SIZES = {
@@ -157,7 +158,11 @@ def share_everything() -> Any:
 def elsewhere(cases: list[Case], threads: int) -> list[tuple[str, int]]:
     """The same in a new process."""
     run = subprocess.run(
-        [sys.executable, __file__, str(threads)], input=json.dumps(cases), capture_output=True, text=True
+        [sys.executable, __file__, str(threads)],
+        input=json.dumps(cases),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert run.returncode == 0, run.stderr[-3000:]
     return [tuple(row) for row in json.loads(run.stdout)]

@@ -15,6 +15,7 @@ import pliant
 from conftest import DATA
 from pliant.cli import COMMANDS, _app
 from pliant.detect.methods import METHODS
+from time_limit import LONG, PATIENCE
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -238,7 +239,7 @@ def test_the_site_builds_without_warnings_and_its_pages_fetch_nothing(tmp_path: 
     if importlib.util.find_spec("sphinx") is None:
         pytest.skip("needs the extra [docs]")
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-D", "replays=0", "-d", "trees", str(DOCS), "site"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=LONG * PATIENCE)
     fetched = re.compile(r"""<(?:script|img|iframe|link)[^>]*(?:src|href)=["'](?:https?:)?//""")
     assert [p.name for p in (tmp_path / "site").rglob("*.html") if fetched.search(p.read_text("utf-8"))] == []
     assert not any("url(http" in p.read_text("utf-8") for p in (tmp_path / "site").rglob("*.css"))

@@ -1,5 +1,6 @@
 """Atomic writes: whatever happens to the writer, the old file or the new one is there, whole."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -16,6 +17,7 @@ from pliant import files
 from pliant.files import atomic_write
 from pliant.io import load, save
 from pliant.mesh import Mesh
+from time_limit import started
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of POSIX")
 
@@ -46,9 +48,11 @@ while sys.stdin.readline():
 """
 
 
-def start(does: str, target: pathlib.Path, rounds: int, contents: list[pathlib.Path]) -> subprocess.Popen[bytes]:
+def writing(
+    does: str, target: pathlib.Path, rounds: int, contents: list[pathlib.Path]
+) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
     words = [sys.executable, "-I", "-S", "-c", WRITER + does, pliant.files.__file__, target, rounds, *contents]
-    return subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return started(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def leftovers(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -71,7 +75,7 @@ def test_a_hundred_kills_leave_the_old_or_the_new_file(
     folder.mkdir()
     target = folder / f"result{kind}"
     in_the_middle = 0
-    with start(FORKING, target, 10**6, sources) as writers:
+    with writing(FORKING, target, 10**6, sources) as writers:
         assert writers.stdin is not None
         assert writers.stdout is not None
         for _ in range(100):
@@ -84,7 +88,7 @@ def test_a_hundred_kills_leave_the_old_or_the_new_file(
             in_the_middle += bool(leftovers(folder))
             assert target.read_bytes() in whole
         writers.stdin.close()
-    assert writers.returncode == 0
+        assert writers.wait(60) == 0
     assert in_the_middle >= 5  # or the kills came at the wrong times and this test says nothing
     with atomic_write(target) as stream:
         stream.write(b"next")
@@ -101,13 +105,12 @@ def test_eight_writers_at_once_leave_one_whole_file(tmp_path: pathlib.Path) -> N
     folder = tmp_path / "out"
     folder.mkdir()
     target = folder / "shared.bin"
-    writers = [start("write()", target, 20, [content]) for content in contents]
-    while any(writer.poll() is None for writer in writers):
-        assert not target.exists() or target.read_bytes() in whole
-        time.sleep(0.001)
+    with contextlib.ExitStack() as stack:
+        writers = [stack.enter_context(writing("write()", target, 20, [content])) for content in contents]
+        while any(writer.poll() is None for writer in writers):
+            assert not target.exists() or target.read_bytes() in whole
+            time.sleep(0.001)
     assert [writer.returncode for writer in writers] == [0] * 8
-    for writer in writers:
-        writer.communicate()
     assert target.read_bytes() in whole
     assert not leftovers(folder)
 

@@ -1,5 +1,6 @@
 """What the repository tells contributors agrees with what it contains."""
 
+import ast
 import pathlib
 import re
 import tomllib
@@ -66,3 +67,22 @@ def test_every_file_that_the_architecture_names_exists() -> None:
             if not (package / folder / name.rpartition("/")[2]).is_file():
                 missing.append(name)
     assert missing == []
+
+
+def starts_without_end(path: pathlib.Path) -> list[str]:
+    """Calls of `subprocess.run` without a timeout, and of `subprocess.Popen`, which nothing would kill."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    wanted = {"run": "timeout", "check_output": "timeout", "check_call": "timeout", "call": "timeout", "Popen": None}
+    return [
+        f"{path.name}:{call.lineno}"
+        for call in calls
+        if ast.unparse(call.func).startswith("subprocess.")
+        and ast.unparse(call.func).removeprefix("subprocess.") in wanted
+        and wanted[ast.unparse(call.func).removeprefix("subprocess.")] not in [key.arg or "" for key in call.keywords]
+    ]
+
+
+def test_every_process_that_a_test_starts_has_a_time_limit() -> None:
+    files = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "benchmarks" / "tests").rglob("*.py")]
+    files += [ROOT / "tools" / "check_wheel.py", ROOT / "tests" / "khronos.py"]
+    assert [call for path in files for call in starts_without_end(path)] == []

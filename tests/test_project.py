@@ -12,6 +12,7 @@ import tomllib
 import pytest
 
 import pliant
+from time_limit import PATIENCE
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SRC = ROOT / "src" / "pliant"
@@ -29,7 +30,8 @@ HOSTS = re.compile(
 def tracked() -> list[pathlib.Path]:
     """Text files under version control; all of them where this is no checkout."""
     try:
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        command = ["git", "ls-files", "-z"]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a git checkout")
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
@@ -138,7 +140,9 @@ def test_type_checkers_see_the_same_public_names() -> None:
 
 def test_importing_pliant_loads_nothing_heavy() -> None:
     script = "import sys, pliant; print([m for m in ('numpy', 'numba', 'scipy') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert run.stdout == "[]\n"
 
 
 def test_the_constraints_pin_every_direct_dependency() -> None:

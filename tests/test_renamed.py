@@ -12,6 +12,7 @@ from pliant import renamed
 from pliant.detect.base import BaseDetector, Side, class_with_defaults, with_defaults
 from pliant.detect.detectors.height_grid import HeightGridDetector
 from pliant.detect.queries.ray_winding import RayWinding
+from time_limit import PATIENCE
 
 # the imports that the documentation of the version before the rooms showed: (old module, name, where it is now)
 SHOWN = [
@@ -101,7 +102,7 @@ def test_a_submodule_of_a_moved_package_is_found_and_one_that_never_was_is_not()
 
 def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
     code = "import sys; sys.modules['pliant_bench'] = None; import pliant.bench.suite"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert result.stderr.splitlines()[-1].endswith("pliant.bench is now pliant_bench, which is not installed")
 
 
@@ -115,6 +116,7 @@ def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
         ("pliant.detect.choose", "Chosen", "MethodChoice"),
         ("pliant.detect.choose", "method_for", "choose_method_for_scene"),
         ("pliant.detect.choose", "resolve_method", "resolve_method_for_scene"),
+        ("pliant.detect.queries.intersections", "crossings_of", "self_intersections_of"),
         ("pliant.fill", "Loss", "FillLoss"),
         ("pliant.scenes.defaults", "Pace", "RunLength"),
         ("pliant.view.interactive_run", "tuned", "with_parameter"),
@@ -156,6 +158,10 @@ def test_a_class_that_moved_to_a_module_of_its_own_works_and_warns(module: str) 
         ("pliant.detect.detectors.height_grid", "HeightGridDetector", "rigid", "obstacle"),
         ("pliant.detect.queries.closest_point", "ClosestPoints", "before", "query_by_nearest_face"),
         ("pliant.detect.queries.closest_point", "ClosestPoints", "sides", "signs"),
+        ("pliant.detect.queries.consistent_depth", "ConsistentDepth", "go_on", "accept_as_reference"),
+        ("pliant.detect.queries.depth_image", "DepthCamera", "doubts", "uncertain_intervals"),
+        ("pliant.detect.queries.depth_image", "DepthCamera", "string", "build_strips"),
+        ("pliant.detect.fields.sampled", "Sampled", "sure", "sign_reliable_beyond"),
         ("pliant.detect.queries.penetration", "DeformingClosestPoints", "told", "signed_distances"),
         ("pliant.fill", "FillLoss", "far", "far_vertices"),
         ("pliant.fill", "FillLoss", "share", "lost_share"),

@@ -10,13 +10,15 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WINDOWS = sys.platform == "win32"
+PATIENCE = 600.0  # seconds for each command
 HOW = "pip install ./benchmarks"
 # what compiled kernels are kept by: their sources, the version of Numba and the switches
 DIGEST = "from pliant.kernels import jit; print(jit.sources_digest())"
 
 
 def run(*command: str | os.PathLike[str], **options: object) -> str:
-    result = subprocess.run([os.fspath(c) for c in command], text=True, stdout=subprocess.PIPE, **options)  # type: ignore[call-overload]
+    words = [os.fspath(c) for c in command]
+    result = subprocess.run(words, text=True, stdout=subprocess.PIPE, timeout=PATIENCE, **options)  # type: ignore[call-overload]
     if result.returncode:
         raise SystemExit(f"{' '.join(map(str, command))} ended with exit code {result.returncode}\n{result.stdout}")
     return str(result.stdout)
@@ -56,7 +58,8 @@ def main() -> None:
         if version != report["versions"]["pliant"] or not report["well"]:
             raise SystemExit(f"--version reports {version}, doctor reports {report}")
         # the benchmarks are a package of their own; without it the command says so in one line
-        bench = subprocess.run([pliant, "bench", "peers"], text=True, capture_output=True, cwd=empty, env=env)
+        command = [pliant, "bench", "peers"]
+        bench = subprocess.run(command, text=True, capture_output=True, cwd=empty, env=env, timeout=PATIENCE)
         if (bench.returncode, bench.stdout, bench.stderr.count("\n")) != (2, "", 1) or HOW not in bench.stderr:
             raise SystemExit(f"pliant bench without the benchmarks: exit code {bench.returncode}, {bench.stderr}")
         # the replay needs data files beside the modules, which the wheel must contain

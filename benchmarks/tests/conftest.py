@@ -1,5 +1,5 @@
-"""Fixtures that the tests of the benchmarks share with those of the product."""
+"""Fixtures and the time limit that the tests of the benchmarks share with those of the product."""
 
-from conftest import data, rng
+from conftest import data, pytest_configure, rng
 
-__all__ = ["data", "rng"]
+__all__ = ["data", "pytest_configure", "rng"]

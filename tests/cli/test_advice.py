@@ -138,11 +138,11 @@ def test_flat_bodies_and_garments_are_looked_at(here, capsys):
         assert told(capsys, "check", *words)[0] in (0, 1, 2)
 
 
-def test_fix_says_where_a_body_has_no_inside(here, capsys):
+def test_fix_says_where_a_body_is_open(here, capsys):
     keep = BODY.vertices[BODY.faces].mean(1)[:, 1] > -0.2
     pliant.save("open.obj", pliant.Mesh(BODY.vertices, BODY.faces[keep]))
     _, _, talk = told(capsys, "fix", "tube.obj", "-b", "open.obj", "-o", "new.obj")
-    assert "not checked: vertices inside" in talk
+    assert "note: body 'open' is open: shell 0" in talk
 
 
 def test_lengths_may_have_units_everywhere(here, capsys):

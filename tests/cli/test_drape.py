@@ -21,6 +21,7 @@ from pliant.report.facts import run_facts
 from pliant.scenes import drape_scene, tablecloth_for, tablecloth_scene
 from pliant.scenes.drape import default_eps
 from pliant.simulation import Simulation
+from time_limit import PATIENCE, started
 
 pytestmark = pytest.mark.compiled
 SHORT = ["--frames", "4", "--substeps", "2"]
@@ -112,7 +113,7 @@ def test_replay_and_sheet_show_the_run_and_the_second_start_compiles_nothing(her
         "print(len(seen.buffer), file=sys.stderr); sys.exit(code)"
     )
     command = [sys.executable, "-c", code, *tokens, "-o", "a.glb"]
-    again = subprocess.run(command, check=True, capture_output=True, text=True)
+    again = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
     assert again.stderr.splitlines()[-1] == "0"
 
 
@@ -135,7 +136,7 @@ def test_what_was_not_measured_is_not_called_zero(here, capsys):
 
 def test_cloth_that_starts_inside_is_exit_code_1_only_where_it_must_stay(here, capsys):
     pliant.save("low.obj", shapes.cloth(0.5, 0.5, 9))
-    assert cli.run(["drape", "low.obj", FILES[1], *SHORT, "--place", "as-is"]) == 1
+    assert cli.run(["drape", "low.obj", FILES[1], *SHORT, "--place", "as-is", "--no-fix-start"]) == 1
     assert "it starts there" in capsys.readouterr().err
     assert cli.run(["drape", "low.obj", FILES[1], *SHORT]) == 0
     assert "starts inside body 'ball'; moved above" in capsys.readouterr().err
@@ -380,17 +381,14 @@ def test_a_mistake_in_the_file_is_named(here, capsys, line, said):
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single process there")
 def test_ctrl_c_in_the_middle_is_exit_code_130_and_leaves_no_file(here):
     command = [sys.executable, "-m", "pliant", "drape", *FILES, "--frames", "100000", "-o", "a.glb"]
-    with subprocess.Popen(command, stdout=-1, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c) as process:
+    with started(command, stdout=-1, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if line.startswith("draping"):
                 break
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        try:
-            said, talk = process.communicate(timeout=60)
-        finally:
-            process.kill()  # one that did not stop would run on, and `with` would wait for it
+        said, talk = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, "")
     assert talk.splitlines()[-1] == "interrupted"
     assert "Traceback" not in talk

@@ -16,6 +16,7 @@ from conftest import hear_ctrl_c
 from pliant import cli
 from pliant.cli import play as command
 from pliant.view import server
+from time_limit import started
 from view.fake import FakeSession
 from view.raw import Raw
 
@@ -33,12 +34,9 @@ unix = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a single
 @contextlib.contextmanager
 def playing(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A running command, and the address that it printed."""
-    with subprocess.Popen(words, stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c) as process:
+    with started(list(words), stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c) as process:
         assert process.stdout is not None
-        try:
-            yield process, process.stdout.readline().strip()
-        finally:
-            process.kill()
+        yield process, process.stdout.readline().strip()
 
 
 def end(process: subprocess.Popen[str]) -> tuple[float, int, str]:

@@ -21,6 +21,7 @@ import pliant
 from conftest import hear_ctrl_c
 from pliant import cli
 from pliant.cli import interruption, output
+from time_limit import PATIENCE, started
 
 HEAVY = ("numpy", "numba", "scipy", "skimage", "PIL", "websockets")
 
@@ -69,7 +70,7 @@ def test_help_loads_nothing_heavy() -> None:
         "    run([words])\n"
         f"    print(words, *[m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
     )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert result.stderr.splitlines() == ["--help", "--version"]
 
 
@@ -88,7 +89,8 @@ def test_a_file_that_is_not_there_is_told_before_anything_heavy_is_loaded(tmp_pa
         f"    code = run(words.split())\n"
         f"    print(words, code, *[m for m in {HEAVY} if m in sys.modules])"
     )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=PATIENCE)
     assert result.stdout.splitlines() == [f"{words} 2" for words in lines]
     assert result.stderr == len(lines) * "error: none.obj: no such file\n"
 
@@ -184,9 +186,8 @@ def test_ctrl_c_ends_a_running_command_without_a_traceback() -> None:
         "module = types.ModuleType('m'); module.f = lambda: (print('up', flush=True), time.sleep(30))\n"
         "sys.modules['m'] = module; cli.COMMANDS['f'] = ('m:f', ''); cli.main(['f'])"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c
-    ) as process:
+    command = [sys.executable, "-c", script]
+    with started(command, stdout=-1, stderr=-1, text=True, preexec_fn=hear_ctrl_c) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         process.send_signal(signal.SIGINT)
@@ -216,11 +217,12 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         "module = types.ModuleType('m'); module.f = lambda: print('x' * 1_000_000)\n"
         "sys.modules['m'] = module; cli.COMMANDS['f'] = ('m:f', ''); cli.main(['f'])"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=-1, stderr=-1, text=True) as process:
+    with started([sys.executable, "-c", script], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
         talk = process.stderr.read()
+        process.wait(60)
     assert (process.returncode, talk) == (0, "")
 
 
@@ -236,7 +238,7 @@ def test_warnings_of_the_library_reach_stderr_and_its_chatter_does_not(command, 
 
 def test_the_library_itself_is_silent() -> None:
     script = "import logging, pliant; logging.getLogger('pliant.mesh').warning('psst')"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert (result.stdout, result.stderr) == ("", "")
 
 

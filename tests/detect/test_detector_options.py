@@ -12,6 +12,7 @@ from pliant.detect.bvh.build import ARITIES, BUILDS, VOLUMES
 from pliant.detect.fields.bsp import PlanarField
 from pliant.detect.fields.fill import filled
 from pliant.detect.fields.octree import AdaptiveField
+from time_limit import PATIENCE
 
 WALKERS = ("bvh", "continuous", "sphere-surface")  # those that traverse trees of boxes
 CLOTH = pliant.shapes.cloth(1.0, 1.0, 6)
@@ -46,7 +47,7 @@ for method in ("bvh", "continuous", "sphere-surface"):
         except ValueError as error:
             print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("detectors traverse AABB trees only") == 9
 

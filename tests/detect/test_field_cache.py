@@ -1,5 +1,6 @@
 """The cache of baked fields: the same bits as a live bake, and whatever is wrong with an entry is a miss (RF4, RF5)."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -19,6 +20,7 @@ from detect.made import octahedron, sheet
 from pliant import DistanceField, Mesh
 from pliant.detect.fields import cache
 from pliant.errors import TooBigError
+from time_limit import started
 
 SMALL = {"resolution": 4, "band": 1.5}  # a file of a few kilobytes
 
@@ -370,13 +372,14 @@ def test_eight_processes_that_share_the_folder_all_get_the_right_field(home):
     environment = os.environ | {"PLIANT_COMPILE": "0"}
     forked = 8 if sys.platform == "linux" else 1  # elsewhere a fork is missing or not safe, and each starts slowly
     command = [sys.executable, "-c", EIGHT, str(forked)]
-    running = [subprocess.Popen(command, env=environment, **pipes) for _ in range(8 // forked)]
-    for child in running:
-        assert child.stdout.readline() == "ready\n"
-    for child in running:  # all at once
-        child.stdin.close()
-    said = [line for child in running for line in child.stdout.read().splitlines()]
-    assert [child.wait(120) for child in running] == [0] * len(running)
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(started(command, env=environment, **pipes)) for _ in range(8 // forked)]
+        for child in running:
+            assert child.stdout.readline() == "ready\n"
+        for child in running:  # all at once
+            child.stdin.close()
+        said = [line for child in running for line in child.stdout.read().splitlines()]
+        assert [child.wait(120) for child in running] == [0] * len(running)
     assert len(said) == 8
     assert len(set(said)) == 1
     assert len(said[0].split()) == 1

@@ -17,6 +17,7 @@ from pliant import DistanceField, MeshFileError
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.errors import TooBigError
 from pliant.kernels import jit
+from time_limit import PATIENCE
 
 RESOLUTION = 32 if jit.COMPILED else 6
 
@@ -50,7 +51,8 @@ def test_two_processes_bake_the_same_bits():
     """)
     here: dict[str, str] = {}
     exec(code, here)
-    there = subprocess.run([sys.executable, "-c", code + "print(told)"], capture_output=True, text=True)
+    command = [sys.executable, "-c", code + "print(told)"]
+    there = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert there.stdout == here["told"] + "\n", there.stderr
 
 
@@ -109,7 +111,7 @@ def test_ctrl_c_is_honoured_within_a_second_of_a_long_bake():
         except KeyboardInterrupt:
             print(time.process_time() - began - 0.5, shares[-1])
     """)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert run.stdout, run.stderr
     late, share = map(float, run.stdout.split())
     assert late < 1.0

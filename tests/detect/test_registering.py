@@ -24,6 +24,7 @@ from pliant.simulation import Simulation
 from pliant.view.commands import Choose
 from pliant.view.interactive_run import InteractiveRun, StartOptions
 from pliant.view.session import Session
+from time_limit import PATIENCE
 
 SRC = pathlib.Path(pliant.__file__).parents[1]
 BALL = pliant.shapes.ball(0.1, 2)
@@ -43,7 +44,11 @@ def fresh(code: str, *more: str) -> str:
     """Output of Python code in a process of its own; `more`: further folders to import from."""
     paths = os.pathsep.join([str(SRC), *more])
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": paths},
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr

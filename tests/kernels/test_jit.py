@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from pliant.kernels import disk_cache, jit, sources
+from time_limit import PATIENCE, started
 
 SOURCES = pathlib.Path(jit.__file__).parent
 
@@ -93,11 +94,9 @@ def filled(tmp_path_factory):
     """A cache that two processes, started at once, have filled, and how often each found and compiled the kernel."""
     folder = str(tmp_path_factory.mktemp("cache"))
     environment = {**os.environ, "PLIANT_COMPILE": "1", "PLIANT_CACHE": folder}
-    started = [
-        subprocess.Popen([sys.executable, "-c", COUNT], env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    return folder, [json.loads(one.communicate(timeout=300)[0]) for one in started]
+    command, options = [sys.executable, "-c", COUNT], {"env": environment, "stdout": subprocess.PIPE, "text": True}
+    with started(command, **options) as one, started(command, **options) as other:
+        return folder, [json.loads(process.communicate(timeout=PATIENCE)[0]) for process in (one, other)]
 
 
 def test_of_two_processes_that_start_at_once_one_compiles(filled):

@@ -134,7 +134,7 @@ def test_two_processes_give_the_same_bits():
     code = "import test_scenes as t; print(t.digest(t.Simulation(t.scene_of()), 80))"
     here = str(__import__("pathlib").Path(__file__).parent)
     run = [sys.executable, "-c", f"import sys; sys.path[:0] = [{here!r}]; {code}"]
-    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(run, capture_output=True, text=True, check=True, timeout=300).stdout
     assert said == digest(Simulation(scene_of()), 80) + "\n"
 
 

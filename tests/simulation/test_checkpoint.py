@@ -69,7 +69,8 @@ def test_another_process_goes_on_with_the_same_bits(tmp_path):
     code = f"import test_checkpoint as t; print(t.resumed({str(tmp_path / 'run.npz')!r}, 'ribbon'))"
     here = str(pathlib.Path(__file__).parent)
     run = [sys.executable, "-c", f"import sys; sys.path[:0] = [{here!r}]; {code}"]
-    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == digest(sim, AFTER) + "\n"
+    said = subprocess.run(run, capture_output=True, text=True, check=True, timeout=300).stdout
+    assert said == digest(sim, AFTER) + "\n"
 
 
 def little(**options) -> Scene:

@@ -20,6 +20,7 @@ from pliant.sweep.plan import read_plan
 from pliant.sweep.results import FORMER, rows_of
 from pliant.sweep.sweep import sweep
 from pliant.sweep.work import RECORD
+from time_limit import started
 
 posix = pytest.mark.skipif(os.name != "posix", reason="kills whole groups of processes")
 # a cloth of 16 particles on 20 triangles, for so many frames that a sweep can be killed between two runs
@@ -73,13 +74,14 @@ def records(out: pathlib.Path) -> dict[str, int]:
 def kill_half_way(file: pathlib.Path, out: pathlib.Path, enough: int, workers: int) -> dict[str, int]:
     """Start the command in a group of its own, and end all of it when `enough` runs are done."""
     words = [sys.executable, "-m", "pliant", "sweep", str(file), "--out", str(out), "--workers", str(workers)]
-    group = subprocess.Popen(words, start_new_session=True, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 300.0
-    while len(records(out)) < enough and group.poll() is None and time.monotonic() < end:
-        time.sleep(0.005)
-    with contextlib.suppress(ProcessLookupError):  # it has ended
-        os.killpg(group.pid, signal.SIGKILL)
-    group.wait()
+    with started(words, start_new_session=True, stderr=subprocess.DEVNULL) as group:
+        end = time.monotonic() + 300.0
+        try:
+            while len(records(out)) < enough and group.poll() is None and time.monotonic() < end:
+                time.sleep(0.005)
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                os.killpg(group.pid, signal.SIGKILL)
     return records(out)
 
 
@@ -197,7 +199,7 @@ def test_too_many_pictures_are_read_from_beside_the_gallery_and_all_are_there(sw
 
     _, done = swept
     pictured = {name: record | {"files": [THUMBNAIL]} for name, record in done.records.items()}
-    monkeypatch.setattr(module, "MOST_HELD", 7)
+    monkeypatch.setattr(module, "MOST_EMBEDDED", 7)
     module.write_results(tmp_path, done.plan, pictured)
     page = (tmp_path / "gallery.html").read_text("utf-8")
     assert page.count('src="runs/') == 8

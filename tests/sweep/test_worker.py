@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import subprocess
 import sys
 import time
 
@@ -10,6 +9,7 @@ import pytest
 
 from pliant.sweep.pool import run_here
 from pliant.sweep.worker import Job, Limits, WorkerProcess
+from time_limit import started
 
 TESTS = str(pathlib.Path(__file__).resolve().parents[1])
 ANY = Limits()
@@ -76,10 +76,8 @@ def test_a_process_leaves_when_whoever_asked_is_gone(apart, tmp_path):
     mark = tmp_path / "mark"
     call = "WorkerProcess().run(Job('sweep.odd_jobs:sleep', {'mark': %r}), Limits())"
     lines = f"from pliant.sweep.worker import *\n{call}"
-    asking = subprocess.Popen([sys.executable, "-c", lines % str(mark)])
-    pid = _wait(lambda: mark.exists() and mark.read_text())
-    asking.kill()
-    asking.wait()
+    with started([sys.executable, "-c", lines % str(mark)]):
+        pid = _wait(lambda: mark.exists() and mark.read_text())
     assert _wait(lambda: _is_gone(pid))
 
 

@@ -146,7 +146,8 @@ class _Checker:
         if self.body is not None:
             worn = self.body.query(x, joined, x_w, self.skin, y)
             distance, direction = worn.distance, worn.direction
-            self.body.counter.add(t, self.body.y_welded, *(each[self.used] for each in (x, distance, worn.sign)))
+            used = self.used
+            self.body.counter.add(t, self.body.y_welded, x[used], distance[used], worn.sign[used])
         known = np.where(self.used, distance, np.nan)
         inside = np.flatnonzero(known < 0.0)
         worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
+from ..files import atomic_write
 from ..motion.clip import Clip
 from .shells import Shell
 
@@ -302,14 +303,20 @@ class Report:
 
         write_check_sheet(path, check_view(self))
 
+    def save_distances(self, path: str | os.PathLike[str]) -> None:
+        """Write an npz with `distances` (T,n) and the numbers `frames` (T,) of the frames that were checked."""
+        with atomic_write(path) as stream:
+            np.savez(stream, distances=self.distances, frames=np.array([f.frame for f in self.frames]))
+
     def to_json(self) -> dict[str, Any]:
         """All results except the distances of vertices, as plain values; None for what could not be checked."""
         worst = self.worst
+        unsure = not self.has_inside or any(f.unknown for f in self.frames)
         unknown = {} if self.has_inside else dict.fromkeys(("inside", "deepest", "share", "between"))
         return {
             "garment": self.garment.mesh.name,
             "body": None if self.body is None else self.body.mesh.name,
-            "penetrating": True if self.penetrating else False if self.has_inside else None,
+            "penetrating": True if self.penetrating else None if unsure else False,
             "worst_depth_m": self.worst_depth if self.has_inside else None,
             "worst_frame": worst.frame,
             "crossings": self.crossings,

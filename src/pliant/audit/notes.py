@@ -28,18 +28,20 @@ def _open(body: Mesh, shells: Sequence[Shell], frames: Sequence[Finding]) -> Not
         text = f"vertices inside, depth and overlap: body {body.name!r} has no inside ({body.issues.words()}); "
         return Note(NoteKind.NO_INSIDE, f"{text}only distances and intersections are checked")
     some = sorted(
-        (shell for shell in shells if not shell.closed), key=lambda shell: (-shell.boundary_edges, shell.index)
+        (shell for shell in shells if not shell.closed), key=lambda shell: (-shell.boundary_edges, shell.number)
     )
     worst = max(frames, key=lambda found: found.unknown)
-    unsure = f"up to {worst.unknown:,} vertices (frame {worst.frame}) are" if worst.unknown else "no vertex is"
-    text = f"body {body.name!r} is open: {_listed(some)}; {unsure} near an opening, on no known side"
-    return Note(NoteKind.OPEN, f"{text}, and depth is a lower bound where its shells overlap")
+    unsure = "the side of every vertex is known"
+    if worst.unknown:
+        unsure = f"the side of up to {worst.unknown:,} vertices near its openings is unknown (frame {worst.frame})"
+    text = f"body {body.name!r} is open: {_listed(some)}; {unsure}"
+    return Note(NoteKind.OPEN, f"{text}; depth is a lower bound where its shells overlap")
 
 
 def _listed(shells: Sequence[Shell]) -> str:
     said = []
     for shell in shells[:_LISTED]:
-        at = "" if shell.boundary_at is None else f" around ({', '.join(f'{v:.3g}' for v in shell.boundary_at)}) m"
+        at = "" if shell.boundary_at is None else f" around ({', '.join(f'{v:.3f}' for v in shell.boundary_at)}) m"
         edges = f", {shell.boundary_edges:,} boundary edges{at}" if shell.boundary_edges else ""
         said.append(f"shell {shell.label} ({shell.faces:,} faces{edges})")
     more = f" and {len(shells) - _LISTED} more" if len(shells) > _LISTED else ""

@@ -24,7 +24,7 @@ class Shell(NamedTuple):
     depth is its distance from the boundary of this shell: in overlapping shells, each vertex counts in all of them.
     """
 
-    index: int
+    number: int
     name: str  # of its node, mesh or group, and its material; empty where the file names none
     faces: int
     closed: bool  # along every edge, equally many faces run in each direction
@@ -41,8 +41,8 @@ class Shell(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Index and name, for tables and notes."""
-        return f"{self.index} {self.name}".rstrip()
+        """Number and name, for tables and notes."""
+        return f"{self.number} {self.name}".rstrip()
 
 
 class ShellCounter:
@@ -109,7 +109,7 @@ class ShellCounter:
         for s in range(self.count):
             around = ((low <= low[s]) & (high >= high[s])).all(1) & self.closed & ~self._inward
             around[s] = False
-            for t in sorted(np.flatnonzero(around), key=lambda t: (extent[t], t)):
+            for t in sorted(np.flatnonzero(around).tolist(), key=lambda t: (extent[t], t)):
                 if (min(s, t), max(s, t)) not in meet and self._query(t, y).signs(y[self.rows[s][:1]])[0] == INSIDE:
                     self._within[s] = t
                     break
@@ -148,8 +148,9 @@ class ShellCounter:
     def _query(self, s: int, y: Floats) -> DeformingClosestPoints:
         rows = self.rows[s]
         if s not in self._queries:
-            faces = np.searchsorted(rows, self.mesh.faces[self.faces[s]])
-            own = Mesh(self.mesh.vertices[rows], faces, name=self.names[s], groups=np.arange(len(rows)))
+            faces = np.searchsorted(rows, self.mesh.faces[self.faces[s]]).astype(np.int32)
+            apart = np.arange(len(rows), dtype=np.int32)
+            own = Mesh(self.mesh.vertices[rows], faces, name=self.names[s], groups=apart)
             self._queries[s] = DeformingClosestPoints(own)
         return self._queries[s].update(y[rows])
 
@@ -161,7 +162,7 @@ class ShellCounter:
             meets[two].append((one, count))
         return tuple(
             Shell(
-                index=s,
+                number=s,
                 name=self.names[s],
                 faces=len(self.faces[s]),
                 closed=bool(self.closed[s]),
@@ -182,7 +183,7 @@ class ShellCounter:
 
 def shell_rows(shells: Sequence[Shell], most: int) -> list[tuple[str, ...]]:
     """Text of the worst `most` shells, the deepest first, in the columns of SHELL_COLUMNS."""
-    worst = sorted(shells, key=lambda shell: (-shell.depth, -shell.inside, shell.index))[:most]
+    worst = sorted(shells, key=lambda shell: (-shell.depth, -shell.inside, shell.number))[:most]
     return [
         (
             shell.label,

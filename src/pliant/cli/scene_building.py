@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..scenes.defaults import RunLength
     from ..scenes.holding import Holding
     from ..simulation.carrying import Proxies
+    from .start_poses import StartPoses
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,15 +149,18 @@ def build_scene(
     held: HoldOptions = UNHELD,
     dt: float = 0.01,
     proxies: "Proxies | None" = None,
+    starts: "StartPoses | None" = None,
 ) -> "tuple[Scene, RunLength]":
     """Build the scene, with its cloth held; return it with its default number of frames of `dt` s and of substeps.
 
     options["material"]: only what was given. proxies: those that are simulated in place of the garments.
+    starts: fixes the start poses of garments from files, unless they have proxies, which are made outside of the body.
     """
     from .. import validate
     from ..mesh import Mesh
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
+    from ..scenes.drape import default_eps, place_cloth
     from ..scenes.holding import hold_cloths
 
     holding = held.holding()
@@ -196,17 +200,28 @@ def build_scene(
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        built = _dress(cloth, body, found, files, wear, options, proxies)
+        built = _dress(cloth, body, found, files, wear, options, proxies, starts)
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
     soft = simulated(read_mesh(cloth, files), rigid, proxies)
     name = f"{soft.name} on {rigid.name}"
-    built = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
+    hold = wear.hold
+    if starts is not None and starts.wanted and not _has_proxies(proxies) and soft.n_faces and rigid.n_faces:
+        put = place_cloth(soft, rigid, place)
+        hold = hold if put is soft else "none"  # only a garment that is worn where its file has it is held
+        eps = options.get("eps")
+        (soft,) = starts.fixed([put], rigid, default_eps(rigid, put) if eps is None else eps)
+        place = "as-is"
+    built = drape_scene(soft, rigid, place=place, hold=hold, name=name, **options)
     if pinned := len(built.bodies[0].pins):
         output.say(f"note: {pinned} boundary vertices close to the body are pinned; --hold none releases them")
     return hold_cloths(built, holding, _note), RunLength()
+
+
+def _has_proxies(proxies: "Proxies | None") -> bool:
+    return proxies is not None and proxies.vertices is not None
 
 
 def _note(text: str) -> None:
@@ -235,14 +250,18 @@ def _dress(
     wear: WearOptions,
     options: dict[str, Any],
     proxies: "Proxies | None",
+    starts: "StartPoses | None",
 ) -> "Scene":
     from ..io import size_warning
-    from ..scenes.dressing import dress_scene, rest_skin
+    from ..scenes.dressing import default_distance, dress_scene, rest_skin
 
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
     skin = rest_skin(character)
     garments = [simulated(read_mesh(path, files), skin, proxies) for path in (cloth, *wear.layer)]
+    if starts is not None and not _has_proxies(proxies) and all(garment.n_faces for garment in garments):
+        eps = options.get("eps")
+        garments = starts.fixed(garments, skin, default_distance(skin, garments) if eps is None else eps)
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
         return dress_scene(

@@ -70,7 +70,7 @@ def dress_scene(
         raise ValueError(
             f"character {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])"
         )
-    distance = _distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
+    distance = default_distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
     surface, stuff = ClosestPoints(skin), take_cloth({"material": material})
     holding = Holding.of(options)
     automatic = hold == "auto" and not holding.holds
@@ -103,7 +103,7 @@ def _welded(motion: Skinned, skin: Mesh) -> Skinned:
     return motion.taking(np.unique(skin.weld_index, return_index=True)[1])
 
 
-def _distance(skin: Mesh, garments: Sequence[Mesh]) -> float:
+def default_distance(skin: Mesh, garments: Sequence[Mesh]) -> float:
     """The default contact offset between skin and cloth, metres; for fine cloth at most half of the median edge."""
     edge = min(float(np.median(edge_lengths(garment))) for garment in garments)
     return min(NEAR * skin.size, 0.5 * edge)

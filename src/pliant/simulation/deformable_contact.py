@@ -186,6 +186,10 @@ class DeformableContact(FormerNames):
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self.guard.follow_bodies(state, dt)
 
+    def keep_on_their_way(self, state: State) -> None:
+        """Undo what the solve has moved cloth inside of bodies back."""
+        self.guard.keep_on_their_way(state)
+
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
         return self.guard.with_room(found)

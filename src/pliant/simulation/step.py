@@ -227,6 +227,7 @@ class Simulation:
             self.dynamics.relax_with(self.state, found, pushed, self.self_contact.supports(self.state), dt_substep)
         elif not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
             return
+        self.self_contact.keep_on_their_way(self.state)
         # a body that cloth intersects does not hold it
         self.dynamics.let_into_surface(self.self_contact.rows_in_bodies)
         for _ in range(ALTERNATIONS):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...kernels.geometry.raster import REACH
 from ...kernels.jit import COMPILED, worth
 from ...kernels.mesh import adjacency as _adjacency
@@ -222,6 +222,9 @@ class DepthCamera:
         stop = np.empty(screen.width * screen.height, np.int64)
         worth(_overlap.unite, len(self.faces), SOME)(start, out, stop)
         return start[:-2], stop, out
+
+    doubts = renamed.attribute("doubts", "uncertain_intervals")
+    string = renamed.attribute("string", "build_strips")
 
 
 def check_screen(screen: Screen) -> None:

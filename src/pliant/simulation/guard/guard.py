@@ -81,7 +81,7 @@ class Guard(FormerNames):
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
-        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene)
+        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene, links)
         closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
         self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
@@ -202,6 +202,9 @@ class Guard(FormerNames):
     def follow_bodies(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self._no_room.follow(state, dt)
+
+    def keep_on_their_way(self, state: State) -> None:
+        self._no_room.keep_on_their_way(state)
 
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
