@@ -29,7 +29,7 @@ PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long fuzz attack lint types contracts format wheel docs docs-check constraints clean
+.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-blender extension fuzz attack lint types contracts format wheel docs docs-check constraints clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,12 @@ $(VENV)/.docs: $(VENV)/.uv pyproject.toml constraints.txt
 
 $(VENV)/.fuzz: $(VENV)/.test
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[fuzz]'
+	@touch $@
+
+# Blender's module needs another NumPy than pliant, so that it is alone in its environment
+$(VENV)-blender/.ready: $(VENV)/.uv pyproject.toml
+	$(UV) venv --quiet --allow-existing --python 3.11 $(VENV)-blender
+	VIRTUAL_ENV=$(VENV)-blender $(UV) pip install --quiet --group blender
 	@touch $@
 
 setup: $(VENV)/.test  ## create .venv with everything that development needs
@@ -92,6 +98,12 @@ test-bounds: $(VENV)/.test  ## compiled kernels with bounds checks, on one threa
 test-long: test-bounds  ## test-bounds, the whole suite with the compiler off, and the tests marked long
 	$(MAKE) test-plain PLAIN=
 	$(PYTEST) --long
+
+test-blender: $(VENV)/.test $(VENV)-blender/.ready  ## install Blender 4.5 as a module and test files and extension in it
+	$(PYTEST) tests/blender
+
+extension: $(VENV)/.run  ## build the Blender extension: dist/pliant-VERSION.zip
+	$(BIN)/python tools/build_extension.py dist
 
 fuzz: $(VENV)/.fuzz  ## fuzz the file readers: 20 000 mutants, then RUNS=1000000 guided by coverage (READERS, SEED)
 	$(BIN)/python tests/io/fuzz.py --cases 20000 --seed $(or $(SEED),2003)

@@ -2,7 +2,7 @@
 
 Pages are plain Markdown that reads well without the site. The build adds four things: the table of contents, which
 follows the headings and links of index.md; the API, from the names in api.md; charts, drawn from the tables in
-benchmarks/results; and replays, run by the product, where a page has a comment that asks for one.
+benchmarks/results; and replays, computed by pliant, where a page has a comment that asks for one.
 """
 
 import os

@@ -48,10 +48,7 @@ def alone() -> Generator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Leave the bytecode of tests and libraries to the first process: in a new checkout it takes 11 s.
-
-    Garbage collection, which finds nothing to free, would make that 17 s.
-    """
+    """Let the first process write all bytecode, and collect no garbage meanwhile: 11 s instead of 17."""
     gc.disable()
     with alone():
         return (yield)

@@ -182,7 +182,7 @@ def _nouns(
         ),
         Call(
             "Skinned", pliant.Skinned, {"character": character},
-            {"character": "instance", "clip": "text?", "lead_in": "number", "loop": "flag", "rows": "rows?"},
+            {"character": "instance", "clip": "text?", "lead_in": "number", "loop": "flag", "rows": "rows?", "frame": "instance?"},
         ),
         Call("Character.shape", character.shape, {"clip": None, "time": 0.0}, {"clip": "text?", "time": "number"}),
         Call("Character.bones", character.bones, {"clip": None, "times": [0.0]}, {"clip": "text?", "times": "array"}),

@@ -74,7 +74,7 @@ def cost_table(
             grid, points = grid_of(nodes), points_of(order, nodes, count)
             errors[nodes] = _check(grid, points[:20_000])
             columns, answers = grid.columns(), blank(count)
-            answers.which[:] = _kernels.NOBODY
+            answers.which[:] = _kernels.NO_RESULT
             runs[f"{OURS} {nodes}"] = functools.partial(_ask, columns, points, answers)
             runs[f"{SCIPY} {nodes}"] = functools.partial(_interpolate, grid, points)
         times = alternate(runs, repeats)
@@ -97,7 +97,7 @@ def cost_table(
 
 
 def _ask(columns: _kernels.Columns, points: Floats, answers: _kernels.Answers) -> float:
-    answers.which[:] = _kernels.NOBODY
+    answers.which[:] = _kernels.NO_RESULT
     start = time.process_time()
     _kernels.probe_range(columns, 0, points, 0, len(points), answers)
     return time.process_time() - start

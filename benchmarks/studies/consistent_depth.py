@@ -47,7 +47,7 @@ class Pair:
         pairs = self.table.update(x).pairs()
         pairs = pairs[(pairs[:, 0] < self.sides[1].first) != (pairs[:, 1] < len(self.sides[0].mesh.tets))]
         if memory:
-            self.depth.go_on()
+            self.depth.accept_as_reference()
         began = time.process_time()
         found = self.depth.contacts(x, pairs, nearest=nearest)
         return x, found, time.process_time() - began

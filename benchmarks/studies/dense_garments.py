@@ -20,7 +20,7 @@ from pliant.proxies.sheets import Sheet, manifold_sheets
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 from pliant.scenes.dressing import dress_scene
-from pliant.simulation.carrying import record_carried, with_room_for
+from pliant.simulation.carrying import record_carried, with_offsets_for
 
 COUNT, FRAMES = 2000, 45
 RED, BLUE = (0.62, 0.16, 0.13), (0.16, 0.25, 0.42)
@@ -122,7 +122,7 @@ def draw_proxy(save: Callable[[str, Any], None]) -> None:
     garment, walker = thick_trousers(), pliant.shapes.walking_mannequin()
     skin = walker.mesh.moved(walker.shape(None, 0.0))
     made = pliant.proxy(garment, 3000, body=skin)
-    scene = with_room_for(dress_scene([made.mesh], walker, lead_in=0.3), [made])
+    scene = with_offsets_for(dress_scene([made.mesh], walker, lead_in=0.3), [made])
     result = record_carried(pliant.Simulation(scene, method="bone-boxes"), [made], FRAMES, measure=False)
     clips = result.clips
     corners = made.mesh.vertices[made.mesh.faces]

@@ -22,7 +22,7 @@ import numpy as np
 from . import renamed, validate
 
 T = TypeVar("T")
-_MADE: dict[type, Callable[[str, Any], Any]] = {}
+_CONVERSIONS: dict[type, Callable[[str, Any], Any]] = {}  # registered by `takes`
 _TEXTS = (str, bytes, bytearray)
 
 
@@ -34,11 +34,11 @@ class Check(NamedTuple):
 def takes(kind: type) -> Callable[[Callable[[str, Any], Any]], Callable[[str, Any], Any]]:
     """Register the decorated function (name, value) as a conversion to `kind`; it raises ValueError on failure."""
 
-    def taught(make: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-        _MADE[kind] = make
-        return make
+    def register(convert: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+        _CONVERSIONS[kind] = convert
+        return convert
 
-    return taught
+    return register
 
 
 def check_arguments(thing: T) -> T:
@@ -173,7 +173,7 @@ def check_of(annotation: Any) -> Check | None:
     if origin in (typing.Union, types.UnionType):
         return _either(inner)
     if origin is collections.abc.Callable:
-        return CALLED
+        return CALLABLE
     if origin is os.PathLike or annotation is os.PathLike:
         return PATH
     if origin is collections.abc.Mapping:
@@ -199,7 +199,7 @@ def _either(kinds: tuple[Any, ...]) -> Check | None:
     known = [check for check in checks if check is not None]
     solid = [check for check in known if check is not NONE]
     classes = tuple(kind for kind in kinds if isinstance(kind, type) and kind not in (float, int, bool, str))
-    made = any(kind in _MADE for kind in classes)
+    convertible = any(kind in _CONVERSIONS for kind in classes)
 
     def take(name: str, value: Any) -> Any:
         if isinstance(value, classes):
@@ -210,7 +210,7 @@ def _either(kinds: tuple[Any, ...]) -> Check | None:
                 return check.take(name, value)
             except ValueError as error:
                 errors.append(error)
-        if len(solid) == 1 or made:  # the longest message is the most specific: it lists accepted types
+        if len(solid) == 1 or convertible:  # the longest message is the most specific: it lists accepted types
             raise max(errors, key=lambda error: len(str(error)))
         raise wrong(name, value, wanted)
 
@@ -241,8 +241,8 @@ def _of_class(kind: type, wanted: str) -> Check:
     def take(name: str, value: Any) -> Any:
         if isinstance(value, kind):
             return value
-        if kind in _MADE:
-            return _MADE[kind](name, value)
+        if kind in _CONVERSIONS:
+            return _CONVERSIONS[kind](name, value)
         raise wrong(name, value, wanted)
 
     return Check(take, wanted)
@@ -305,7 +305,7 @@ def _none(name: str, value: Any) -> None:
         raise wrong(name, value, "None")
 
 
-def _called(name: str, value: Any) -> Any:
+def _callable(name: str, value: Any) -> Any:
     if callable(value):
         return value
     raise wrong(name, value, "a function")
@@ -319,4 +319,4 @@ def _iterable(name: str, value: Any) -> Any:
 
 FLOAT, WHOLE, FLAG = Check(_number, "a number"), Check(_whole, "a whole number"), Check(_flag, "True or False")
 TEXT, PATH = Check(_text, "text"), Check(_path, "the name of a file")
-NONE, CALLED = Check(_none, "None"), Check(_called, "a function")
+NONE, CALLABLE = Check(_none, "None"), Check(_callable, "a function")

@@ -84,7 +84,7 @@ def empty(count: int = 0) -> Contacts:
 
 
 class _Lease:
-    """A buffer on loan from a pool: arrays made of it keep this alive, and its destruction returns the buffer."""
+    """A buffer on loan from a pool: arrays made of it keep the lease alive, whose destruction returns the buffer."""
 
     def __init__(self, pool: "Pool", memory: Contacts) -> None:
         # as bytes: the array interface cannot express an aligned record, so kernels would see another type

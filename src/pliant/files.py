@@ -1,4 +1,4 @@
-"""Atomic writing of files, used by everything that writes, and the test whether a folder is writable."""
+"""Atomic writing of files, used by everything that writes, and a test of whether a folder is writable."""
 
 import contextlib
 import functools
@@ -79,7 +79,7 @@ def _sync_folder(folder: pathlib.Path) -> None:
 
 
 def _sweep(target: pathlib.Path) -> None:
-    """Remove temporary files of `target` whose writing process no longer exists."""
+    """Remove temporary files of `target` whose writing process no longer exists, or which are considered abandoned."""
     for stale in target.parent.glob(f".{_escape(target.name)}.*{_SUFFIX}"):
         with contextlib.suppress(OSError):  # on Windows open files cannot be deleted, as intended
             writer, _, rest = stale.name[len(target.name) + 2 :].partition("-")

@@ -291,7 +291,7 @@ class ClassAttribute:
 
 
 def adopt(cls: type, old: str, new: str) -> None:
-    """Set `new` of a class that itself, or a base of which, was written with the attribute `old`."""
+    """Set `new` on a class if it, or one of its bases, was written with the attribute `old`."""
     for kind in cls.__mro__:
         if new in vars(kind):
             return

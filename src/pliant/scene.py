@@ -24,7 +24,7 @@ FRICTION_MODELS = ("coulomb", "simple")
 SELF_CONTACT = ("off", "push", "safe")
 WARPS = ("auto", "u", "v", "x", "y", "z")
 _PLAIN = Cloth()
-FOLD = 0.25  # of an edge length: the largest default thickness, with which cloth still folds
+FOLD = 0.25  # largest default thickness, in edge lengths: thicker cloth could not fold
 CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
@@ -181,7 +181,7 @@ class Scene:
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0)  # m/s2
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m/s
     eps: float = 0.005
-    friction: float | None = None  # a number after construction, as self_friction and thickness
+    friction: float | None = None  # a number after construction, like self_friction and thickness
     friction_model: str = "coulomb"
     restitution: float = 0.0
     name: str = "scene"
@@ -311,7 +311,7 @@ class Scene:
 
     @functools.cached_property
     def inverse_masses(self) -> Floats:
-        """(n,) 1/kg; zero for vertices that are not simulated: of obstacles, pins, grips, and without mass."""
+        """(n,) 1/kg; zero for vertices that are not simulated: those of obstacles, pins and grips, or without mass."""
         w = np.zeros_like(self.masses)
         np.divide(1.0, self.masses, out=w, where=self.masses > 0.0)
         for b in self.deformable:

@@ -18,11 +18,13 @@ class State:
     bodies.
 
     pose, pose_start (bodies,3,4): pose of each body's mesh now, and `lapse` seconds ago; bodies beyond the end of the
-    array are at their rest pose. The rows of x of a moving body follow its pose at the end of
-    every frame, and in every substep if a detector or the guard reads them.
+    array are at their rest pose. The rows of x of a moving body follow its pose at the end of every frame, and in every
+    substep if a detector or the guard reads them.
     slid (n,): how far each vertex of cloth is expected to slide in the next substep along the contacts that repelled it
     in the last one (see `dynamics.contact_springs`), and pressed (n,): by how much these were compressed, both in
     metres, 0 without contact.
+    v_start (n,3): velocities of deformable bodies at the start of the last substep, for the motion that the guard of
+    safe mode expects.
     bones: per deforming obstacle (by index), its motion sample (k,3,4), see `Deforming`: bone matrices and morph
     weights, or the time.
     """
@@ -37,12 +39,15 @@ class State:
     bones: dict[int, Floats] = dataclasses.field(default_factory=dict)
     slid: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     pressed: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
+    v_start: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 3)))
 
     def __post_init__(self) -> None:
         if len(self.slid) != len(self.x):
             self.slid = np.zeros(len(self.x))
         if len(self.pressed) != len(self.x):
             self.pressed = np.zeros(len(self.x))
+        if self.v_start.shape != self.v.shape:
+            self.v_start = self.v.copy()
 
     @classmethod
     def at(cls, x: Any, v: Any = None, time: float = 0.0, pose: Any = ()) -> Self:
@@ -53,24 +58,23 @@ class State:
         return cls(p, w, p.copy(), validate.number("time", time), q, q.copy())
 
     def copy(self) -> "State":
-        x, v, x_start = self.x.copy(), self.v.copy(), self.x_start.copy()
+        x, v, x_start, v_start = self.x.copy(), self.v.copy(), self.x_start.copy(), self.v_start.copy()
         pose, pose_start, bones = self.pose.copy(), self.pose_start.copy(), dict(self.bones)
-        return State(
-            x, v, x_start, self.time, pose, pose_start, self.lapse, bones, self.slid.copy(), self.pressed.copy()
-        )
+        slid, pressed = self.slid.copy(), self.pressed.copy()
+        return State(x, v, x_start, self.time, pose, pose_start, self.lapse, bones, slid, pressed, v_start)
 
     def save(self, path: Any) -> None:
-        """Write x, v, x_start, time, pose, slid and pressed to an .npz file, atomically; `load` returns them bitwise.
+        """Write x, v, x_start, v_start, time, pose, slid and pressed to an .npz file, atomically; `load` returns them
+        bitwise.
 
-        `pose_start` of the loaded state equals its pose, `lapse` is 0 and `bones` is empty; `Simulation` computes them
-        again from the scene. A checkpoint (`Simulation.save`) contains everything that a run needs.
+        `pose_start` of the loaded state equals its pose, `lapse` is 0 and `bones` is empty; `Simulation` computes poses
+        and bones again from the scene. A checkpoint (`Simulation.save`) contains everything that a run needs.
         """
         from .files import atomic_write
 
         with atomic_write(path) as stream:
-            x, v, x_start, pose = self.x, self.v, self.x_start, self.pose
-            slid, pressed = self.slid, self.pressed
-            np.savez(stream, x=x, v=v, x_start=x_start, time=self.time, pose=pose, slid=slid, pressed=pressed)
+            names = "x", "v", "x_start", "v_start", "time", "pose", "slid", "pressed"
+            np.savez(stream, **{name: getattr(self, name) for name in names})
 
     @classmethod
     def load(cls, path: Any) -> Self:
@@ -79,6 +83,8 @@ class State:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # np.load leaves bad files open
                 state = cls.at(saved["x"], saved["v"], float(saved["time"]), saved["pose"])
                 state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
+                if "v_start" in saved:  # not in files of older versions
+                    state.v_start = validate.floats("v_start", saved["v_start"], state.x.shape)
                 if "pressed" in saved:  # not in files written before contacts repelled cloth
                     state.slid = validate.floats("slid", saved["slid"], (len(state.x),))
                     state.pressed = validate.floats("pressed", saved["pressed"], (len(state.x),))

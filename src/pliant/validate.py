@@ -83,7 +83,7 @@ def indices(name: str, value: Any, width: int, count: int, of: str = "vertices")
 
 
 def read_only(array: NDArray[_Number]) -> NDArray[_Number]:
-    """Return a read-only view, as the arrays of a mesh are: one compiled kernel serves both."""
+    """Return a read-only view. The arrays of a mesh are read-only too, so one compiled kernel serves both."""
     view = array.view()
     view.flags.writeable = False
     return view

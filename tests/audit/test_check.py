@@ -115,8 +115,21 @@ def test_a_body_that_is_inside_out_is_judged_as_if_turned():
     assert note.line == f"note: {note.text}"
 
 
-def test_an_open_body_is_cut_but_has_no_inside():
-    report = check(sheet(), opened(BODY))
+def test_a_body_with_a_small_hole_is_judged_as_without_it():
+    report, closed = check(sheet(), opened(BODY)), check(sheet(), BODY)
+    assert report.has_inside
+    assert [note.kind for note in report.notes] == ["open"]
+    assert report.notes[0].line.startswith("note: body")
+    far = np.abs(closed.distances) > 0.05
+    np.testing.assert_allclose(report.distances[far], closed.distances[far], atol=1e-3)
+    said = report.to_json()
+    assert said["worst_depth_m"] == pytest.approx(closed.worst_depth, abs=1e-3)
+    assert "0 mm allowed" in report.broken(Limits())[0]
+
+
+def test_a_sheet_as_a_body_is_cut_but_has_no_inside():
+    wall = shapes.cloth(1.3, 1.3, 9, plane="xy")
+    report = check(sheet(), wall)
     assert not report.has_inside
     assert (report.distances >= 0.0).all()
     assert report.worst.inside == 0

@@ -138,11 +138,11 @@ def test_flat_bodies_and_garments_are_looked_at(here, capsys):
         assert told(capsys, "check", *words)[0] in (0, 1, 2)
 
 
-def test_fix_says_where_a_body_has_no_inside(here, capsys):
+def test_fix_says_where_a_body_is_open(here, capsys):
     keep = BODY.vertices[BODY.faces].mean(1)[:, 1] > -0.2
     pliant.save("open.obj", pliant.Mesh(BODY.vertices, BODY.faces[keep]))
     _, _, talk = told(capsys, "fix", "tube.obj", "-b", "open.obj", "-o", "new.obj")
-    assert "not checked: vertices inside" in talk
+    assert "note: body 'open' is open: shell 0" in talk
 
 
 def test_lengths_may_have_units_everywhere(here, capsys):
@@ -196,7 +196,7 @@ def test_a_file_of_several_things_says_so(here, capsys):
     assert parts_of("body.obj") == ["body"]
     assert parts_of("missing.glb") == parts_of("tube.ply") == []
     _, _, talk = told(capsys, "check", "both.glb", "-b", "body.obj")
-    assert "note: both.glb holds body, tube, taken together; --part NAME takes one of them" in talk
+    assert "note: both.glb contains body, tube, taken together; --part NAME takes one of them" in talk
     _, _, talk = told(capsys, "check", "tube.obj", "-b", "both.glb")
     assert "--body-part NAME" in talk
     _, _, talk = told(capsys, "check", "both.glb", "--part", "tube", "--body-part", "body")

@@ -113,14 +113,32 @@ def test_every_and_fps_choose_frames_and_times(here, capsys):
     assert [(f["frame"], f["time"]) for f in figures["frames"]] == [(0, 0.0), (2, 0.1), (4, 0.2)]
 
 
-def test_an_open_body_says_what_could_not_be_judged(here, capsys):
+def test_an_open_body_says_where_it_is_open(here, capsys):
     assert cli.run(["check", "clips.obj", "-b", "open.obj"]) == 1
     out, talk = capsys.readouterr()
+    assert "note: body 'open' is open: shell 0 mesh (1,279 faces, 3 boundary edges around (0.00" in talk
+    assert "shells of the body" in out
+    assert "vertices inside" in out
+    pliant.save("cup.obj", Mesh(BALL.vertices, BALL.faces[BALL.vertices[BALL.faces].mean(1)[:, 1] < 0.05]))
+    pliant.save("rim.obj", sheet(0.045))
+    words = "rim.obj", "-b", "cup.obj", "--max-depth", "5cm"
+    figures = said(capsys, *words)
+    assert figures["frames"][0]["unknown"] > 0  # in its opening
+    assert figures["penetrating"] is True
+    assert "no known side of the open body" in figures["broken"][0]
+    assert said(capsys, *words, "--max-body-pairs", "999")["code"] == 0
+
+
+def test_a_sheet_as_a_body_says_what_could_not_be_judged(here, capsys):
+    pliant.save("wall.obj", shapes.cloth(0.3, 0.3, 5, plane="xy"))
+    assert cli.run(["check", "clear.obj", "-b", "wall.obj"]) == 1
+    out, talk = capsys.readouterr()
     assert "not checked: vertices inside" in talk
-    assert "3 boundary edges" in talk
+    assert "16 boundary edges" in talk
     assert "their depth is undefined" in talk
     assert "vertices inside" not in out
-    figures = said(capsys, "clear.obj", "-b", "open.obj")
+    pliant.save("far.obj", sheet(0.6))
+    figures = said(capsys, "far.obj", "-b", "wall.obj")
     assert (figures["code"], figures["penetrating"], figures["worst_depth_m"]) == (0, None, None)
 
 
@@ -203,3 +221,19 @@ def test_report_and_sheet_are_written(here, capsys, small_pictures):
     assert figures["files"] == [str(pathlib.Path("deep/out.html")), str(pathlib.Path("deep/out.png"))]
     assert '"frameCount":1' in pathlib.Path("deep/out.html").read_text("utf-8")
     assert np.asarray(Image.open("deep/out.png")).std() > 5.0
+
+
+def test_distances_are_written_for_other_programs_with_progress_as_lines(here, capsys, monkeypatch):
+    monkeypatch.setenv("PLIANT_PROGRESS", "lines")
+    words = ["check", "falling.npz", "-b", "ball.ply", "--every", "2", "--distances", "far.npz"]
+    assert cli.run(words) == 1
+    lines = [line.split() for line in capsys.readouterr().err.splitlines() if line.startswith("progress ")]
+    shares = [float(share) for _, share, *what in lines if what == ["checking", "falling.npz"]]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    with np.load("far.npz") as found:
+        assert found["frames"].tolist() == [0, 2, 4]
+        height = np.linalg.norm(sheet(0.096).vertices, axis=1) - 0.1  # the ball is a polyhedron inside of the sphere
+        assert np.abs(found["distances"][2] - height).max() < 1e-3
+        assert found["distances"][2].min() < 0.0
+    assert cli.run(["check", "clips.obj", "--distances", "far.npz"]) == 2

@@ -55,7 +55,7 @@ def test_every_format_has_the_garment(worn, ending, capsys):
 def test_a_proxy_larger_than_the_garment_is_the_garment(worn, wardrobe, capsys):
     worn[1] = str(wardrobe / "small.obj")
     assert cli.run([*worn, "--proxy", "5k", "--no-measure", "-o", "a.npz"]) == 0
-    assert "note: simulated is small itself: it has" in capsys.readouterr().err
+    assert "note: simulating small itself: it has" in capsys.readouterr().err
 
 
 def test_wrong_proxies_are_refused_in_one_line(worn, capsys):

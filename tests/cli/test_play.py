@@ -111,7 +111,10 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(capsys: pytest.CaptureFi
         (["tablecloth-on-bsut"], "unknown scene 'tablecloth-on-bsut'; did you mean 'tablecloth-on-bust'?"),
         (["skirt.obj"], "a body is missing: pliant play skirt.obj BODY; or pliant play --body skirt.obj"),
         (["rod", "body.obj"], "rod brings its own body; give either its name or files"),
-        (["rod", "--clip", "walk"], "--clip, --lead-in, --hold and --layer are for a garment on a body"),
+        (
+            ["rod", "--clip", "walk"],
+            "--clip, --lead-in, --teleports, --root-motion, --hold and --layer are for a garment",
+        ),
         (["skirt.obj", "no-such-body.obj"], "no-such-body.obj"),
         (["--method", "bhv"], "unknown method 'bhv'"),
         (["--port", "65536"], "--port = 65536 must be in 0..65535"),

@@ -73,6 +73,7 @@ def test_the_command_that_is_offered_mends_the_start(tmp_path, monkeypatch, caps
     pliant.save("body.obj", BALL)
     pliant.save("low.obj", sheet("low", 0.28))
     words = ["drape", "low.obj", "body.obj", "--place", "as-is", "--frames", "1", "-o", "run.npz", "--json"]
+    words.append("--no-fix-start")
     assert cli.run(words) == 1
     out, talk = capsys.readouterr()
     assert json.loads(out)["initial_intersecting_pairs"] > 0

@@ -71,7 +71,7 @@ def test_the_error_stays_near_what_was_allowed(name):
 @over_all
 def test_no_sign_is_wrong_farther_than_four_tolerances_from_the_surface(name):
     field, (said, true) = made(name), judged(name)
-    far = np.isfinite(said) & (np.abs(true) > field.sure)
+    far = np.isfinite(said) & (np.abs(true) > field.sign_reliable_beyond)
     wrong = (np.sign(said) != np.sign(true))[far].mean()
     # beyond an open border a corner of a cell may reach across the jump unseen
     assert wrong <= (0.0 if field.mesh.issues.closed else 1e-3)

@@ -106,7 +106,7 @@ def test_in_a_slow_push_depth_is_within_an_element_of_the_truth_and_no_direction
         x[sides[1].rows] += np.array(push) * t / steps
         pairs = table.update(x).pairs()
         mutual = (pairs[:, 0] < sides[1].first) != (pairs[:, 1] < len(one.tets))
-        depths.go_on()
+        depths.accept_as_reference()
         found = depths.contacts(x, pairs[mutual])
         truth = exact(sides, x, found)
         worst = max(worst, np.abs(found["distance"] + truth).max(initial=0.0))
@@ -139,7 +139,7 @@ def crossing() -> tuple[list[Side], list[tuple[np.ndarray, np.ndarray]]]:
 def told(depths: ConsistentDepth, frames: list[tuple[np.ndarray, np.ndarray]]) -> list[bytes]:
     records = []
     for x, pairs in frames:
-        depths.go_on()
+        depths.accept_as_reference()
         records.append(depths.contacts(x, pairs).tobytes())
     return records
 

@@ -104,7 +104,7 @@ def test_a_field_of_any_kind_is_a_field_of_the_detector(rng):
         planar = isinstance(used, PlanarField)
         assert detector._detector.guarantee == ("C" if planar else "B")
         bound = (
-            used.sure if isinstance(used, pliant.DistanceField) else 0.03
+            used.sign_reliable_beyond if isinstance(used, pliant.DistanceField) else 0.03
         )  # the others coarsen away from the surface
         deepest = 5.0 * used.spacing if isinstance(used, pliant.DistanceField) else np.inf
         for _ in range(cases(5)):

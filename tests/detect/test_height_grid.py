@@ -366,7 +366,7 @@ BAD = {
         box(), resolution=1 << 14, max_bytes=1 << 20
     ),
     r"'cloud' has no faces": lambda: HeightGrid.of_mesh(Mesh([[0, 0, 0]], np.zeros((0, 3), int), name="cloud")),
-    r"grids must be one or more of HeightGrid": lambda: HeightGrids([]),
+    r"grids must be one or more HeightGrid objects": lambda: HeightGrids([]),
 }
 
 

@@ -72,7 +72,7 @@ def test_a_method_from_outside_is_compared_like_the_others(registered, capsys):
 @pytest.mark.compiled
 def test_a_method_from_outside_is_in_the_menu_of_play_and_runs_there(registered, tmp_path):
     own = Scene([Body(CLOTH), Body(BALL, obstacle=True)], eps=0.004, name="toy")
-    assert InteractiveRun(StartOptions(own=own)).methods()["sampled-points"] == ""
+    assert InteractiveRun(StartOptions(own=own)).unavailable_reasons()["sampled-points"] == ""
     session = Session(StartOptions(own=own, method="sampled-points"), tmp_path)
     session.start()
     try:

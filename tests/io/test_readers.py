@@ -308,5 +308,5 @@ def test_a_file_with_the_ending_of_another_kind_is_told(tmp_path, kind):
     save(tmp_path / f"a.{kind}", Mesh.from_tets(corners, [[0, 1, 2, 3]]))
     wrong = "obj" if kind != "off" else "ply"
     (tmp_path / f"a.{kind}").rename(tmp_path / f"b.{wrong}")
-    with pytest.raises(MeshFileError, match=rf"it begins as a \.{kind} file does"):
+    with pytest.raises(MeshFileError, match=rf"it begins like a \.{kind} file"):
         load(tmp_path / f"b.{wrong}")

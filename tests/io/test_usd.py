@@ -78,7 +78,7 @@ def test_any_name_becomes_one_that_usd_allows_and_no_two_are_the_same(tmp_path, 
     names = re.findall(r'    def Xform "(.*?)" \(', text)
     assert len(set(names)) == 2
     assert all(re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", one) for one in names)
-    assert len(re.findall(r'displayName = "(?:[^"\\\n]|\\["\\])*"\n', text)) == 2
+    assert len(re.findall(r'displayName = "(?:[^"\\\n]|\\["\\])*"\n', text)) == 3  # and of the material
 
 
 def test_materials_colour_their_faces_and_seams_keep_their_texture(tmp_path):

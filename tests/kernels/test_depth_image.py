@@ -221,7 +221,7 @@ def test_a_fan_of_very_many_faces_is_drawn_as_ever_and_not_strung(monkeypatch):
     k = np.arange(5000)
     mesh = Mesh(x, np.stack([0 * k, 1 + k, 1 + (k + 1) % 5000], 1))
     # which would look at all faces around the middle for each of them
-    monkeypatch.setattr(strips, "string", None)
+    monkeypatch.setattr(strips, "arrange_in_strips", None)
     camera, screen = DepthCamera(mesh), screen_of(mesh.bounds, 2, 8)
     images = [camera.take(mesh.vertices, screen, mesh.bounds) for _ in range(3)]
     first, *others = [image.start.tobytes() + image.depth.tobytes() + image.face.tobytes() for image in images]

@@ -81,7 +81,7 @@ def test_boxes_are_never_smaller_than_the_corners_of_their_faces(rng):
 def test_groups_between_pixel_centres_are_not_asked():
     camera = StaticDepthCamera(octahedron(4))
     few, many = (screen_of(camera._camera.mesh.bounds, 2, size) for size in (4, 256))
-    parts = [groups.share(camera.groups, screen, camera._chosen) for screen in (few, many)]
+    parts = [groups.estimated_fraction(camera.groups, screen, camera._chosen) for screen in (few, many)]
     assert parts[0] < 0.2
     assert parts[1] > 0.9
 
@@ -110,7 +110,7 @@ def test_a_screen_far_beyond_what_boxes_tell_is_drawn_by_all_faces():
     mesh = Mesh(np.array([[-1e7, -1e7, 0.0], [1e7, -1e7, 0.0], [0.0, 1e7, 1.0]]), np.array([[0, 1, 2]]))
     screen = Screen(2, 0.0, 0.0, 1.0, 1.0, 4, 4)
     camera = asked(mesh)
-    assert groups.share(camera.groups, screen, camera._chosen) == np.inf
+    assert groups.estimated_fraction(camera.groups, screen, camera._chosen) == np.inf
     expected = DepthCamera(mesh).take(mesh.vertices, screen, mesh.bounds)
     assert bits(camera.take(screen, mesh.bounds)) == bits(expected)
     assert len(expected.face) == 16

@@ -16,7 +16,7 @@ def strung(faces, n):
     start, ring = np.cumsum(count, dtype=np.int32), np.empty(faces.size, np.int32)
     adjacency.fill_rings(faces, start.copy(), ring)
     strip, owner = np.full(faces.size, -1, np.int32), np.full(faces.size, -1, np.int32)
-    length = strips.string(faces, start, ring, strip, owner)
+    length = strips.arrange_in_strips(faces, start, ring, strip, owner)
     return strip[:length], owner[:length]
 
 

@@ -83,7 +83,7 @@ def test_what_is_saved_is_what_is_loaded(tmp_path):
     sim.save(tmp_path / "a.npz")
     back = Simulation.load(tmp_path / "a.npz", little())
     assert (back.index, back.dt, back.substeps, back.method) == (1, 0.02, 2, "brute-force")
-    for name in ("x", "v", "x_start", "pose"):
+    for name in ("x", "v", "x_start", "v_start", "pose"):
         assert (getattr(back.state, name) == getattr(sim.state, name)).all()
     assert back.step().index == 2
 
@@ -209,7 +209,7 @@ def remembered(vertex: int, **more: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("checkpoint", 1, "version 1; this pliant reads 8"),
+        ("checkpoint", 1, "version 1; this pliant reads 9"),
         ("times", np.array([0.0, 0.0, 0.0]), "dt = 0"),
         ("counts", np.array([0, 0, 0, 0]), "substeps = 0"),
         ("counts", np.array([0, 1, 0, -1]), "counts"),

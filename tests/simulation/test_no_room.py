@@ -151,6 +151,22 @@ def test_room_is_what_no_closed_shell_of_any_body_covers():
         assert (leave_room(solids, state.x, *nearest, scene.eps) == room).all()
 
 
+def test_no_contact_of_cloth_without_room_is_left_whichever_side_of_it_is_the_body():
+    one, two = box((0.2, 0.2, 0.1), 2), box((0.2, 0.2, 0.1), 2, centre=(0.0, 0.0, 0.09))
+    sheet = cloth(0.1, 0.1, 4, plane="xy")
+    bodies = [
+        Body(sheet.moved(sheet.vertices + np.array([0.0, 0.0, 0.045]))),
+        *(Body(m, obstacle=True) for m in (one, two)),
+    ]
+    scene = Scene(bodies, eps=0.01, self_contact="safe")
+    sim = Simulation(scene, method="bvh")
+    parts = [detector.update(sim.state).find(sim.state) for detector in sim.detectors]
+    assert any((found["bodies"][:, 0] > 0).any() for found in parts)  # a vertex of the body and a face of the cloth
+    sim.self_contact.begin(sim.state, 0.0025)
+    assert len(sim.self_contact.rows_without_room) == 16
+    assert len(sim.detect(sim.state)) == 0
+
+
 def solid_of(solids: list[Solids], body: int) -> Solids:
     return next(solid for solid in solids if solid.body == body)
 

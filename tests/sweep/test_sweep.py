@@ -199,7 +199,7 @@ def test_too_many_pictures_are_read_from_beside_the_gallery_and_all_are_there(sw
 
     _, done = swept
     pictured = {name: record | {"files": [THUMBNAIL]} for name, record in done.records.items()}
-    monkeypatch.setattr(module, "MOST_HELD", 7)
+    monkeypatch.setattr(module, "MOST_EMBEDDED", 7)
     module.write_results(tmp_path, done.plan, pictured)
     page = (tmp_path / "gallery.html").read_text("utf-8")
     assert page.count('src="runs/') == 8

@@ -27,7 +27,7 @@ def walked(run: InteractiveRun, count: int = 4) -> list[bytes]:
 
 def test_fields_on_bones_begin_again_where_the_bones_begin():
     run = InteractiveRun(StartOptions(own=SCENES["walking-skirt"](resolution=24), method="distance-field"))
-    assert run.methods()["distance-field"] == ""
+    assert run.unavailable_reasons()["distance-field"] == ""
     first = walked(run)
     walked(run, 12)
     run.reset()

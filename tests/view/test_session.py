@@ -146,7 +146,7 @@ def test_pause_step_and_go(session):
 def test_every_method_goes_on_from_where_the_cloth_is(session):
     until(lambda: header(session)["time"] > 0.4)
     referee = Referee(session._run.scene)
-    for name, why in session._run.methods().items():
+    for name, why in session._run.unavailable_reasons().items():
         assert not why
         before = header(session)["time"]
         *_, head, _ = shown_after(session, Choose("method", name))
@@ -336,7 +336,7 @@ def test_a_method_that_cannot_be_used_changes_nothing():
         run.set_method("image-space", lambda _: None)
     assert run.sim is sim
     assert (run.substeps_per_part, run.method) == (4, "bvh")
-    assert "closed" in run.methods()["image-space"]
+    assert "closed" in run.unavailable_reasons()["image-space"]
 
 
 def test_what_is_warned_of_reaches_the_page_once(session):

@@ -10,12 +10,16 @@ from .. import validate
 from ..arguments import check_arguments
 from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import DeformingClosestPoints
+from ..detect.queries.solid_boundary import Signs
 from ..detect.queries.transversal import crossing
+from ..detect.queries.winding import UNKNOWN
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from .contours import Contours, contours
 from .face_depth import MARGIN, DeepestPoint, deepest_point, reach_inside
 from .findings import Curves, Finding, Location, Note, NoteKind, Report
+from .notes import notes_on_shells
+from .shells import Shell, ShellCounter
 
 Floats = NDArray[np.float64]
 MOST_PLACES = 200  # most locations kept of each kind, the worst over all frames; the report has the total number
@@ -36,7 +40,8 @@ def check(
 
     Both may be animated (`Clip`, with the same number of frames) or static. Depths are exact distances from the body's
     surface; pairs are the exact lists of intersecting triangles. Meshes may be open, non-manifold, inside out or
-    self-intersecting; what could not be checked is listed in `Report.notes`.
+    self-intersecting; what could not be checked is listed in `Report.notes`, and `Report.shells` has the figures of
+    each connected part of the body.
     """
     one = as_clip("garment", garment)
     two = None if body is None else as_clip("body", body)
@@ -61,6 +66,9 @@ def check(
         curves.append(frame.curves)
         if progress is not None:
             progress((k + 1) / len(checked))
+    shells = checker.shells()
+    if two is not None:
+        checker.notes += notes_on_shells(two.mesh, shells, found)
     return Report(
         garment=one,
         body=two,
@@ -71,7 +79,8 @@ def check(
         notes=tuple(checker.notes),
         distances=np.stack(distances),
         curves=tuple(curves),
-        has_inside=two is None or checker.closed,
+        has_inside=two is None or checker.has_inside,
+        shells=shells,
     )
 
 
@@ -116,22 +125,29 @@ class _Checker:
         self.first = np.unique(self.weld, return_index=True)[1]
         self.used = np.zeros(garment.n_vertices, np.bool_)
         self.used[garment.faces] = True
-        self.closed = False
         self.body = None if body is None else _BodyChecker(garment, body, self.notes)
-        if self.body is not None:
-            self.closed = self.body.closed
+
+    @property
+    def has_inside(self) -> bool:
+        return self.body is not None and self.body.has_inside
+
+    def shells(self) -> tuple[Shell, ...]:
+        return () if self.body is None else self.body.counter.shells()
 
     def check_frame(self, t: int, time: float, x: Floats, y: Floats | None) -> "_Frame":
         """Check frame t at the garment's vertices x. y: the body's vertices, None where they have not moved."""
-        own = self.own.update(x).pairs()
         x_w = x[self.first]
+        joined = x_w[self.weld]  # copies at seams differ by rounding
+        own = self.own.update(joined).pairs()
         self_curves = contours(x_w, self.skin.topology, own)
         places = _curve_places(t, "self", self_curves)
         distance, direction, worn = np.full(len(x), np.nan), np.zeros((len(x), 3)), None
         between = NO_POINT
         if self.body is not None:
-            worn = self.body.query(x, x_w, self.skin, y)
+            worn = self.body.query(x, joined, x_w, self.skin, y)
             distance, direction = worn.distance, worn.direction
+            used = self.used
+            self.body.counter.add(t, self.body.y_welded, x[used], distance[used], worn.sign[used])
         known = np.where(self.used, distance, np.nan)
         inside = np.flatnonzero(known < 0.0)
         worst = int(inside[np.argmin(known[inside])]) if len(inside) else -1
@@ -168,6 +184,7 @@ class _Checker:
             crossings=0 if worn is None else int(worn.crosses.sum()),
             between=between.depth,
             between_at=_point(between.position) if between.depth > 0.0 else None,
+            unknown=0 if worn is None else int((worn.sign[self.used] == UNKNOWN).sum()),
         )
         body_ends = NO_CURVES if worn is None else worn.curves.ends.astype(np.float32)
         curves = Curves(own=self_curves.ends.astype(np.float32), body=body_ends)
@@ -214,6 +231,7 @@ class _BodyFindings(NamedTuple):
 
     distance: Floats  # (n,) signed distance of each vertex
     direction: Floats  # (n,3) unit separation direction
+    sign: Signs  # (n,) inside, outside or unknown
     pairs: NDArray[np.int32]  # (k,2) faces of garment and body that intersect
     crosses: NDArray[np.bool_]  # (k,) mask of pairs that cross; the others only touch
     curves: Contours
@@ -228,17 +246,14 @@ class _BodyChecker:
     def __init__(self, garment: Mesh, body: Mesh, notes: list[Note]) -> None:
         self.cross, self.other = Intersections(garment, body), Intersections(body)
         self.skin, self.first = body.welded, np.unique(body.weld_index, return_index=True)[1]
-        self.size = body.size
+        self.weld, self.size = body.weld_index, body.size
         self.y_welded = body.vertices[self.first]  # of the last query
-        self.own_pairs = -1  # intersecting pairs of the body with itself at these positions; -1: not counted
+        self.own_pairs: NDArray[np.int32] | None = None  # of the body with itself, at these positions
         issues = body.issues
         self.closed = issues.encloses
-        turned = issues.inward
-        self.depths = DeformingClosestPoints(turned_outward(body))
-        if not self.closed:
-            text = f"vertices inside, depth and overlap: body {body.name!r} has no inside ({issues.words()}); "
-            notes.append(Note(NoteKind.NO_INSIDE, f"{text}only distances and intersections are checked"))
-        elif turned:
+        turned = turned_outward(body)
+        self.depths, self.counter = DeformingClosestPoints(turned), ShellCounter(turned)
+        if self.closed and issues.inward:
             text = f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped"
             notes.append(Note(NoteKind.FLIPPED, text))
         self.volume = None
@@ -251,13 +266,26 @@ class _BodyChecker:
             text = f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}"
             notes.append(Note(NoteKind.NO_OVERLAP, text))
 
-    def query(self, x: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _BodyFindings:
+    @property
+    def has_inside(self) -> bool:
+        """Whether the body has an inside somewhere: it is closed, or open with the inside behind some of its faces."""
+        return self.closed or bool(self.counter.sided.any())
+
+    def query(self, x: Floats, joined: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _BodyFindings:
+        """Query the body about the garment's vertices x, the same with copies at seams `joined`, and welded. y: the
+        body's vertices, None where they have not moved."""
         if y is not None:
-            self.depths.update(y)
+            first = self.own_pairs is None
             self.y_welded = y[self.first]
-            self.own_pairs = self.other.update(y).count
-        distance, _, _, direction = self.depths.query(x)
-        pairs = self.cross.update(x, y).pairs()
+            y = self.y_welded[self.weld]  # copies at seams differ by rounding
+            self.depths.update(y)
+            self.own_pairs = self.other.update(y).pairs()
+            self.counter.add_pairs(self.own_pairs)
+            if first:
+                self.counter.begin(self.y_welded, self.own_pairs, self.depths)
+        distance, _, _, direction, sign = self.depths.signed_distances(x)
+        distance = distance if self.has_inside else np.abs(distance)
+        pairs = self.cross.update(joined, y).pairs()
         crosses = self._crosses(x_w, garment.faces, pairs)
         curves = contours(x_w, garment.topology, pairs, self.y_welded, self.skin.topology)
         overlap = bound = float("nan")
@@ -265,8 +293,8 @@ class _BodyChecker:
             a, b = (len(surface.vertices) for surface in self.volume.surfaces)
             shared = self.volume.at(x_w[:a], self.y_welded[:b])
             overlap, bound = shared.volume, shared.bound
-        known = distance if self.closed else np.abs(distance)
-        return _BodyFindings(known, direction, pairs, crosses, curves, self.own_pairs, overlap, bound)
+        own_pairs = 0 if self.own_pairs is None else len(self.own_pairs)
+        return _BodyFindings(distance, direction, sign, pairs, crosses, curves, own_pairs, overlap, bound)
 
     def _crosses(self, x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(k,) mask of pairs that cross, including faces that reach inside only through edges or corners."""
@@ -284,7 +312,7 @@ class _BodyChecker:
         """The deepest point between vertices, and the depth of the deepest sample beside each curve (c,)."""
         depth = np.zeros(worn.curves.n_curves)
         crossing_faces, row = np.unique(worn.pairs[worn.crosses, 0], return_inverse=True)
-        if not self.closed or not len(crossing_faces):
+        if not self.has_inside or not len(crossing_faces):
             return NO_POINT, depth
         found = deepest_point(x[faces[crossing_faces]], self._distance, deepest, self.size)
         np.maximum.at(depth, worn.curves.label[worn.crosses], found.face_depths[row])

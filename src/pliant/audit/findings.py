@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
+from ..files import atomic_write
 from ..motion.clip import Clip
+from .shells import Shell
 
 Point = tuple[float, float, float]
 # kind of a location -> what is wrong there
@@ -41,6 +43,7 @@ class Finding(NamedTuple):
     crossings: int = 0  # triangle pairs of garment and body that cross: body_pairs without touching ones
     between: float = 0.0  # penetration depth between vertices, where deeper than any vertex; else 0
     between_at: Point | None = None
+    unknown: int = 0  # vertices of the garment near openings of the body, on no known side of it; none of them inside
 
     @property
     def depth(self) -> float:
@@ -76,7 +79,9 @@ class Curves(NamedTuple):
 class NoteKind(enum.StrEnum):
     """What a note of a check is about."""
 
-    NO_INSIDE = "no-inside"  # the body encloses no volume: vertices inside, depth and overlap are undefined
+    NO_INSIDE = "no-inside"  # the body has no inside anywhere: vertices inside, depth and overlap are undefined
+    OPEN = "open"  # shells of the body are open: near their boundaries the side of a point is unknown
+    INWARD_SHELL = "inward-shell"  # shells of the body are inside out: they have no inside
     NO_OVERLAP = "no-overlap"  # garment or body is not closed: the overlap volume is undefined
     FLIPPED = "flipped"  # the faces of the body point inward; they were reversed for the check
 
@@ -90,7 +95,8 @@ class Note(NamedTuple):
     @property
     def line(self) -> str:
         """The note as one line of output."""
-        return f"{'note' if self.kind is NoteKind.FLIPPED else 'not checked'}: {self.text}"
+        known = self.kind in (NoteKind.FLIPPED, NoteKind.OPEN, NoteKind.INWARD_SHELL)
+        return f"{'note' if known else 'not checked'}: {self.text}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +118,8 @@ class Limits:
 class Report:
     """frames: a `Finding` each. places: worst first, out of `place_count`. notes: what could not be checked, and why.
     distances: (T,n) single precision, signed distance of every vertex of the garment from the body; nan without one.
-    curves: intersection curves per frame. has_inside: whether the body has a defined inside.
+    curves: intersection curves per frame. has_inside: whether the body has an inside anywhere. shells: the connected
+    parts of the body.
     """
 
     garment: Clip
@@ -125,6 +132,7 @@ class Report:
     distances: NDArray[np.float32]
     curves: tuple[Curves, ...] = ()
     has_inside: bool = True
+    shells: tuple[Shell, ...] = ()
 
     unjudged = renamed.attribute("unjudged", "unchecked")
     away = renamed.attribute("away", "distances")
@@ -135,6 +143,11 @@ class Report:
     def unchecked(self) -> tuple[str, ...]:
         """The texts of the notes."""
         return tuple(note.text for note in self.notes)
+
+    @property
+    def has_shells(self) -> bool:
+        """Whether the body is more than one closed shell, so that their figures tell more than those of the body."""
+        return len(self.shells) > 1 or any(not shell.closed for shell in self.shells)
 
     @property
     def penetrating(self) -> bool:
@@ -202,6 +215,13 @@ class Report:
             messages.append(f"{many}; their depth is undefined, the body has no inside ({allow})")
         elif limits.body_pairs is None and limits.depth == 0.0 and crossed.crossings and not deep:
             messages.append(f"{many}, 0 allowed")
+        unknown = max(self.frames, key=lambda f: f.unknown if f.crossings else 0)
+        unsure = self.has_inside and unknown.crossings and unknown.unknown
+        if unsure and limits.body_pairs is None and (limits.depth or 0.0) > 0.0:
+            messages.append(
+                f"{unknown.crossings:,} pairs of triangles of garment and body cross in frame {unknown.frame}, where "
+                f"{unknown.unknown:,} vertices are on no known side of the open body (allow them with --max-body-pairs)"
+            )
         if not self.has_inside and limits.inside is not None:
             messages.append("vertices inside cannot be counted: the body has no inside")
         if not self.has_inside and limits.clearance is not None:
@@ -234,6 +254,9 @@ class Report:
 
     def _body_facts(self, many: bool) -> dict[str, str]:
         out: dict[str, str] = {}
+        if self.has_shells:
+            closed = sum(shell.closed for shell in self.shells)
+            out["shells of the body"] = f"{len(self.shells):,}: {closed:,} closed, {len(self.shells) - closed:,} open"
         if self.has_inside:
             most, worst = max(self.frames, key=lambda f: f.inside), self.worst
             crossing = f"; {self.crossings:,} pair{_s(self.crossings)} of triangles cross between them"
@@ -247,6 +270,8 @@ class Report:
             if worst.depth > 0.0:
                 where = f"at vertex {worst.vertex}" if worst.deepest >= worst.between else "between vertices"
                 out["deepest"] = f"{size_words(worst.depth)} {where}{_in(worst, many)}"
+        if unsure := max(f.unknown for f in self.frames):
+            out["on no known side"] = f"at most {unsure:,} vertices, near openings of the body"
         least = min(self.frames, key=lambda f: f.clearance)
         out["least clearance"] = f"{size_words(least.clearance)}{_in(least, many)}"
         crossed = max(self.frames, key=lambda f: (f.crossings, f.body_pairs))
@@ -278,14 +303,20 @@ class Report:
 
         write_check_sheet(path, check_view(self))
 
+    def save_distances(self, path: str | os.PathLike[str]) -> None:
+        """Write an npz with `distances` (T,n) and the numbers `frames` (T,) of the frames that were checked."""
+        with atomic_write(path) as stream:
+            np.savez(stream, distances=self.distances, frames=np.array([f.frame for f in self.frames]))
+
     def to_json(self) -> dict[str, Any]:
         """All results except the distances of vertices, as plain values; None for what could not be checked."""
         worst = self.worst
+        unsure = not self.has_inside or any(f.unknown for f in self.frames)
         unknown = {} if self.has_inside else dict.fromkeys(("inside", "deepest", "share", "between"))
         return {
             "garment": self.garment.mesh.name,
             "body": None if self.body is None else self.body.mesh.name,
-            "penetrating": True if self.penetrating else False if self.has_inside else None,
+            "penetrating": True if self.penetrating else None if unsure else False,
             "worst_depth_m": self.worst_depth if self.has_inside else None,
             "worst_frame": worst.frame,
             "crossings": self.crossings,
@@ -297,6 +328,7 @@ class Report:
             "issues": self.garment.mesh.issues.summary(),
             "place_count": self.place_count,
             "places": [place._asdict() for place in self.places],
+            "shells": [shell._asdict() for shell in self.shells],
             "frames": [finding._asdict() | unknown for finding in self.frames],
         }
 

@@ -29,13 +29,15 @@ SLOW, PATIENCE = 0.98, 3  # stop after this many steps in a row that leave more 
 
 
 class Untangler:
-    """Untangles one welded mesh, in any number of shapes."""
+    """Untangles one welded mesh, in any number of shapes. Vertices `pinned` (n,) do not move: where the mesh is a patch
+    of a larger one, those that it shares with the rest."""
 
-    def __init__(self, mesh: Mesh) -> None:
+    def __init__(self, mesh: Mesh, pinned: NDArray[np.bool_] | None = None) -> None:
         from scipy.sparse import coo_array, diags_array
         from scipy.sparse.csgraph import connected_components
 
         self.mesh, top = mesh, mesh.topology
+        self.pinned = np.zeros(mesh.n_vertices, np.bool_) if pinned is None else pinned
         self.cross = Intersections(mesh)
         n, both = mesh.n_vertices, np.concatenate([top.edges, top.edges[:, ::-1]])
         self.links = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
@@ -46,7 +48,7 @@ class Untangler:
         self.edge = float(np.median(np.linalg.norm(span, axis=1)))
         self.thickness = THICKNESS * self.edge
         options: dict[str, Any] = {"gravity": (0.0, 0.0, 0.0), "friction": 0.0, "self_contact": "safe"}
-        body = Body(mesh, material=Cloth())
+        body = Body(mesh, material=Cloth(), pins=np.flatnonzero(self.pinned))
         self._scene = Scene([body], eps=self.thickness, thickness=self.thickness, **options)
         self._guard: Guard | None = None
         self.steps = 0  # total number of steps in `move_back`
@@ -65,13 +67,14 @@ class Untangler:
             patch[self.mesh.faces[np.unique(pairs)]] = True
             around = np.ones(len(x), np.bool_) if rings is None else self._dilated(patch, rings)
             for anchor in ANCHORS:
-                y = self._smoothed(x, np.where(around, anchor, STIFF))
+                y = self._smoothed(x, np.where(around & ~self.pinned, anchor, STIFF))
+                y[self.pinned] = x[self.pinned]
                 found = self.pairs(y)
                 if not len(found):
                     return y
             # faces that the smoothed patch intersects are smoothed too
             pairs = np.concatenate([pairs, found])
-            if rings == RINGS[-1] and (flat := self._flattened(x)) is not None:
+            if rings == RINGS[-1] and not self.pinned.any() and (flat := self._flattened(x)) is not None:
                 return flat
             if around.all():
                 break
@@ -83,7 +86,7 @@ class Untangler:
         y = x
         for anchor, times in (*((anchor, 1) for anchor in ANCHORS[:3]), (FLATTENING, PASSES)):
             everywhere = np.full(len(x), anchor)
-            solve = self._springs(everywhere)
+            solve = self.springs(everywhere)
             for _ in range(times):
                 y = self._rescaled(np.asarray(solve(everywhere[:, None] * y)), x)
                 if not len(self.pairs(y)):
@@ -107,9 +110,9 @@ class Untangler:
 
     def _smoothed(self, x: Floats, anchor: Floats) -> Floats:
         """The equilibrium of springs along all edges and anchor springs to x of stiffness `anchor` (n,)."""
-        return np.asarray(self._springs(anchor)(anchor[:, None] * x))
+        return np.asarray(self.springs(anchor)(anchor[:, None] * x))
 
-    def _springs(self, anchor: Floats) -> Callable[[Floats], Floats]:
+    def springs(self, anchor: Floats) -> Callable[[Floats], Floats]:
         """The solver from anchor forces to equilibrium positions, factorised once."""
         from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
@@ -131,7 +134,9 @@ class Untangler:
             guard.begin(state, 1.0, 1)
             state.x_start[:] = state.x
             aim = state.x + STEP * (target - state.x)
-            state.x[:] = aim if bend is None else bend(aim, k)
+            aim = aim if bend is None else bend(aim, k)
+            aim[self.pinned] = state.x[self.pinned]
+            state.x[:] = aim
             guard.redetect_if_needed(state)
             guard.apply(state, 1.0)
             guard.limit_motion(state, 1.0)

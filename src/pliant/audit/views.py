@@ -10,6 +10,7 @@ from ..motion.clip import Clip
 from ..report.check_view import CheckView, PlaceView
 from ..report.fix_page import FixView
 from .findings import KIND_TEXT, size_words
+from .shells import SHELL_COLUMNS, shell_rows
 
 if TYPE_CHECKING:
     from .findings import Location, Report
@@ -47,6 +48,7 @@ def check_view(report: "Report") -> CheckView:
         places=_place_views(report, numbers),
         facts=report.facts,
         notes=report.unchecked,
+        shells=[SHELL_COLUMNS, *shell_rows(report.shells, len(report.shells))] if report.has_shells else [],
     )
 
 

@@ -40,7 +40,7 @@ class MatchOptions:
     """Which vertices take the weights of the nearest point of the body, and what follows."""
 
     max_distance: str | None = None
-    "Largest distance from the body: 3cm, or metres. Default: 5 % of the size of garment or body, the smaller one."
+    "Largest distance from the body: 3cm, or metres. Default: 5 % of the size of garment or body, whichever is smaller."
     max_angle: float = 30.0
     "Largest angle between the normals of garment and body, in degrees."
     influences: Literal[1, 2, 3, 4, 8] = 4
@@ -70,7 +70,7 @@ def bind(
     """Bind GARMENT to the skeleton of CHARACTER, with weights from its body, and check it over the clips.
 
     Vertices that lie close and parallel to the body take its weights; the others continue them smoothly. The exit code
-    is 0 also where the moving garment enters the body: `pliant fix` removes that.
+    is 0 even if the moving garment enters the body: `pliant fix` removes that.
 
     Parameters
     ----------
@@ -147,9 +147,9 @@ def bind(
         which = [] if worst is None else ["--clip", worst]
         if files == PLAIN:
             words = ["pliant", "fix", str(out), *part_of, *body, *which, "-o", "fixed.glb"]
-            output.say(f"note: the moving garment intersects; to repair a clip: {shlex.join(words)}")
+            output.say(f"note: the moving garment intersects the body or itself; to repair a clip: {shlex.join(words)}")
         else:
-            output.say("note: the moving garment intersects; pliant fix repairs it, clip by clip")
+            output.say("note: the moving garment intersects the body or itself; pliant fix repairs it, clip by clip")
     if figure.morphs:
         output.say("note: the morph targets of the body are not transferred to the garment")
     if files != PLAIN:

@@ -13,7 +13,7 @@ from .reading import FRAMES, PLAIN, FileOptions, FrameOptions, body_of, check_so
 if TYPE_CHECKING:
     from ..audit.findings import Limits, Report
 
-HTML, PNG = (".html", ".htm"), (".png",)
+HTML, PNG, NPZ = (".html", ".htm"), (".png",), (".npz",)
 _SHOWN = 12  # most rows in the table of frames; the worst frames are chosen
 
 
@@ -42,6 +42,9 @@ class ShowOptions:
     "A self-contained HTML page: depth as colour, charts over time, the worst locations."
     sheet: pathlib.Path | None = None
     "A PNG with the worst locations."
+    distances: pathlib.Path | None = None
+    """An npz with the signed distance of every vertex from the body, for other programs: `distances` (T,n) in metres,
+    negative inside, and the numbers `frames` (T,)."""
 
 
 LIMITS, SHOW = LimitOptions(), ShowOptions()
@@ -79,12 +82,14 @@ def check(
         "max-inside": limits.max_inside,
         "max-body-pairs": limits.max_body_pairs,
         "min-clearance": limits.min_clearance,
+        "distances": show.distances,
     }
     for name, given in about.items():
         if body is None and given is not None:
             raise ValueError(f"--{name} needs a body; name one with --body")
     inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
-    check_outputs([("--report", show.report, HTML), ("--sheet", show.sheet, PNG)], inputs)
+    outputs = [("--report", show.report, HTML), ("--sheet", show.sheet, PNG), ("--distances", show.distances, NPZ)]
+    check_outputs(outputs, inputs)
     lengths = [
         ("--max-depth", limits.max_depth, allowed.depth),
         ("--min-clearance", limits.min_clearance, allowed.clearance),
@@ -101,6 +106,8 @@ def check(
     output.table(("", frames.part or file.name), report.facts.items())
     if len(report.frames) > 1:
         _show_frames(report)
+    if report.has_shells:
+        _show_shells(report)
     if report.places:
         _show_places(report)
     for note in report.notes:
@@ -114,12 +121,13 @@ def check(
 
 
 def _write(report: "Report", show: ShowOptions) -> list[str]:
-    for path, write in ((show.report, report.to_html), (show.sheet, report.to_png)):
+    outputs = (show.report, report.to_html), (show.sheet, report.to_png), (show.distances, report.save_distances)
+    for path, write in outputs:
         if path is not None:
             with output.progress(f"writing {path.name}"):
                 write(path)
             output.say(f"wrote {path}")
-    return [str(path) for path in (show.report, show.sheet) if path is not None]
+    return [str(path) for path, _ in outputs if path is not None]
 
 
 def _limits(given: LimitOptions) -> "Limits":
@@ -160,6 +168,15 @@ def _show_frames(report: Any) -> None:
     names = ("frame", "time", "inside", "deepest", "surface", "crossings", "self", "curves")
     of = f"the worst {len(listed)} of {len(bad)} frames" if len(listed) < len(bad) else "frames"
     output.table(names, rows, title=f"{of} with problems, of {len(report.frames)}", right=" ".join(names))
+
+
+def _show_shells(report: Any) -> None:
+    """Print the shells of the body, the deepest ones where there are many; the JSON has all."""
+    from ..audit.shells import SHELL_COLUMNS, shell_rows
+
+    rows, total = shell_rows(report.shells, _SHOWN), len(report.shells)
+    of = f"the worst {len(rows)} of {total} shells" if len(rows) < total else "shells"
+    output.table(SHELL_COLUMNS, rows, title=f"{of} of the body, in their worst frames", right="faces inside deepest")
 
 
 def _show_places(report: Any) -> None:

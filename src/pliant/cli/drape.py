@@ -12,6 +12,7 @@ from .proxies import proxies_of
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .run_warnings import Sources, carrying_warnings, run_warnings
 from .scene_building import NOT_GIVEN, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
+from .start_poses import StartPoses
 
 if TYPE_CHECKING:
     from ..simulation.result import Result
@@ -69,6 +70,7 @@ def drape(
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    fix_start: Annotated[bool, Parameter(negative="--no-fix-start")] = True,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     json: bool = False,
@@ -151,7 +153,7 @@ def drape(
     place
         For a mesh file of a cloth: above centres it over the body; as-is leaves it; auto centres it over the body only
         if it starts beside, below or far from it, or, if it is a flat sheet, inside it. A garment that starts inside
-        stays, with a warning.
+        stays, and is fixed first (--no-fix-start: it stays, with a warning).
     method
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies (bvh where
         the field would be coarser than eps), bone-boxes for a character with many bones and bvh for other deforming
@@ -159,6 +161,9 @@ def drape(
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
+    fix_start
+        Fix garments from files before the run, as pliant fix does, where they start inside the body, in themselves or
+        in a garment below; a line says what was done. Not with --proxy: a proxy is made outside of the body.
     measure
         Measure every frame with the exact referee.
     cache
@@ -204,7 +209,8 @@ def drape(
     self_contact_options = _self_contact_options(between)
     output.say_if_compiling("dynamics.deformable.advance")
     proxies = proxies_of(proxy, held, given=cloth is not None)
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies)
+    starts = StartPoses(fix_start)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies, starts)
     built = proxies.with_room(built, [name for name in ("eps", "thickness") if options.get(name) is not None])
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     if out is not None:
@@ -227,7 +233,8 @@ def drape(
                 several = write(path) if subdivide is None else write(path, subdivide=subdivide)
             written += [str(file) for file in several or [path]]
     if json:
-        output.print_json(result.summary | {"eps_m": built.eps, "method": chosen._asdict(), "files": written})
+        more = {"eps_m": built.eps, "method": chosen._asdict(), "files": written}
+        output.print_json(result.summary | starts.to_json() | more)
     else:
         rows = [("method", f"{chosen.name} ({chosen.why})"), *(("written", name) for name in _shortened(written))]
         output.table(("", built.name), [*result.facts.items(), *rows])

@@ -57,8 +57,8 @@ def fix(
     check_sources(garment, body, frames.points, frames.body_points, *(inner or []))
     from .. import validate
     from ..audit.findings import Limits, NoteKind, size_words
-    from ..audit.fix import DEPTH_TOLERANCE
     from ..audit.fix import fix as repair
+    from ..audit.score import DEPTH_TOLERANCE
     from ..io import check_libraries
     from ..io.formats import FORMATS, WRITTEN, WRITTEN_ANIMATIONS
 

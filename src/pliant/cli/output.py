@@ -134,13 +134,34 @@ def fraction_bar(what: str) -> Iterator[Callable[[float], None]]:
         yield set_fraction
 
 
+def _progress_lines(what: str, total: int | None) -> Callable[..., None]:
+    """Print the start, and return a function that prints a line for every completed hundredth."""
+    done, printed = 0.0, 0
+
+    def advance(count: float = 1, note: str = "") -> None:
+        nonlocal done, printed
+        interruption.raise_if_requested()
+        done += count
+        share = min(done / total, 1.0) if total else 0.0
+        if int(100.0 * share) > printed:
+            printed = int(100.0 * share)
+            say(f"progress {share:.2f} {what}")
+
+    say(f"progress 0.00 {what}")
+    return advance
+
+
 @contextlib.contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """A progress bar on stderr while the block runs: `with progress("draping", 200) as advance: ... advance()`.
 
     `advance(count=1, note="")` moves the bar and sets the text beside it. Where stderr is not a terminal, one line is
-    printed at the start. Each step raises KeyboardInterrupt if Ctrl-C was pressed and its exception was lost.
+    printed at the start; with PLIANT_PROGRESS=lines also lines `progress 0.25 draping`, for programs that read them.
+    Each step raises KeyboardInterrupt if Ctrl-C was pressed and its exception was lost.
     """
+    if not sys.stderr.isatty() and os.environ.get("PLIANT_PROGRESS") == "lines":
+        yield _progress_lines(what, total)
+        return
     if not sys.stderr.isatty():
         say(f"{what} ...")
         yield lambda count=1, note="": interruption.raise_if_requested()

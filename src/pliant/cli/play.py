@@ -101,7 +101,7 @@ def play(
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
     subdivide
-        Subdivision steps of the displayed cloth, 0 to 3. Default: 2, less for fine cloth.
+        Subdivision steps of the displayed cloth, 0 to 3. Default: 2, fewer for fine cloth.
     """
     from .. import validate
     from ..view.access import AccessRules
@@ -167,7 +167,8 @@ def make_session(
         return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
     if body is None and (scene is None or scene in SCENES):
         if wear != _DEFAULT_WEAR:
-            raise ValueError("--clip, --lead-in, --hold and --layer are for a garment on a body; give both as files")
+            names = "--clip, --lead-in, --teleports, --root-motion, --hold and --layer"
+            raise ValueError(f"{names} are for a garment on a body; give both as files")
         refuse_place(place, "a built-in scene has its own positions")
         if "material" in options:
             options["material"] = chosen_material(options["material"])

@@ -1,4 +1,4 @@
-"""The option `--proxy`: how many vertices it names, what goes with it, and a note about the proxy that is made."""
+"""The option `--proxy`: its number of vertices, the options that exclude it, and a note about each proxy."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def proxies_of(text: str | None, held: Any, given: bool) -> "Proxies":
-    """Return the proxies of as many vertices as the option names, 5k or 5000; `held` are the options that hold the
-    cloth, `given` tells whether there is a file of it."""
+    """Return proxies with the number of vertices that the option gives, 5k or 5000; `held` are the options that hold
+    the cloth, and `given` tells whether the cloth is read from a file."""
     from .. import validate
     from ..proxies.proxy import FEWEST
     from ..simulation.carrying import Proxies, refuse_rows
@@ -25,10 +25,10 @@ def proxies_of(text: str | None, held: Any, given: bool) -> "Proxies":
 
 
 def simulated(garment: "Mesh", body: "Mesh", proxies: "Proxies | None") -> "Mesh":
-    """Return the mesh that is simulated for a garment on a body, and say what it is if it is a proxy."""
+    """Return the mesh that is simulated for a garment on a body; with `--proxy`, print a note about it."""
     if proxies is None or proxies.vertices is None:
         return garment
     with output.progress(f"making a proxy of {garment.name}"):
         mesh = proxies.replace(garment, body)
-    output.say(f"note: simulated is {proxies.made[-1]}")
+    output.say(f"note: simulating {proxies.made[-1]}")
     return mesh

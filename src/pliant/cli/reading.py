@@ -104,8 +104,8 @@ def metres(option: str, given: str | None) -> float | None:
 def check_length(option: str, given: str, value: float, body: "Clip") -> None:
     """Raise ValueError for a number without a unit that exceeds a quarter of the body: probably not metres."""
     if value > 0.25 * body.mesh.size and given.replace(".", "", 1).isdigit():
-        large = f"the body is {body.mesh.size:.3g} m large"
-        raise ValueError(f"{option} {given} is {value:g} m, and {large}; write {given}mm, or {given}m for metres")
+        size = f"the size of the body is {body.mesh.size:.3g} m"
+        raise ValueError(f"{option} {given} is {value:g} m, and {size}; write {given}mm, or {given}m for metres")
 
 
 def check_distinct(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: "Clip") -> None:
@@ -179,7 +179,7 @@ def read_clip(
     if part is None and clip is None and path.is_file() and len(names := parts_of(path)) > 1:
         listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
         how = f"; {option} NAME takes one of them" if option else ""
-        output.say(f"note: {path} holds {listed}, taken together{how}")
+        output.say(f"note: {path} contains {listed}, taken together{how}")
     if rest and points is None and path.suffix.lower() in (".glb", ".gltf"):
         mesh = load(path, part=part, units=options.units, up=options.up)
         found, rate = Clip(mesh, mesh.vertices[None]), fps or 30.0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..scenes.defaults import RunLength
     from ..scenes.holding import Holding
     from ..simulation.carrying import Proxies
+    from .start_poses import StartPoses
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +23,15 @@ class WearOptions:
 
     clip: str | None = None
     "Clip of the character to play. Default: the first."
-    lead_in: float = 0.5
-    "Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip."
+    lead_in: float | None = None
+    """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip. Default:
+    0.5, or more where points of the skin would be faster than 3 m/s."""
+    teleports: Literal["carry", "keep"] = "carry"
+    """Where the whole character jumps: carry moves the garments rigidly along, keep simulates the jump as a fast
+    motion."""
+    root_motion: Literal["keep", "remove"] = "keep"
+    """remove simulates the character in place, without its translation, and puts that back into the result; the
+    garments then feel neither its acceleration nor its air."""
     hold: Literal["auto", "none"] = "auto"
     "auto: waistbands, cuffs and collars of a garment stay fixed to the skin; none: only friction holds them."
     layer: tuple[pathlib.Path, ...] = ()
@@ -115,7 +123,7 @@ NOT_GIVEN = ClothOptions()
 
 
 def given_material(name: str | None, options: ClothOptions) -> dict[str, Any]:
-    """Return what was given of the material: its name and its parameters."""
+    """Return the name and the parameters of the material that were given."""
     if name is not None and options.name is not None and name != options.name:
         raise ValueError(f"--material {name} and material.name = {options.name!r} differ; give one of them")
     given = dataclasses.asdict(options) | {"name": name or options.name}
@@ -141,15 +149,18 @@ def build_scene(
     held: HoldOptions = UNHELD,
     dt: float = 0.01,
     proxies: "Proxies | None" = None,
+    starts: "StartPoses | None" = None,
 ) -> "tuple[Scene, RunLength]":
     """Build the scene, with its cloth held; return it with its default number of frames of `dt` s and of substeps.
 
     options["material"]: only what was given. proxies: those that are simulated in place of the garments.
+    starts: fixes the start poses of garments from files, unless they have proxies, which are made outside of the body.
     """
     from .. import validate
     from ..mesh import Mesh
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
+    from ..scenes.drape import default_eps, place_cloth
     from ..scenes.holding import hold_cloths
 
     holding = held.holding()
@@ -181,7 +192,7 @@ def build_scene(
         _refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
-        if "name" not in given:  # a named material is what it is, at any size
+        if "name" not in given:  # the parameters of a named material do not depend on the size
             options["material"] = tablecloth_material(rigid, **given)
         built = tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options)
         return hold_cloths(built, holding, _note), RunLength()
@@ -189,17 +200,28 @@ def build_scene(
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        built = _dress(cloth, body, found, files, wear, options, proxies)
+        built = _dress(cloth, body, found, files, wear, options, proxies, starts)
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
     soft = simulated(read_mesh(cloth, files), rigid, proxies)
     name = f"{soft.name} on {rigid.name}"
-    built = drape_scene(soft, rigid, place=place, hold=wear.hold, name=name, **options)
+    hold = wear.hold
+    if starts is not None and starts.wanted and not _has_proxies(proxies) and soft.n_faces and rigid.n_faces:
+        put = place_cloth(soft, rigid, place)
+        hold = hold if put is soft else "none"  # only a garment that is worn where its file has it is held
+        eps = options.get("eps")
+        (soft,) = starts.fixed([put], rigid, default_eps(rigid, put) if eps is None else eps)
+        place = "as-is"
+    built = drape_scene(soft, rigid, place=place, hold=hold, name=name, **options)
     if pinned := len(built.bodies[0].pins):
         output.say(f"note: {pinned} boundary vertices close to the body are pinned; --hold none releases them")
     return hold_cloths(built, holding, _note), RunLength()
+
+
+def _has_proxies(proxies: "Proxies | None") -> bool:
+    return proxies is not None and proxies.vertices is not None
 
 
 def _note(text: str) -> None:
@@ -207,11 +229,11 @@ def _note(text: str) -> None:
 
 
 def _refuse_wear_options(wear: WearOptions, why: str) -> None:
-    """Raise ValueError for an option of a character where there is none: it would have no effect."""
+    """Raise ValueError for an option of worn garments where it would have no effect."""
     for option, chosen in dataclasses.asdict(wear).items():
         if chosen != getattr(WearOptions, option):
-            on = "of a file on a body" if option == "hold" else "on a character"
-            raise ValueError(f"--{option.replace('_', '-')} is for a garment {on}; {why}")
+            worn = "from a file, on a body" if option == "hold" else "on a character"
+            raise ValueError(f"--{option.replace('_', '-')} is for a garment {worn}; {why}")
 
 
 def refuse_place(place: str, why: str) -> None:
@@ -228,16 +250,28 @@ def _dress(
     wear: WearOptions,
     options: dict[str, Any],
     proxies: "Proxies | None",
+    starts: "StartPoses | None",
 ) -> "Scene":
     from ..io import size_warning
-    from ..scenes.dressing import dress_scene
+    from ..scenes.dressing import default_distance, dress_scene, rest_skin
 
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
-    skin = character.mesh.moved(character.shape(None, 0.0))
+    skin = rest_skin(character)
     garments = [simulated(read_mesh(path, files), skin, proxies) for path in (cloth, *wear.layer)]
+    if starts is not None and not _has_proxies(proxies) and all(garment.n_faces for garment in garments):
+        eps = options.get("eps")
+        garments = starts.fixed(garments, skin, default_distance(skin, garments) if eps is None else eps)
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
         return dress_scene(
-            garments, character, clip=wear.clip, lead_in=wear.lead_in, hold=wear.hold, name=name, **options
+            garments,
+            character,
+            clip=wear.clip,
+            lead_in=wear.lead_in,
+            teleports=wear.teleports,
+            root_motion=wear.root_motion,
+            hold=wear.hold,
+            name=name,
+            **options,
         )

@@ -63,7 +63,7 @@ class Inside(NamedTuple):
     rows: NDArray[np.int64]  # (k,) indices of the points inside, ascending
     depth: NDArray[np.float64]  # (k,) penetration depth in metres, positive
     nearest: NDArray[np.float64]  # (k,3) nearest points of the boundary
-    faces: NDArray[np.int64]  # (k,) the faces they lie on
+    faces: NDArray[np.int64]  # (k,) the faces on which the nearest points lie
     normal: NDArray[np.float64]  # (k,3) unit separation direction
 
 
@@ -123,7 +123,7 @@ class BaseDetector:
     signed_if_open: bool = False  # distances behind an open mesh are negative
     finds_deep: bool = True  # reports vertices deeper than `within` inside a closed side
     swept: bool = False  # also reports pairs that touch between start and end positions (CCD)
-    views: tuple[tuple[int, float], ...] = ()  # axis and sign of its directions of projection; it sees no further
+    views: tuple[tuple[int, float], ...] = ()  # axis and sign of its directions of projection; it sees along these only
 
     # what it takes
     volume: bool = False  # meshes with tets, not their surfaces
@@ -132,8 +132,8 @@ class BaseDetector:
     more_options: ClassVar[frozenset[str]] = frozenset()  # options besides the keyword-only parameters of __init__
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ()  # options that get a row of their own in `compare`
 
-    # results depend on earlier ones through its `state`, which checkpoints store; not so for "active-pairs": a resumed
-    # run samples its pairs anew
+    # results depend on earlier ones through its `state`, which checkpoints store. False for "active-pairs", although
+    # its results depend on earlier ones: a resumed run samples its pairs anew
     remembers: bool = False
     field: Any = None  # the distance field of the obstacle that it samples
 
@@ -162,7 +162,7 @@ class BaseDetector:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Largest errors of distances in metres, of vertices and of edges at the last update; nan: none is stated."""
+        """Largest errors of the distances of vertices and of edges at the last update, metres; nan: none is stated."""
         return (0.0, 0.0) if self.guarantee == "A" else (_NAN, _NAN)
 
     def covers(self, distance: Floats) -> NDArray[np.bool_]:

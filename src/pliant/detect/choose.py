@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from ..scene import Scene
 
 AUTO = "auto"
-# Bone-attached bounding boxes pay off if many bones move a body. On a walking mannequin they take half the time of the
-# BVH with 19 bones and twice its time with 8; with one bone or morph targets two to five times (docs/compare.md).
+# Bone-attached bounding boxes pay off if many bones move a body. On a walking mannequin with 19 bones they take half
+# the time of the BVH, with 2 to 8 bones about twice its time, with one bone as much; on a ball, twice its time with one
+# bone and three to five times with morph targets (docs/compare.md).
 BONES, SHARE = 12, 0.4  # fewest bones, and largest share of the vertices that one bone may dominate
 FEW = 2000  # triangles of a body that any method processes in negligible time
 
@@ -64,11 +65,12 @@ def choose_method_for_scene(scene: "Scene") -> MethodChoice:
     bodies = [scene.bodies[b] for b in scene.obstacles]
     motions = scene.deforming_motions
     shapes = [motions[b] for b in scene.obstacles if b in motions]
-    without = [b for b in scene.obstacles if not _boned(motions.get(b)) and scene.bodies[b].mesh.n_faces > FEW]
-    if any(_boned(shape) for shape in shapes) and not without:
+    large = [b for b in scene.obstacles if scene.bodies[b].mesh.n_faces > FEW]
+    without = [b for b in large if not _suits_bone_boxes(motions.get(b))]
+    if any(_suits_bone_boxes(shape) for shape in shapes) and not without:
         return MethodChoice("bone-boxes", "a body is skinned; exact, with bone-attached bounding boxes")
     if without and any(isinstance(shape, Skinned) for shape in shapes):
-        return MethodChoice("bvh", f"{_boneless(motions.get(without[0]))}; exact for any motion")
+        return MethodChoice("bvh", f"{_reason_against_bone_boxes(motions.get(without[0]))}; exact for any motion")
     if shapes:
         return MethodChoice("bvh", "a body deforms with few bones or none; exact for any motion")
     coarse = [body.label for body in bodies if is_too_coarse(finest_cells(body.mesh, scene.eps), scene.eps)]
@@ -85,7 +87,7 @@ def _shares(shape: "Skinned") -> NDArray[np.float64]:
     return np.sort(held[held > 0.0])[::-1]
 
 
-def _boned(shape: Any) -> bool:
+def _suits_bone_boxes(shape: Any) -> bool:
     """Return whether the bones divide a body finely enough for bone-attached bounding boxes."""
     from ..motion.deforming import Skinned
 
@@ -95,7 +97,7 @@ def _boned(shape: Any) -> bool:
     return len(shares) >= BONES and bool(shares[0] <= SHARE)
 
 
-def _boneless(shape: Any) -> str:
+def _reason_against_bone_boxes(shape: Any) -> str:
     """The reason why bone-attached bounding boxes would not pay off."""
     from ..motion.deforming import Skinned
 

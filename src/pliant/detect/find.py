@@ -108,11 +108,11 @@ def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", withi
 
     Exact methods report pairs of a vertex and a face, or of two edges. Vertices of either mesh inside the other are
     reported at any depth if the other is closed and oriented outward. Within one mesh, features that share a vertex are
-    not in contact, distances are positive also if it is closed, and no vertices inside are added.
+    not in contact, distances are positive even if it is closed, and vertices inside it are not added.
 
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
     faces or `topology.edges`. Method "auto" is exact (see `choose_method`). There is no motion here, so "continuous"
     returns the contacts of "bvh"; for contacts during a motion use `detector`, and pass `start_a` and `start_b` to its
-    `update`. It takes the options of a method, too.
+    `update`. `detector` also takes the options of a method.
     """
     return detector(method, a, b, within=within).find()

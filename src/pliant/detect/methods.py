@@ -112,7 +112,7 @@ def register(detector: type[BaseDetector]) -> type[BaseDetector]:
 
 
 def unregister(name: str) -> None:
-    """Remove a method that was added by `register` or by an installed package; built-in methods stay."""
+    """Remove a method that was added by `register` or by an installed package; built-in methods cannot be removed."""
     name = method_name(name)
     if name in _BUILT_IN:
         raise ValueError(f"method {name!r} is built in and cannot be removed")
@@ -120,12 +120,15 @@ def unregister(name: str) -> None:
 
 
 def _checked(detector: Any) -> type[BaseDetector]:
-    """Return a class that states itself completely enough to be used; raise a TypeError or ValueError otherwise."""
+    """Return a detector class if its attributes are valid and it has a `find`; else raise TypeError or ValueError."""
     if not (isinstance(detector, type) and issubclass(detector, BaseDetector)):
         raise TypeError(f"{detector!r} is not a detector class; derive it from pliant.detect.BaseDetector")
     name = detector.name
     if not isinstance(name, str) or not name or name != name.lower().replace("_", "-") or name in _RESERVED:
-        raise ValueError(f"{detector.__name__}.name = {name!r}; expected lower case with hyphens, such as 'my-method'")
+        raise ValueError(
+            f"{detector.__name__}.name = {name!r}; expected lower case with hyphens, such as 'my-method', "
+            f"and none of: {', '.join(sorted(_RESERVED))}"
+        )
     if detector.guarantee not in ("A", "B", "C"):
         raise ValueError(f"{detector.__name__}.guarantee = {detector.guarantee!r}; expected 'A', 'B' or 'C'")
     if not isinstance(detector.finds, Finds) or not detector.finds:

@@ -11,16 +11,16 @@ from ..kernels.jit import worth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-PARTS = 16  # independent subtrees that threads share
+PARTS = 16  # groups of independent subtrees, which threads share
 _WORTH_THREADS = 40000  # entries of the factor; below it threads cost more than they save
 
 
 class Cholesky:
     """The factorisation of a symmetric positive definite sparse matrix.
 
-    `rows` are the rows of the vectors that the matrix acts on: `solve` reads and writes only these. Ordered by minimum
-    degree (SuperLU's). Computed in double and solved in single precision. Raises ValueError if the matrix is not
-    positive definite.
+    `rows` are the rows of the vectors that the matrix acts on: `solve` reads and writes only these. The unknowns are
+    ordered by the minimum degree algorithm of SuperLU. The factor is computed in double precision, and solves run in
+    single precision. Raises ValueError if the matrix is not positive definite.
     """
 
     def __init__(self, matrix: Any, rows: Ints) -> None:
@@ -65,9 +65,9 @@ def _permuted(matrix: Any, order: Ints) -> tuple[Ints, Ints, Floats]:
 
 
 def _subtrees(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Split the elimination tree into at most PARTS groups of subtrees of about equal work and a top.
+    """Split the elimination tree into PARTS groups of subtrees of about equal work, and the top above them.
 
-    Returns the order of the columns, and where each group and the top begin.
+    Return the order of the columns, and where each group and the top begin.
     """
     n = len(parent)
     work = counts.astype(np.float64)
@@ -96,7 +96,8 @@ def _subtrees(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 
 def _in_parts(order: Ints, row: Ints, entry: Floats, begin: Ints, parts: Ints) -> _kernels.Factor:
-    """Return the factor without its diagonal, in which every subtree refers to its own images of the top."""
+    """Return the factor with its diagonal stored apart, as reciprocals; each group of subtrees refers to its own copies
+    (`images`) of the rows of the top."""
     n, top = len(order), parts[-1]
     column = np.repeat(np.arange(n), np.diff(begin))
     below = row != column

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
 _WORTH_THREADS_VERTICES = 800
-_TOO_STIFF = 10.0  # stiffness of a material over that which a sweep of XPBD carries, above which a warning is due
+_TOO_STIFF = 10.0  # ratio of the stiffness of a material to what a sweep of XPBD enforces, above which a warning is due
 log = logging.getLogger("pliant.dynamics")
 
 
@@ -92,7 +92,9 @@ class ClothDynamics:
         x, v = state.x[self.rows], state.v[self.rows]
         start, beside, rate = self._pairs
         if len(rate):
-            worth(_kernels.even_out, len(v), _WORTH_THREADS_VERTICES)(v, self._spare, start, beside, self._share(dt))
+            worth(_kernels.smooth_velocities, len(v), _WORTH_THREADS_VERTICES)(
+                v, self._spare, start, beside, self._share(dt)
+            )
         if self.air.density.any():
             worth(_kernels.air_push, len(v), _WORTH_THREADS_VERTICES)(self.air, x, v, self.wind, dt, self.w)
 
@@ -141,8 +143,8 @@ class ClothDynamics:
             self._implicit.guess(state.x[self.rows], self._fall(state, dt))
 
     def relax_with(self, state: State, contacts: Contacts, pushed: Floats, supports: Contacts, dt: float) -> None:
-        """Solve once, with contacts that repel cloth, of which some have moved vertices (pushed > 0), and `supports`,
-        which only repel it."""
+        """Solve once, with `contacts`, which repel cloth and some of which have moved vertices (pushed > 0), and with
+        `supports`, which only repel it."""
         solver = self._implicit
         if solver is None:
             return
@@ -152,17 +154,18 @@ class ClothDynamics:
         last = LastSubstep(state.slid, state.pressed)
         repelling = concatenate_unsorted([contacts, supports]) if len(supports) else contacts
         solver.contact_springs.collect(repelling, substep, last, self.rows.start, repulsion)
-        # what was pushed by no more than springs are compressed is theirs: a constraint would hold it from below
+        # vertices pushed no farther than springs are compressed are left to them: a constraint would bear their load
         stopped = np.where(pushed > SOFT * self._eps, pushed, 0.0)
         solver.relax_with(contacts, stopped, x, substep, self.rows.start)
         solver.contact_springs.store_slides(x, solver.still, state.slid[self.rows], state.pressed[self.rows])
 
     def _fall(self, state: State, dt: float) -> Floats:
-        """Return what gravity adds to the motion of a substep of dt, metres."""
+        """Return the displacement (3,) that gravity adds in a substep of dt, metres."""
         return np.asarray(dt * dt * self.seams.weight_at(state.time) * self._gravity)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
-        """Solve again with the contacts that have moved vertices (pushed > 0) or repel them, by the implicit solver.
+        """Solve again, by the implicit solver, if anything has moved vertices since the first solve; vertices that
+        contacts have stopped (pushed > 0) can only slide.
 
         Return whether it was solved, so that the contacts have to be enforced again.
         """
@@ -172,11 +175,11 @@ class ClothDynamics:
         return self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
 
     def limit_strain(self, state: State) -> bool:
-        """Shorten edges beyond the strain limit, of the implicit solver; return whether any was."""
+        """Shorten edges beyond the strain limit, which only the implicit solver has; return whether any was longer."""
         return self._implicit is not None and self._limit.apply(state.x[self.rows], self._implicit.surface)
 
     def stretched_edges(self, state: State) -> Ints:
-        """Return the edges (k,2) beyond the strain limit, of the implicit solver, as rows of x."""
+        """Return the edges (k,2) beyond the strain limit, which only the implicit solver has, as rows of x."""
         if self._implicit is None:
             return np.zeros((0, 2), np.int32)
         return self._limit.stretched(state.x[self.rows]) + np.int32(self.rows.start)
@@ -195,8 +198,9 @@ class ClothDynamics:
 
 
 def _warn_of_stiffness(parts: list[Any], dt: float) -> None:
-    """Warn of materials that a sweep per substep cannot carry: cloth then stretches as if its stiffness were about
-    density edge^2 / dt^2 (measured: docs/dynamics/validation.md). The default stiffness is not warned of."""
+    """Warn of materials whose stiffness one sweep per substep cannot enforce: cloth then stretches as if its stiffness
+    were about density edge^2 / dt^2 (measured: docs/dynamics/validation.md). The default stiffness causes no
+    warning."""
     for body, mesh, _ in parts:
         stiffness = max(body.material.stretch_by_direction)
         ends = mesh.vertices[mesh.topology.edges]
@@ -247,7 +251,7 @@ def _moves(parts: list[Any], w: Floats) -> bool:
 def _membrane(parts: list[Any], *, coloured: bool) -> _kernels.Membrane:
     """Return the membrane elements of all cloths; triangles without area have no rest shape and are left out.
 
-    Sweeps of XPBD need them by colours; otherwise they follow the vertices, whose positions then stay in the cache.
+    XPBD sweeps need them ordered by colour; otherwise they are ordered by vertex, so that positions stay in the cache.
     """
     faces, rest = [np.zeros((0, 3), np.int32)], [np.zeros((0, 4))]
     compliance = [np.zeros((0, 3))]
@@ -279,9 +283,9 @@ def _hinges(parts: list[Any]) -> _kernels.Hinges:
         hinges, face, k, area = hinges[good], face[good], k[good], area[good]
         bent = np.linalg.norm(np.einsum("ij,ijk->ik", k, mesh.vertices[hinges]), axis=1)
         scale = np.linalg.norm(mesh.vertices[hinges[:, 0]] - mesh.vertices[hinges[:, 1]], axis=1)
-        # a rest curvature below a millionth of the edge is rounding
         vertices.append((hinges + first).astype(np.int32))
         weights.append(k)
+        # a rest curvature below a millionth of the edge is rounding
         rest.append(np.where((bent < 1e-6 * scale) | body.flat, 0.0, bent))
         warp = warp_directions(mesh, body.warp)
         compliance.append(area / hinge_rigidities(mesh, Hinged(hinges, face, k, area), warp, rigidity))

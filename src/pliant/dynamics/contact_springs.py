@@ -10,7 +10,7 @@ from ..kernels.respond.projection import Substep
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-SOFT = 0.1  # of the offset: how far the springs can be compressed, until contacts are projected
+SOFT = 0.1  # fraction of the offset by which springs can be compressed before contacts are projected
 GROWTH = 4.0  # largest ratio by which sliding is expected to grow from one substep to the next
 
 
@@ -29,7 +29,7 @@ class ContactSprings:
     def collect(
         self, contacts: Contacts, substep: Substep, last: LastSubstep, first: int, repulsion: Repulsion
     ) -> None:
-        """Make the springs of the contacts (c,) of vertices from row `first` of the scene on with obstacles; see the
+        """Make the springs of contacts (c,) with obstacles of the vertices from row `first` of the scene on; see the
         kernel `collect_springs`."""
         if len(contacts) > len(self._arrays.levels):
             self._arrays = _arrays(2 * len(contacts), self._n)
@@ -51,7 +51,8 @@ class ContactSprings:
         return float(_kernels.multiply_springs(self._arrays, self.count, p, out)) if self.count else 0.0
 
     def shrink(self, r: Singles) -> None:
-        """Scale the rows of r down before the factor that does not know the springs is solved; see `restore`."""
+        """Scale the rows of r down before the solve with the factor, which does not include the springs; see
+        `restore`."""
         if self.count:
             _kernels.save_rows(self._arrays, self.touched, r)
             _kernels.scale_rows(self._arrays, self.touched, r)

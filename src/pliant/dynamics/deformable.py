@@ -49,8 +49,9 @@ class DeformableDynamics:
             self.cloths.begin(state, dt)
 
     def predict(self, state: State, dt: float) -> None:
-        """Apply damping, air drag and gravity (none while stitches close) to v, store x in x_start, and advance x by
-        v."""
+        """Apply damping, air drag and gravity (none while stitches close) to v, store x and v in x_start and v_start,
+        and advance x by v."""
+        state.v_start[self.rows] = state.v[self.rows]
         for part in self._parts:
             part.apply_damping(state, dt)
         weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)
@@ -82,21 +83,22 @@ class DeformableDynamics:
             self.cloths.guess(state, dt)
 
     def relax_with(self, state: State, contacts: Contacts, pushed: Floats, supports: Contacts, dt: float) -> None:
-        """Solve cloths once, with contacts that repel them, of which some have moved vertices (pushed > 0), and
-        `supports`, which only repel them."""
+        """Solve cloths once, with `contacts`, which repel them and some of which have moved vertices (pushed > 0), and
+        with `supports`, which only repel them."""
         if self.cloths is not None:
             self.cloths.relax_with(state, contacts, pushed, supports, dt)
         self.reset_lost_vertices(state)
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
-        """Solve cloths again if contacts repel them or have moved vertices; return whether they were solved."""
+        """Solve cloths again if anything has moved their vertices since the first solve; return whether they were
+        solved."""
         if self.cloths is None or not self.cloths.relax_in_contact(state, contacts, pushed, dt):
             return False
         self.reset_lost_vertices(state)
         return True
 
     def limit_strain(self, state: State) -> bool:
-        """Shorten edges of cloth beyond the strain limit; return whether any was."""
+        """Shorten edges of cloth beyond the strain limit; return whether any was longer."""
         return self.cloths is not None and self.cloths.limit_strain(state)
 
     def stretched_edges(self, state: State) -> NDArray[np.int32]:
@@ -126,7 +128,7 @@ class DeformableDynamics:
         self.lost += _kernels.reset_lost_vertices(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
 
     def energy(self, state: State) -> dict[str, float]:
-        """Return kinetic, elastic and gravitational energy in joules; the last relative to the origin."""
+        """Return the kinetic, elastic and gravitational energy in joules; gravitational energy is 0 at the origin."""
         x, v, m = state.x[self.rows], state.v[self.rows], self.masses[:, None]
         return {
             "kinetic": float(0.5 * (m * v**2).sum()),

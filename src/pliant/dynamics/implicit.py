@@ -39,7 +39,7 @@ class ImplicitSolver:
     def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, stitches: Springs = NONE) -> None:
         self.membrane, self.hinges, self.w = membrane, hinges, w
         self.iterations = ITERATIONS
-        moves = np.zeros(len(w), np.bool_)  # vertices of soft bodies, and those without a triangle, are not ours
+        moves = np.zeros(len(w), np.bool_)  # vertices of soft bodies, and those without a triangle, are not solved here
         moves[membrane.faces] = w[membrane.faces] > 0.0
         self.mass = np.where(moves, 1.0 / np.where(moves, w, 1.0), 0.0)
         self._free = np.flatnonzero(self.mass)
@@ -61,7 +61,7 @@ class ImplicitSolver:
         self.still = STILL / float(np.median(np.abs(membrane.rest).max(1)))  # m
         self._constrained = 0  # number of vertices that contacts constrain
         self.contact_springs = ContactSprings(n)
-        self._fall = np.zeros(3)  # what the first guess of cloth without contacts leaves out, metres
+        self._fall = np.zeros(3)  # displacement by gravity that the first guess leaves out, metres
 
     def system(self, dt: float) -> tuple[_kernels.VertexRows, Cholesky]:
         """Return the rows of vertices and the factor of the preconditioner for steps of `dt`."""
@@ -89,8 +89,8 @@ class ImplicitSolver:
     def relax(self, x: Floats, x_start: Floats, gravity: Floats, dt: float) -> None:
         """Move x from the prediction, the motion without internal forces, to the end of a step of `dt`.
 
-        The first guess of cloth that is held leaves out gravity: at rest it is the solution, and the step keeps it. The
-        momentum and angular momentum of other cloth are those of the prediction.
+        The first guess of cloth that is held leaves out gravity: at rest, this guess is the solution, and the step
+        keeps it. The momentum and angular momentum of other cloth are those of the prediction.
         """
         self._predicted[:] = x
         _kernels.shift_rows(self._free_of_held, -dt * dt * gravity, x)
@@ -98,7 +98,7 @@ class ImplicitSolver:
         self._keep_momentum(self.pieces, x_start, x)
 
     def _keep_momentum(self, pieces: Pieces, x_start: Floats, x: Floats) -> None:
-        """Remove what the truncated iteration has changed of the momentum and angular momentum of `pieces`."""
+        """Restore the momentum and angular momentum of `pieces`, which the truncated iteration has changed."""
         if len(pieces.rows):
             recentre(pieces, self._predicted, x, self.mass)
             untwist(pieces, x_start, self._predicted, x, self.mass)
@@ -108,7 +108,7 @@ class ImplicitSolver:
 
         contacts (c,) refer to the vertices of the whole scene, of which x begins at row `first`; pushed (c,) is 0 for
         those that moved nothing. Whatever has moved x since `end_relax`, friction and drag constraints too, counts as
-        an impulse from outside. Return whether anything has, or touches it.
+        an external impulse. Return whether anything has; otherwise x is left as it is.
         """
         if not _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted):
             return False
@@ -121,14 +121,14 @@ class ImplicitSolver:
         self._relaxed[:] = x
 
     def guess(self, x: Floats, fall: Floats) -> None:
-        """Move x from the prediction, at which contacts were detected, to the first guess: without what gravity adds to
-        the motion of the substep, `fall` (3,). Of cloth at rest it is the solution."""
+        """Move x from the prediction, at which contacts were detected, to the first guess, which leaves out the
+        displacement `fall` (3,) by gravity. For cloth at rest, this guess is the solution."""
         for positions in (x, self._relaxed):
             _kernels.shift_rows(self._free, -fall, positions)
         self._fall = fall
 
     def relax_with(self, contacts: Contacts, pushed: Floats, x: Floats, substep: Substep, first: int) -> None:
-        """Move x, the first guess, to the end of the substep; arguments as of `relax_in_contact`."""
+        """Move x, the first guess, to the end of the substep; the arguments are those of `relax_in_contact`."""
         _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted)
         self._solve_with(contacts, pushed, x, substep, first)
 
@@ -148,7 +148,7 @@ class ImplicitSolver:
 
     @property
     def surface(self) -> Surface:
-        """The surfaces that vertices touch, of the last `relax_in_contact`."""
+        """The surfaces that vertices touch, as of the last `relax_with` or `relax_in_contact`."""
         return Surface(self._free_directions.place, self._free_directions.normals, self._points)
 
     def end_relax(self, x: Floats) -> None:
@@ -176,7 +176,7 @@ class ImplicitSolver:
             self._run(_kernels.take_step, p, q, rz / curvature if rz > 0.0 else 0.0, x, r)
             if k + 1 < self.iterations:
                 before, rz = rz, self._precondition(factor)
-                self._run(_kernels.turn, z, rz / before if before > 0.0 else 0.0, p)
+                self._run(_kernels.next_direction, z, rz / before if before > 0.0 else 0.0, p)
 
     def _precondition(self, factor: Cholesky) -> float:
         """Compute z from the residual r, both only in the directions that contacts leave free; return r . z."""
@@ -196,7 +196,7 @@ class ImplicitSolver:
 
 
 def _factor(matrix: Any, rows: NDArray[np.int64]) -> Cholesky:
-    """Factorise a matrix that is positive definite but for rounding: as a preconditioner it may be a little stiffer."""
+    """Factorise a matrix that is positive definite up to rounding; a preconditioner may be slightly stiffer."""
     from scipy.sparse import diags_array
 
     most = float(matrix.diagonal().max())
@@ -211,8 +211,8 @@ def _factor(matrix: Any, rows: NDArray[np.int64]) -> Cholesky:
 
 
 def _matrices(membrane: Membrane, hinges: Hinges, stitches: Springs, n: int) -> tuple[Any, Any]:
-    """Return a constant stiffness that bounds those of membrane and bending from above, plus that of the stitches; and
-    the terms linear in x: bending, and stitches as if of zero rest length."""
+    """Return a constant stiffness matrix that bounds those of membrane and bending from above, plus that of the
+    stitches; and the matrix of the forces linear in x: bending, and stitches as if their rest length were zero."""
     from scipy.sparse import csr_array, diags_array
 
     f, r, soft = membrane.faces, membrane.rest, membrane.compliance

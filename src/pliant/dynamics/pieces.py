@@ -1,4 +1,4 @@
-"""Pieces: the connected bodies of a scene that nothing holds, whose momentum only external forces change."""
+"""Pieces: connected parts of cloth or soft bodies that nothing holds, whose momentum only external forces change."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from ..mesh import Mesh
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-_LEAST = 0.05  # rigidity of a hinge over the lower of the two of the cloth, at least
+_LEAST = 0.05  # bounds of the rigidity of a hinge: this times the lower rigidity of the cloth, the higher one over this
 _ITERATIONS = 15  # of conjugate gradients: the pattern is local, so few suffice at every resolution
 _SIDE = 0.95  # cosine between a boundary edge and a direction above which the boundary runs along it
 
@@ -50,7 +50,7 @@ def hinge_rigidities(mesh: Mesh, hinges: Hinged, warp: Floats, rigidity: tuple[f
     # a triangle at the boundary has no hinge there, which would bear its share of bending across the boundary
     missing = mesh.face_areas[rim.face] @ (1.0 - rim.along**2)
     wanted = np.maximum(mesh.face_areas.sum() - missing, 1e-3 * smooth) * np.asarray(rigidity)
-    for _ in range(1 if low == high else 3):  # the energy is proportional to a rigidity alike in all directions
+    for _ in range(1 if low == high else 3):  # the energy is proportional to a rigidity that is isotropic
         settled = np.array([_settled(mesh, hinges, found, bent[:, k], held[k]) for k in (0, 1)])
         factor = np.clip(wanted / np.maximum(settled, 1e-3 * wanted), 0.8, 1.5)
         found = np.clip(found * (share @ factor), _LEAST * low, high / _LEAST)

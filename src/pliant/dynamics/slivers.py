@@ -23,7 +23,7 @@ def softened(membrane: Membrane, hinges: Hinges) -> tuple[Membrane, Hinges]:
 
 
 def _excess(stiffness: Floats, most: float) -> Floats:
-    """Return by how much each exceeds `most` times the median; 1 where it does not."""
+    """Return the ratio of each stiffness to `most` times the median, at least 1."""
     if not len(stiffness):
         return stiffness
     return np.maximum(stiffness / (most * float(np.median(stiffness))), 1.0)

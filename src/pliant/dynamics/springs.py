@@ -50,7 +50,7 @@ def closed_share(time: float, closing: float) -> float:
 
 
 def joined_vertices(scene: Scene) -> NDArray[np.int32]:
-    """Return, for each row of the scene (n,), the row it is sewn to, directly or over others, or itself.
+    """Return, for each row of the scene (n,), the first of all rows sewn together with it, directly or through others.
 
     Contact detection regards features that share such a row as adjacent, as if the vertices were one.
     """

@@ -1,4 +1,4 @@
-"""Strain limiting, of the implicit solver: edges of cloth beyond the limit of their material are shortened to it."""
+"""Strain limiting, for the implicit solver: edges of cloth beyond the limit of their material are shortened to it."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from ..kernels.jit import worth
 
 Floats = NDArray[np.float64]
 SWEEPS = 100  # over the edges that are too long, per substep
-TOLERANCE = 1.005  # times the largest length: longer edges are still stretched when the limit has been applied
+TOLERANCE = 1.005  # times the largest allowed length: `stretched` reports longer edges
 _WORTH_THREADS = 6000  # edges
 
 
 class StrainLimit:
-    """Shortens edges of cloths to `1 + strain_limit` of their rest lengths, or of what they grow to.
+    """Shortens edges of cloths to `1 + strain_limit` times their rest lengths, which a `rest_scale` above 1 enlarges.
 
     `parts` are the cloths as (body, mesh, row of the first vertex); w (n,) are inverse masses. `shortened` counts the
     corrections of all substeps.
@@ -46,12 +46,19 @@ class StrainLimit:
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
 
     def stretched(self, x: Floats) -> NDArray[np.int32]:
-        """Return the ends (k,2) of the edges of x that are too long by `TOLERANCE`."""
-        ends = self.edges.ends
-        return np.asarray(ends[np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1) > TOLERANCE * self.edges.most])
+        """Return the ends (k,2) of the edges of x that are too long by more than `TOLERANCE`."""
+        rows, counts = self._stretched
+        self._find(self.edges, x, rows, counts)
+        if not counts.any():
+            return self.edges.ends[:0]
+        starts = np.arange(len(counts)) * len(rows) // len(counts)
+        found = np.concatenate([rows[first : first + count] for first, count in zip(starts, counts, strict=True)])
+        ends, most = self.edges.ends[found], self.edges.most[found]
+        return np.asarray(ends[np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1) > TOLERANCE * most])
 
     def apply(self, x: Floats, surface: _kernels.Surface | None = None) -> bool:
-        """Shorten the edges of x that are too long; return whether any was. Vertices do not move into `surface`."""
+        """Shorten the edges of x that are too long; return whether any was too long. Vertices do not move into
+        `surface`."""
         self._find(self.edges, x, *self._stretched)
         if not self._stretched.counts.any():
             return False

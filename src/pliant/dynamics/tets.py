@@ -63,7 +63,7 @@ class TetDynamics:
         untwist(self.pieces, state.x_start[self.rows], self._before, x, self.masses)
 
     def answers(self, dt: float) -> _kernels.Answers:
-        """Return the inverse of every tetrahedron's system, which in its own frame is constant for a given dt."""
+        """Return the inverse of every tetrahedron's system, which is constant in its own frame for a given dt."""
         if dt not in self._answers:
             energy = self.tets.energy * dt**2
             soft = np.full((len(energy), 3), np.inf)

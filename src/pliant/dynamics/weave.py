@@ -16,8 +16,8 @@ def warp_directions(mesh: Mesh, warp: str = "auto") -> Floats:
 
     warp: "v" or "u", along which texture coordinate it runs; "x", "y" or "z", the axis that is projected on the
     triangles; or "auto": "v" where the mesh has texture coordinates (the grain line of a pattern is vertical),
-    otherwise y, or x for cloth that lies flat. Triangles whose texture has no area, or on which the projected axis
-    is nearly perpendicular, take the axis that is next best. Triangles without area have an arbitrary direction.
+    otherwise y, or x for cloth that lies flat. Triangles whose texture has no area take a projected axis, and triangles
+    to which the axis is nearly perpendicular take the next one. Triangles without area have an arbitrary direction.
     """
     x = mesh.vertices[mesh.faces]
     e_1, e_2 = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]

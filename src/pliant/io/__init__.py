@@ -29,7 +29,7 @@ _TURNS = {
     "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
 }
 
-_BEGINS = {b"glTF": ".glb", b"ply": ".ply", b"PK": ".npz", b"OFF": ".off", b"$Mesh": ".msh", b"# vtk": ".vtk"}
+_MAGIC_BYTES = {b"glTF": ".glb", b"ply": ".ply", b"PK": ".npz", b"OFF": ".off", b"$Mesh": ".msh", b"# vtk": ".vtk"}
 
 
 @check_arguments
@@ -80,7 +80,7 @@ def _read_mesh(file: Input, reader: Callable[[Input], Parts], factor: float, up:
     except MeshFileError as error:
         other = _other_kind(target, file.data)
         if other and error.path == os.fspath(target):
-            raise MeshFileError(target, error.where, f"{error.why}; it begins as a {other} file does") from None
+            raise MeshFileError(target, error.where, f"{error.why}; it begins like a {other} file") from None
         raise
     except MemoryError:
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
@@ -88,7 +88,7 @@ def _read_mesh(file: Input, reader: Callable[[Input], Parts], factor: float, up:
 
 def _other_kind(path: pathlib.Path, data: bytes) -> str:
     """Return the extension that the first bytes indicate if it differs from the file's, else an empty string."""
-    found = next((kind for begin, kind in _BEGINS.items() if data.startswith(begin)), "")
+    found = next((kind for begin, kind in _MAGIC_BYTES.items() if data.startswith(begin)), "")
     return found if found != extension(path) and FORMATS.get(found) != FORMATS.get(extension(path)) else ""
 
 
@@ -111,8 +111,8 @@ def load_character(
 ) -> "Character":
     """Read a character from GLB or glTF: its mesh, bones, weights, morph targets and clips.
 
-    `part`, `units` and `up` as for `load`. A mesh without a skin is bound to one bone, its node. An invalid file raises
-    MeshFileError.
+    `part`, `units` and `up` are those of `load`. A mesh without a skin is bound to one bone, its node. An invalid file
+    raises MeshFileError.
     """
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
@@ -226,8 +226,9 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
 
     An existing file is replaced atomically. The extensions .usdc and .usd need the extra [usd].
 
-    A mesh loaded from OBJ or GLB is written into a copy of that file: positions are replaced; vertex order, texture
-    coordinates, materials, textures and skins are kept.
+    A mesh loaded from OBJ and saved as OBJ, or loaded from GLB or glTF and saved as GLB, with unchanged faces, is
+    written into a copy of that file: positions are replaced; vertex order, texture coordinates, materials, textures and
+    skins are kept.
     """
     if not mesh.n_faces and extension(pathlib.Path(path)) != ".npz":
         raise ValueError(f"{mesh.name!r} has no faces to write")

@@ -14,6 +14,7 @@ from ..arguments import check_arguments
 from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from ..motion.deforming import joined
 from ..validate import LARGEST, choice, number, size_text
 from . import check_part, extension, is_animated, load, load_character
 from .formats import FORMATS, READ
@@ -41,10 +42,11 @@ def load_clip(
 ) -> tuple[Clip, float]:
     """Read an animated mesh; return it with its frames per second.
 
-    path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` by name. Default: its
-    first; sampled at `fps`. Default: its keyframe rate); an npz as `save_animation` writes it, or a mesh in npz form
-    with `frames` (T,n,3); a folder of numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a PC2
-    point cache with the positions of the mesh. `part`, `units`, `up` and `max_bytes` as for `load`.
+    path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` names one of its
+    clips, by default the first; `fps` is the sampling rate, by default that of its keyframes); an npz as
+    `save_animation` writes it, or a mesh in npz form with `frames` (T,n,3); a folder of numbered mesh files, or a
+    pattern such as `frames/skirt_*.obj`. `points`: a PC2 point cache with the positions of the mesh. `part`, `units`,
+    `up` and `max_bytes` are those of `load`.
     """
     choice("axis", up, ("x", "y", "z"))
     if not isinstance(units, str):
@@ -121,7 +123,7 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
     need = 24.0 * count * character.mesh.n_vertices
     if need > (options["max_bytes"] or default_limit()):
         raise MeshFileError(target, "", f"{count} frames need {size_text(need)}; choose a lower fps")
-    frames = np.stack([character.shape(clip, t / rate) for t in range(count)])
+    frames = joined(character.mesh, np.stack([character.shape(clip, t / rate) for t in range(count)]))
     if count > 1 and len(names) > 1 and (frames == frames[0]).all():
         what = f"part {options['part']!r} of {target}" if options["part"] else str(target)
         log.warning("clip %r does not move %s; it is static", clip, what)

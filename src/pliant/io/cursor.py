@@ -31,7 +31,7 @@ class Cursor:
         number = self.data.count(b"\n", 0, at) + 1
         return f"line {number}"
 
-    def lines_of_rows(self, words: int) -> Callable[[int], str]:
+    def line_of_row(self, words: int) -> Callable[[int], str]:
         """Return a function from row to "line N", for rows of `words` words that begin at the current position."""
         start = self.at
 
@@ -41,10 +41,10 @@ class Cursor:
 
         return line
 
-    def bytes_of_rows(self, wide: int) -> Callable[[int], str]:
-        """Return a function from row to "byte N", for rows of `wide` bytes that begin at the current position."""
+    def byte_of_row(self, width: int) -> Callable[[int], str]:
+        """Return a function from row to "byte N", for rows of `width` bytes that begin at the current position."""
         start = self.at
-        return lambda row: f"byte {start + row * wide}"
+        return lambda row: f"byte {start + row * width}"
 
     @property
     def left(self) -> int:
@@ -79,13 +79,13 @@ class Cursor:
             self.at = found + len(word)
         return found >= 0
 
-    def whole(self, what: str, low: int = 0, high: int = 2**62) -> int:
+    def integer(self, what: str, low: int = 0, high: int = 2**62) -> int:
         """Read an integer in low..high; `what` names it in errors."""
-        return int(self.wholes(1, what, low, high)[0])
+        return int(self.integers(1, what, low, high)[0])
 
     def count(self, what: str, size: float) -> int:
         """Read the number of items of at least `size` bytes each; raise if the rest of the file cannot hold them."""
-        n = self.whole(f"the number of {what}")
+        n = self.integer(f"the number of {what}")
         self.need(n, size, what)
         return n
 
@@ -94,7 +94,7 @@ class Cursor:
         if n * size > self.left + 1:
             raise self.file.fail(self.where, f"{n} {what} declared, but {self.left} bytes are left (truncated?)")
 
-    def wholes(self, n: int, what: str, low: int = -(2**62), high: int = 2**62) -> NDArray[np.int64]:
+    def integers(self, n: int, what: str, low: int = -(2**62), high: int = 2**62) -> NDArray[np.int64]:
         """Read `n` integers in low..high."""
         values = self._numbers(n, what, int, np.int64, "a whole number")
         bad = (values < low) | (values > high)

@@ -43,7 +43,9 @@ class GltfSource(Source):
     blocks: list[Block]
     roots: list[int]  # nodes of the default scene
     bone_nodes: list[int] = dataclasses.field(default_factory=list, init=False)  # node of each bone
+    row_nodes: list[int] = dataclasses.field(default_factory=list, init=False)  # node of each skeleton row, -1: none
     skins: dict[int, SkinBones] = dataclasses.field(default_factory=dict, init=False)
+    rig: tuple[NDArray[Any], ...] = dataclasses.field(default=(), init=False)  # of the character as read (`rig_of`)
 
 
 def read(file: Input) -> Parts:

@@ -13,6 +13,7 @@ from ..files import atomic_write
 from ..motion.character import Character
 from .gltf import Block, GltfSource
 from .gltf_build import VERTICES, Builder
+from .gltf_character import in_document
 from .gltf_character_write import put_character, put_clips, put_mesh, skin_attributes
 from .gltf_clips import unique
 from .gltf_document import Json
@@ -64,7 +65,7 @@ def write_bound(
 def _with_character(character: Character, garment: Character) -> tuple[Builder, _Skin]:
     """Return a builder with the file of the character, or with what the character is where it came from no file."""
     source = character.mesh.source
-    if isinstance(source, GltfSource) and source.fits(character.mesh) and source.bone_nodes:
+    if isinstance(source, GltfSource) and in_document(character):
         try:
             builder = Builder()
             builder.merge(source.document, animations=True)

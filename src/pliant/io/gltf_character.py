@@ -251,12 +251,13 @@ class _CharacterReader(Reader):
         rank = np.argsort(sequence)
         source = mesh.source
         source.bone_nodes = [self.bones[b][0] for b in sequence]
+        source.row_nodes = [-1, *order]
         for skin, bones in self.skin_bones.items():
             rows = {int(rank[b]): row for b, row in bones.rows.items()}
             source.skins[skin] = SkinBones(rows, bones.from_mesh)
         names = [self.nodes[k].get("name") if k >= 0 else mesh.name for k, _, _ in (self.bones[b] for b in sequence)]
         columns = {k: (row[k], *self.shapes.get(k, (0, np.zeros(0)))) for k in range(len(self.nodes))}
-        return Character(
+        character = Character(
             mesh=mesh,
             names=tuple(unique([name if isinstance(name, str) and name else "bone" for name in names])),
             parents=self._bone_parents(order, sequence),
@@ -268,6 +269,8 @@ class _CharacterReader(Reader):
             inverse=np.array([self.bones[b][2][:3] for b in sequence]),
             morphs=morphs,
         )
+        source.rig = rig_of(character)
+        return character
 
     def _bone_parents(self, order: list[int], sequence: list[int]) -> NDArray[np.int32]:
         """Return (b,) the bone of the nearest ancestor node that has one; of several, that of the same skin."""
@@ -310,6 +313,23 @@ class _CharacterReader(Reader):
             np.array(matrices),
             np.array(given),
         )
+
+
+def rig_of(character: Character) -> tuple[NDArray[Any], ...]:
+    """Return what determines the positions of a character: mesh, weights, bones and nodes."""
+    c = character
+    bones = c.nodes, c.inverse, c.skeleton.parents, c.skeleton.rest, c.skeleton.matrices
+    return c.mesh.vertices, c.mesh.faces, c.joints, c.weights, *bones
+
+
+def in_document(character: Character) -> bool:
+    """True if the character is still the one that its document holds; clips may differ."""
+    source = character.mesh.source
+    if not isinstance(source, GltfSource) or not source.rig:
+        return False
+    pairs = list(zip(source.rig, rig_of(character)))
+    # each copy of a character normalises its weights
+    return all(a.shape == b.shape and bool((np.abs(a - b) <= 1e-12).all()) for a, b in pairs)
 
 
 def _with_inverse(matrix: Floats) -> tuple[Floats, Floats]:

@@ -1,6 +1,7 @@
 """Writing a character as a skinned GLB: nodes, one mesh, one skin, morph targets and all clips, in float32."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,14 @@ def put_character(builder: Builder, character: Character, color: tuple[float, fl
     return body
 
 
-def put_keys(track: GltfTrack, clip: Animation, first: int) -> None:
-    """Add a clip with one keyframe per frame to the animation of `track`; its nodes start at `first`."""
+def put_keys(track: GltfTrack, clip: Animation, nodes: Sequence[int | None]) -> None:
+    """Add a clip with one keyframe per frame to the animation of `track`; `nodes` of the skeleton, None: left out."""
     for part in clip.tracks:
-        node, at = divmod(part.column, 10)
+        row, at = divmod(part.column, 10)
         path = next(name for name, columns in PARTS.items() if columns == (at, part.width))
-        track.add(first + node, path, np.arange(len(part.times)), part.values, "LINEAR")
+        node = nodes[row]
+        if node is not None:
+            track.add(node, path, np.arange(len(part.times)), part.values, "LINEAR")
 
 
 def _nodes(builder: Builder, character: Character, before: int) -> list[int]:

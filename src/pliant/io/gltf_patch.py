@@ -15,14 +15,17 @@ from .gltf_shape import Normals, Singles, Track, morph_targets, paint_material, 
 Inverse = tuple[NDArray[Any], NDArray[Any]]  # (3,3) and (3,), or one of each per vertex
 
 
-def inverses(source: GltfSource) -> list[Inverse] | None:
+def inverses(source: GltfSource, still: bool) -> list[Inverse] | None:
     """Return per block the map from mesh to accessor coordinates: subtract the shift, then apply the inverse matrix.
 
-    None if the matrix of a node or skin is singular.
+    None if the matrix of a node or skin is singular. Skins are left out of moving clips (`Patch`).
     """
     turn, shift = source.placed[:, :3], source.placed[:, 3]
-    found = []
+    found: list[Inverse] = []
     for block in source.blocks:
+        if block.matrix.ndim == 3 and not still:
+            found.append((np.eye(3), np.zeros(3)))
+            continue
         a = turn @ block.matrix[..., :3]
         size = np.abs(a).max((-1, -2))
         if (np.abs(np.linalg.det(a)) <= 1e-9 * size**3).any():
@@ -32,15 +35,21 @@ def inverses(source: GltfSource) -> list[Inverse] | None:
 
 
 class Patch:
-    """Writes a clip into the document its mesh was loaded from; everything else in the document is kept."""
+    """Writes a clip into the document its mesh was loaded from; everything else in the document is kept.
+
+    A mesh whose frames are morph targets has no skin: bones that do not move would only round its positions, and some
+    programs replace a skinned node with animated weights by two objects.
+    """
 
     def __init__(self, track: Track, clip: Clip, source: GltfSource, inverses: list[Inverse], normals: bool) -> None:
+        """inverses: of the blocks of the source; not used for a static clip with the positions of its file."""
         self.builder, self.track, self.clip, self.source = track.builder, track, clip, source
         self.inverses, self.normals = inverses, normals
         self.moved = not clip.still or source.moved(clip.frames[0])
         self.offsets: dict[str, int] = {}
 
-    def put(self, *, animations: bool, paint: bool) -> None:
+    def put(self, *, animations: bool, paint: bool) -> dict[int, int | None]:
+        """Add the document; return the node that has the transform of each node of the file, None if none has."""
         self.offsets = self.builder.merge(self.source.document, animations=animations)
         roots = [k + self.offsets["nodes"] for k in self.source.roots]
         nodes = {block: block.node + self.offsets["nodes"] for block in self.source.blocks if block.node >= 0}
@@ -57,12 +66,12 @@ class Patch:
         if self.source.partly and not animations:
             self._leave_out(set(nodes.values()))
         self._separate(list(dict.fromkeys(nodes.values())))
-        for block, inverse in zip(self.source.blocks, self.inverses):
+        for k, block in enumerate(self.source.blocks):
             mesh = self.builder.entry("meshes", self.builder.entry("nodes", nodes[block])["mesh"])
-            if block.matrix.ndim == 3:
+            if block.matrix.ndim == 3 and self.clip.still:
                 self._normalise_weights(block, mesh)
             if self.moved:
-                self._move(block, inverse, mesh)
+                self._move(block, self.inverses[k], mesh)
             if paint:
                 self._color(block, mesh)
         if not self.clip.still:
@@ -73,7 +82,12 @@ class Patch:
             matrix = np.vstack([self.source.placed, [0.0, 0.0, 0.0, 1.0]]).T.ravel().tolist()
             roots = [self.builder.add("nodes", {"name": "units and axes", "matrix": matrix, "children": roots})]
         self.builder.roots += roots
-        self._lift_skins(list(dict.fromkeys(nodes.values())))
+        lifted = self._lift_skins(list(dict.fromkeys(nodes.values())))
+        if not self.clip.still:
+            for node in nodes.values():
+                self.builder.entry("nodes", node).pop("skin", None)
+        own = {k: k + self.offsets["nodes"] for k in range(len(self.source.document.items("nodes")))}
+        return {k: lifted.get(node, node) for k, node in own.items()}
 
     def _leave_out(self, members: set[int]) -> None:
         """Remove the meshes outside the part, which would be static copies in a scene of clips."""
@@ -117,6 +131,8 @@ class Patch:
                 attributes["NORMAL"] = normal
             if not self.clip.still:
                 primitive["targets"] = targets
+                for key in [key for key in attributes if key.startswith(("JOINTS_", "WEIGHTS_"))]:
+                    del attributes[key]
 
     def _shading(self, block: Block, key: int | None, inverse: Inverse, x: Singles) -> tuple[int | None, list[Json]]:
         """Recompute normals if the file has some; vertices with equal position and old normal share one, which keeps
@@ -169,11 +185,13 @@ class Patch:
             return int(nodes[old]["mesh"])
         return int(self.builder.entry("nodes", node)["mesh"]) - self.offsets["meshes"]
 
-    def _lift_skins(self, members: list[int]) -> None:
+    def _lift_skins(self, members: list[int]) -> dict[int, int | None]:
         """Move skinned nodes to the root: glTF ignores their own transform, but not all viewers do.
 
-        A node keeps its index and with it the vertex order; its transform and children move to a new node.
+        A node keeps its index and with it the vertex order; its transform and children move to a new node. Returns the
+        new node of each moved node, None if nothing needs it.
         """
+        moved: dict[int, int | None] = {}
         nodes = self.builder.json["nodes"]
         skins = self.builder.json.get("skins", [])
         for k in members:
@@ -197,6 +215,8 @@ class Patch:
                     skin["skeleton"] = new
             self._retarget(k, new)
             self.builder.roots.append(k)
+            moved[k] = new
+        return moved
 
     def _retarget(self, k: int, new: int | None) -> None:
         """Redirect transform animations of node `k` to `new`; remove them if `new` is None."""

@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 from ..errors import MeshFileError
 from ..files import atomic_write
 from ..mesh import Mesh
+from ..motion.character import Character
 from ..motion.clip import Clip
 from .gltf import GltfSource
 from .gltf_build import VERTICES, Builder
+from .gltf_character import in_document
 from .gltf_character_write import put_character, put_keys
 from .gltf_document import Json
 from .gltf_patch import Patch, inverses
 from .gltf_shape import Normals, Track, morph_targets, paint_material, split_seams
+from .gltf_texture import put_textures
 
 _log = logging.getLogger(__name__)
+_DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError)
 MOST_TARGETS = 512  # per node; longer clips continue in another node (viewers store targets in texture layers)
 
 
@@ -44,13 +48,10 @@ def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float,
 def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) -> Track:
     """Add a clip; return the track to continue with, because a failed attempt is discarded with its builder."""
     if clip.skin is not None and len(clip.skin.clips) == 1:
-        first = track.builder.count("nodes")
-        put_character(track.builder, clip.skin, clip.color)
-        put_keys(track, next(iter(clip.skin.clips.values())), first)
-        return track
+        return _put_played(clip.skin, track, clip.color)
     source = clip.mesh.source
     if isinstance(source, GltfSource) and source.fits(clip.mesh):
-        back = inverses(source)
+        back = inverses(source, clip.still)
         try:
             if back is not None:
                 # its nodes may have parents: animate the vertices instead of the nodes
@@ -59,12 +60,32 @@ def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) ->
                 with np.errstate(invalid="ignore"):  # old normals may be invalid; they only mark hard edges
                     Patch(attempt, clip, source, back, normals).put(animations=animations, paint=not animations)
                 return attempt
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError) as error:
+        except _DAMAGED as error:
             # the reader validates only the geometry; other entries of the document may be damaged
             _log.warning("%s: not written into its source document (%s); written alone", clip.mesh.name, error)
     if animations and isinstance(source, GltfSource) and source.partly:
         _log.warning("%s: written alone, without the other parts of its file", clip.mesh.name)
     _put_new(track.builder, clip, track, normals)
+    return track
+
+
+def _put_played(character: Character, track: Track, color: tuple[float, float, float]) -> Track:
+    """Add a character that plays its only clip, with one keyframe per frame: in its own document, which keeps its
+    meshes, materials and textures, or anew if it came from none. Returns the track to continue with."""
+    source, (animation,) = character.mesh.source, character.clips.values()
+    if isinstance(source, GltfSource) and in_document(character):
+        try:
+            attempt = track.onto(track.builder.trial())
+            still = Clip(character.mesh.moved(source.vertices), source.vertices[None], color)
+            nodes = Patch(attempt, still, source, [], True).put(animations=False, paint=True)
+            put_keys(attempt, animation, [nodes.get(k) for k in source.row_nodes])
+            return attempt
+        except _DAMAGED as error:
+            _log.warning("%s: not written into its source document (%s); written anew", character.mesh.name, error)
+    first, before = track.builder.count("nodes"), track.builder.count("materials")
+    put_character(track.builder, character, color)
+    put_textures(track.builder, character.mesh, before)
+    put_keys(track, animation, [first + k for k in range(len(character.skeleton.parents))])
     return track
 
 
@@ -75,6 +96,7 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
     material = np.zeros(mesh.n_faces, np.int64) if mesh.material is None else mesh.material
     primitives: list[Json] = []
     shared: Json = {}
+    before = builder.count("materials")
     if uv is not None:
         shared["TEXCOORD_0"] = builder.accessor(uv.astype(np.float32), VERTICES)
     for k in np.unique(material):
@@ -84,6 +106,7 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
             "indices": builder.indices(faces[material == k]),
             "material": paint_material(builder, definition, clip.color),
         })  # fmt: skip
+    put_textures(builder, mesh, before)
     smooth = Normals(mesh.faces, mesh.weld_index)
     spans = _spans(len(clip.frames), MOST_TARGETS)
     children = []

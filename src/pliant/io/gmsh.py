@@ -38,8 +38,8 @@ def read(file: Input) -> Parts:
     if head != b"$MeshFormat":
         raise file.fail(cursor.where, "not a Gmsh file: expected '$MeshFormat', or '$NOD' of version 1.0")
     version = cursor.word("the version of the format")
-    binary = cursor.whole("the file type", 0, 1) == 1
-    size = cursor.whole("the size of a number", 1, 64)
+    binary = cursor.integer("the file type", 0, 1) == 1
+    size = cursor.integer("the size of a number", 1, 64)
     if version[:2] not in (b"2.", b"4.") and version != b"2":
         raise file.fail(cursor.where, f"version {_shown(version)} is not read; save it as version 4.1 or 2.2")
     if version[:2] == b"4." and version != b"4.1":
@@ -82,11 +82,11 @@ def _section(cursor: Cursor, name: bytes, binary: bool) -> None:
 def _nodes_2(cursor: Cursor, binary: bool, order: str) -> Nodes:
     if binary:
         n = _count_line(cursor, "nodes")
-        where = cursor.bytes_of_rows(28)
+        where = cursor.byte_of_row(28)
         rows = cursor.raw(n, [("tag", order + "i4"), ("x", order + "f8", 3)], "nodes")
         return rows["tag"].astype(np.int64), rows["x"].astype(np.float64), where
     n = cursor.count("nodes", 8)
-    where = cursor.lines_of_rows(4)
+    where = cursor.line_of_row(4)
     values = cursor.floats(4 * n, "nodes (number, x, y, z)").reshape(-1, 4)
     bad = ~((values[:, 0] == np.floor(values[:, 0])) & (np.abs(values[:, 0]) < 2**53))
     if bad.any():
@@ -97,7 +97,7 @@ def _nodes_2(cursor: Cursor, binary: bool, order: str) -> Nodes:
 
 def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
     blocks, declared, head = _head_4(cursor, binary, order, "nodes")
-    tags, points, origins = [np.zeros(0, np.int64)], [np.zeros((0, 3))], [(0, cursor.lines_of_rows(1))]
+    tags, points, origins = [np.zeros(0, np.int64)], [np.zeros((0, 3))], [(0, cursor.line_of_row(1))]
     total = 0
     for _ in range(blocks):
         dim, _, parametric, n = _block_4(cursor, binary, order, "nodes")
@@ -105,19 +105,19 @@ def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
             raise cursor.file.fail(
                 cursor.where, f"a block of dimension {dim}, parametric {parametric}; expected 0 or 1"
             )
-        wide = 3 + parametric * dim
-        cursor.need(n, (8 if binary else 2) * (1 + wide), "nodes of a block")
+        width = 3 + parametric * dim
+        cursor.need(n, (8 if binary else 2) * (1 + width), "nodes of a block")
         if binary:
             tags.append(cursor.raw(n, order + "u8", "nodes").astype(np.int64))
-            origins.append((total, cursor.bytes_of_rows(8 * wide)))
-            values = cursor.raw(n * wide, order + "f8", "coordinates").astype(np.float64)
+            origins.append((total, cursor.byte_of_row(8 * width)))
+            values = cursor.raw(n * width, order + "f8", "coordinates").astype(np.float64)
         else:
-            tags.append(cursor.wholes(n, "the number of a node"))
-            origins.append((total, cursor.lines_of_rows(wide)))
-            values = cursor.floats(n * wide, "coordinates of nodes")
-        points.append(values.reshape(-1, wide)[:, :3])
+            tags.append(cursor.integers(n, "the number of a node"))
+            origins.append((total, cursor.line_of_row(width)))
+            values = cursor.floats(n * width, "coordinates of nodes")
+        points.append(values.reshape(-1, width)[:, :3])
         total += n
-    _same_4(cursor, head, "nodes", declared, total)
+    _check_total_4(cursor, head, "nodes", declared, total)
 
     def where(row: int) -> str:
         first, name = [p for p in origins if p[0] <= row][-1]
@@ -129,14 +129,14 @@ def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
 def _head_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, int, str]:
     """Read the header of a version 4.1 section: number of blocks, total number of `what`, and its file position."""
     byte = cursor.at
-    counts = cursor.raw(4, order + "u8", "counts") if binary else cursor.wholes(4, f"counts of {what}", 0)
+    counts = cursor.raw(4, order + "u8", "counts") if binary else cursor.integers(4, f"counts of {what}", 0)
     blocks, total = (int(c) for c in counts[:2])
     cursor.need(blocks, 20 if binary else 8, f"blocks of {what}")
     cursor.need(total, 16 if binary else 4, what)
     return blocks, total, f"byte {byte}" if binary else cursor.where
 
 
-def _same_4(cursor: Cursor, head: str, what: str, declared: int, total: int) -> None:
+def _check_total_4(cursor: Cursor, head: str, what: str, declared: int, total: int) -> None:
     if declared != total:
         raise cursor.file.fail(head, f"{declared} {what} declared, but the blocks have {total}")
 
@@ -147,7 +147,7 @@ def _block_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, 
         a, b, c = cursor.raw(3, order + "i4", "block headers").tolist()
         n = int(cursor.raw(1, order + "u8", "block sizes")[0])
     else:
-        a, b, c, n = cursor.wholes(4, f"a block of {what}").tolist()
+        a, b, c, n = cursor.integers(4, f"a block of {what}").tolist()
     if n < 0:
         raise cursor.file.fail(cursor.where, f"a block of {n} {what}")
     return a, b, c, n
@@ -166,7 +166,7 @@ def _elements_2(cursor: Cursor, binary: bool, order: str) -> Elements:
         if not 0 < count <= left or not 0 <= tags < 1000:
             raise cursor.file.fail(f"byte {cursor.at}", f"{count} elements with {tags} tags, {left} are left to read")
         width = 1 + tags + nodes
-        where = cursor.bytes_of_rows(4 * width)
+        where = cursor.byte_of_row(4 * width)
         rows = cursor.raw(count * width, order + "i4", "elements").reshape(-1, width)[:, 1 + tags :]
         found.add(KINDS[kind], rows.astype(np.int64), where)
         left -= count
@@ -182,11 +182,11 @@ def _elements_4(cursor: Cursor, binary: bool, order: str) -> Elements:
             raise _other(cursor.file, cursor.where, kind)
         width = 1 + NODES[KINDS[kind]]
         cursor.need(n, width * (8 if binary else 2), "elements of a block")
-        where = cursor.bytes_of_rows(8 * width) if binary else cursor.lines_of_rows(width)
-        flat = cursor.raw(n * width, order + "u8", "elements") if binary else cursor.wholes(n * width, "elements")
+        where = cursor.byte_of_row(8 * width) if binary else cursor.line_of_row(width)
+        flat = cursor.raw(n * width, order + "u8", "elements") if binary else cursor.integers(n * width, "elements")
         found.add(KINDS[kind], flat.astype(np.int64).reshape(-1, width)[:, 1:], where)
         total += n
-    _same_4(cursor, head, "elements", declared, total)
+    _check_total_4(cursor, head, "elements", declared, total)
     return found
 
 
@@ -202,8 +202,8 @@ def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
     """Read elements one by one: number, type, then two regions and the node count (version 1) or the tags."""
     end = cursor.data.find(b"$E", cursor.at)  # $EndElements or $ENDELM
     text = cursor.data[cursor.at :] if end < 0 else cursor.data[cursor.at : end]
-    where = cursor.lines_of_rows(1)
-    words = cursor.wholes(len(text.split()), "elements").tolist()
+    where = cursor.line_of_row(1)
+    words = cursor.integers(len(text.split()), "elements").tolist()
     rows: dict[int, list[list[int]]] = {}
     starts: dict[int, list[int]] = {}
     at, head = 0, 5 if version_1 else 3
@@ -214,10 +214,10 @@ def _each(cursor: Cursor, n: int, version_1: bool) -> Elements:
         if kind not in KINDS:
             raise _other(cursor.file, where(at), kind)
         nodes = NODES[KINDS[kind]]
-        if tags < 0 or (version_1 and words[at + 4] != nodes):
-            raise cursor.file.fail(
-                where(at), f"an element of type {kind} has {nodes} nodes; expected them and its tags"
-            )
+        if tags < 0:
+            raise cursor.file.fail(where(at), f"the number of tags is negative ({tags})")
+        if version_1 and words[at + 4] != nodes:
+            raise cursor.file.fail(where(at), f"an element of type {kind} has {nodes} nodes, not {words[at + 4]}")
         first = at + head + tags
         row = words[first : first + nodes]
         if len(row) < nodes:

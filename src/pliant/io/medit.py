@@ -25,7 +25,7 @@ def read(file: Input) -> Parts:
     cursor = Cursor(file, _COMMENT.sub(b"", text) if b"#" in text else text)
     if cursor.word("'MeshVersionFormatted'").lower() != b"meshversionformatted":
         raise file.fail(cursor.where, "not a MEDIT file: expected 'MeshVersionFormatted'")
-    cursor.whole("the version of the format", 1, 4)
+    cursor.integer("the version of the format", 1, 4)
     x = None
     found = Elements()
     while True:
@@ -36,18 +36,18 @@ def read(file: Input) -> Parts:
         cursor.at = keyword.end()
         name = keyword.group().lower()
         if name == b"dimension":
-            if cursor.whole("the dimension") != 3:
+            if cursor.integer("the dimension") != 3:
                 raise file.fail(cursor.where, "a mesh in the plane; expected dimension 3")
         elif name == b"vertices":
             n = cursor.count("vertices", 8)
-            where = cursor.lines_of_rows(4)
+            where = cursor.line_of_row(4)
             x = np.ascontiguousarray(cursor.floats(4 * n, "vertices (x, y, z, reference)").reshape(-1, 4)[:, :3])
             check_positions(file, x, where)
         elif name in _READ:
             kind, width = _READ[name]
             n = cursor.count(name.decode(), 2 * (width + 1))
-            where = cursor.lines_of_rows(width + 1)
-            rows = cursor.wholes((width + 1) * n, f"{name.decode()} (vertices, reference)")
+            where = cursor.line_of_row(width + 1)
+            rows = cursor.integers((width + 1) * n, f"{name.decode()} (vertices, reference)")
             found.add(kind, rows.reshape(-1, width + 1)[:, :width], where)
         elif name in _REFUSED and cursor.peek() not in (b"", b"0"):
             raise refuse(file, cursor.where, name.decode())

@@ -72,7 +72,7 @@ def array_of(
         stream = io.BytesIO(member.read(entry.file_size))
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
-        raise file.fail(where, f"npy version {version}")
+        raise file.fail(where, f"npy version {version[0]}.{version[1]} is not read; expected 1.0 or 2.0")
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers written by Python 2

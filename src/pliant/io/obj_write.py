@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from ..files import atomic_write
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from .links import inside
 from .named import file_stems, sequence_file
 from .obj import ObjSource
 from .rows import ROWS, write_rows
+from .surfaces import ImageFiles, surfaces
 
+_MAPS = ("map_", "bump", "norm", "disp", "decal", "refl")
 Path = str | os.PathLike[str]
 
 
@@ -46,6 +49,7 @@ def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
         if not copy.exists():
             with atomic_write(copy) as stream:
                 stream.write(library.read_bytes())
+            _copy_images(library, path.parent)
     lines = source.text.split(b"\n")
     with atomic_write(path) as stream:
         for number, line in enumerate(lines):
@@ -60,6 +64,19 @@ def _write_patched(path: pathlib.Path, mesh: Mesh, source: ObjSource) -> None:
             elif turned and key == b"f" and number in source.face_lines:
                 line = _without_normals(line)
             stream.write(line + b"\n" if number + 1 < len(lines) else line)
+
+
+def _copy_images(library: pathlib.Path, folder: pathlib.Path) -> None:
+    """Copy the images of a material library to the same place below `folder`, unless they exist there."""
+    for line in library.read_bytes().splitlines():
+        key, _, rest = line.decode("utf-8", "replace").strip().partition(" ")
+        if not rest.strip() or not key.lower().startswith(_MAPS):
+            continue
+        for name in dict.fromkeys([rest.strip(), rest.split()[-1]]):  # options come before the name
+            image, below = inside(library.parent, name), os.path.normpath(name)
+            if image is not None and not below.startswith("..") and not (folder / below).exists():
+                with atomic_write(folder / below) as stream:
+                    stream.write(image.read_bytes())
 
 
 def _placed(line: bytes, matrix: NDArray[np.float64], unit: bool) -> bytes:
@@ -81,13 +98,17 @@ def _without_normals(line: bytes) -> bytes:
 
 
 def _write_library(path: pathlib.Path, mesh: Mesh) -> None:
-    """Write the colours of its materials, if it has any."""
+    """Write the colours of its materials, if it has any, and their colour textures as files beside them."""
     if mesh.material is None or not mesh.materials:
         return
+    files = ImageFiles(path)
     with atomic_write(path) as stream:
-        for k, material in enumerate(mesh.materials):
-            color = " ".join(map(repr, map(float, material.get("color", (0.8, 0.8, 0.8)))))
-            stream.write(f"newmtl {_word(material, k)}\nKd {color}\n".encode())
+        for k, surface in enumerate(surfaces(mesh, (0.8, 0.8, 0.8))):
+            color = " ".join(map(repr, surface.color))
+            stream.write(f"newmtl {_word(mesh.materials[k], k)}\nKd {color}\n".encode())
+            if "color" in surface.textures:
+                stream.write(f"map_Kd {files.reference(surface.textures['color'])}\n".encode())
+    files.write()
 
 
 def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:

@@ -23,7 +23,8 @@ def read_points(path: pathlib.Path, mesh: Mesh, max_bytes: int | None) -> NDArra
     version, count = np.frombuffer(file.data, "<i4", 2, 12).tolist()
     samples = int(np.frombuffer(file.data, "<i4", 1, 28)[0])
     if version != 1 or count < 1 or samples < 1:
-        raise file.fail("header", f"version {version}, {count} points, {samples} samples; expected version 1 and some")
+        found = f"version {version}, {count} points, {samples} samples"
+        raise file.fail("header", f"{found}; expected version 1, and at least one point and one sample")
     if count != mesh.n_vertices:
         raise file.fail("header", f"{count} points, but mesh {mesh.name!r} has {mesh.n_vertices} vertices")
     need = head + 12 * count * samples
@@ -35,7 +36,8 @@ def read_points(path: pathlib.Path, mesh: Mesh, max_bytes: int | None) -> NDArra
 
 
 def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
-    """Write each deforming clip, or each moving clip if none deforms, as a point cache; return the paths.
+    """Write each deforming clip, or each moving clip if none deforms, or all clips if none moves, as a point cache;
+    return the paths.
 
     A file holds one mesh: with several, mesh names are appended, `name-skirt.pc2` and `name-body.pc2`. Header
     (version, points, start, frames per sample, samples), then float32.

@@ -85,7 +85,7 @@ def heading(data: bytes) -> int:
 
 
 def default_limit() -> int:
-    """Return the default size limit of an unpacked file: 2 GiB or a quarter of this machine's memory."""
+    """Return the default size limit of an unpacked file: 2 GiB, or a quarter of this machine's memory if it is less."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -43,7 +43,7 @@ def _points(file: Input) -> tuple[NDArray[np.float64], int]:
     """Return positions and the number of the first point."""
     cursor = _cursor(file)
     n = cursor.count("points", 8)
-    dimension, attributes, marks = cursor.wholes(
+    dimension, attributes, marks = cursor.integers(
         3, "dimension, attributes and boundary marks of the points", 0
     ).tolist()
     if dimension != 3 or attributes > 1000 or marks > 1:
@@ -53,7 +53,7 @@ def _points(file: Input) -> tuple[NDArray[np.float64], int]:
         raise file.fail(cursor.where, "no points")
     width = 4 + attributes + marks
     cursor.need(n, 2 * width, "points")
-    where = cursor.lines_of_rows(width)
+    where = cursor.line_of_row(width)
     rows = cursor.floats(n * width, "points (number, x, y, z ...)").reshape(-1, width)
     first = rows[0, 0]
     if first not in (0.0, 1.0):
@@ -70,14 +70,14 @@ def _points(file: Input) -> tuple[NDArray[np.float64], int]:
 def _tets(file: Input, first: int, count: int) -> NDArray[np.int64]:
     cursor = _cursor(file)
     n = cursor.count("tets", 10)
-    corners, attributes = cursor.wholes(2, "nodes of a tet and its attributes", 0, 1000).tolist()
+    corners, attributes = cursor.integers(2, "nodes of a tet and its attributes", 0, 1000).tolist()
     if corners != 4:
         raise refuse(file, cursor.where, f"tetrahedra of {corners} nodes")
     if not n:
         raise file.fail(cursor.where, "no tets")
     width = 5 + attributes
     cursor.need(n, 2 * width, "tets")
-    where = cursor.lines_of_rows(width)
+    where = cursor.line_of_row(width)
     # read as floats because attributes may be any number; node numbers up to 2**53 are exact
     values = cursor.floats(n * width, "tets (number, four nodes ...)").reshape(-1, width)[:, 1:5]
     bad = ~((values >= first) & (values < first + count) & (values == np.floor(values)))

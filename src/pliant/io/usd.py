@@ -1,7 +1,7 @@
 """Writing meshes and clips as USD: text (`.usda`) directly, binary (`.usdc`, `.usd`) through the extra `[usd]`.
 
-Pixar: Universal Scene Description, schemas UsdGeom. A body is an Xform with one Mesh; a deforming mesh has points for
-every frame, a rigidly moving one a transform for every frame.
+Pixar: Universal Scene Description, schemas UsdGeom and UsdShade. A body is an Xform with one Mesh; a deforming mesh has
+points for every frame, a rigidly moving one a transform for every frame. Images of textures are files beside the stage.
 """
 
 import importlib.util
@@ -19,6 +19,9 @@ from ..files import atomic_write
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from .gltf_shape import Normals
+from .surfaces import ImageFiles
+from .usd_materials import Materials
+from .usd_text import quoted, unique_words
 
 Path = str | os.PathLike[str]
 EXTRA = "pip install 'pliant[usd]'"
@@ -30,10 +33,16 @@ def write_mesh(path: Path, mesh: Mesh) -> None:
     write_clips(path, [Clip(mesh, mesh.vertices[None])], 24.0)
 
 
-def write_clips(path: Path, clips: Sequence[Clip], fps: float) -> None:
-    """Write all clips on one stage as text; each frame is one time code, starting at 0."""
+def write_clips(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
+    """Write all clips on one stage as text; each frame is one time code, starting at 0. Returns the written paths."""
+    files = ImageFiles(pathlib.Path(path))
+    _write_text(path, clips, fps, files)
+    return [pathlib.Path(path), *files.write()]
+
+
+def _write_text(path: Path, clips: Sequence[Clip], fps: float, files: ImageFiles) -> None:
     with atomic_write(path) as stream:
-        for line in _stage(clips, fps):
+        for line in _stage(clips, fps, Materials(clips, files)):
             stream.write(line.encode())
 
 
@@ -42,19 +51,21 @@ def write_mesh_binary(path: Path, mesh: Mesh) -> None:
     write_clips_binary(path, [Clip(mesh, mesh.vertices[None])], 24.0)
 
 
-def write_clips_binary(path: Path, clips: Sequence[Clip], fps: float) -> None:
+def write_clips_binary(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
     """Write the same stage as a crate file, which is smaller and loads faster; needs usd-core."""
     require(path)
     from pxr import Sdf
 
+    files = ImageFiles(pathlib.Path(path))
     with tempfile.TemporaryDirectory() as folder:
         text, crate = pathlib.Path(folder) / "stage.usda", pathlib.Path(folder) / "stage.usdc"
-        write_clips(text, clips, fps)
+        _write_text(text, clips, fps, files)
         layer = Sdf.Layer.OpenAsAnonymous(str(text))
         if layer is None or not layer.Export(str(crate)):
             raise OSError(f"usd-core could not write {path}; write .usda, which needs no library")
         with atomic_write(path) as stream, crate.open("rb") as made:
             shutil.copyfileobj(made, stream)
+    return [pathlib.Path(path), *files.write()]
 
 
 def require(path: Path) -> None:
@@ -64,7 +75,7 @@ def require(path: Path) -> None:
         raise ValueError(f"{ending} ({path}) needs usd-core: {EXTRA}; or write .usda, which needs nothing")
 
 
-def _stage(clips: Sequence[Clip], fps: float) -> Iterator[str]:
+def _stage(clips: Sequence[Clip], fps: float, materials: Materials) -> Iterator[str]:
     last = max(len(clip) for clip in clips) - 1
     yield '#usda 1.0\n(\n    defaultPrim = "World"\n    doc = "written by pliant"\n'
     if last:
@@ -73,11 +84,14 @@ def _stage(clips: Sequence[Clip], fps: float) -> Iterator[str]:
     if last:
         yield f"    startTimeCode = 0\n    timeCodesPerSecond = {fps!r}\n"
     yield '    upAxis = "Y"\n)\n\ndef Xform "World" (\n    kind = "component"\n)\n{\n'
-    for clip, name in zip(clips, _names(clips)):
-        yield f'    def Xform "{name}" (\n        displayName = {_text(clip.mesh.name)}\n    )\n    {{\n'
+    # "Materials" is taken by their scope
+    names = list(unique_words(["Materials", *(clip.mesh.name for clip in clips)], "mesh"))[1:]
+    for clip, name in zip(clips, names):
+        yield f'    def Xform "{name}" (\n        displayName = {quoted(clip.mesh.name)}\n    )\n    {{\n'
         yield from _transforms(clip)
-        yield from _mesh(clip)
+        yield from _mesh(clip, name, materials)
         yield "    }\n\n"
+    yield from materials.definitions()
     yield "}\n"
 
 
@@ -93,10 +107,12 @@ def _transforms(clip: Clip) -> Iterator[str]:
     yield '        uniform token[] xformOpOrder = ["xformOp:transform"]\n\n'
 
 
-def _mesh(clip: Clip) -> Iterator[str]:
+def _mesh(clip: Clip, name: str, materials: Materials) -> Iterator[str]:
     mesh, frames = clip.mesh, clip.frames
-    # cloth is visible from both sides
-    yield '        def Mesh "Surface"\n        {\n            uniform bool doubleSided = 1\n'
+    # programs that merge an Xform with its only Mesh keep the name of the Mesh
+    yield f'        def Mesh "{name}" (\n            prepend apiSchemas = ["MaterialBindingAPI"]\n'
+    yield "        )\n        {\n"
+    yield "            uniform bool doubleSided = 1\n"  # cloth is visible from both sides
     yield from _attribute("float3[]", "extent", (_vectors(np.stack([x.min(0), x.max(0)])) for x in frames), 12)
     yield f"            int[] faceVertexCounts = [{', '.join(['3'] * mesh.n_faces)}]\n"
     yield f"            int[] faceVertexIndices = [{', '.join(map(str, mesh.faces.ravel().tolist()))}]\n"
@@ -108,7 +124,9 @@ def _mesh(clip: Clip) -> Iterator[str]:
     if mesh.uv is not None:
         uv = _vectors(mesh.uv.reshape(-1, 2))
         yield from _attribute("texCoord2f[]", "primvars:st", [uv], 12, 'interpolation = "faceVarying"')
-    yield '            uniform token subdivisionScheme = "none"\n        }\n'
+    yield '            uniform token subdivisionScheme = "none"\n'
+    yield from materials.bindings(clip)
+    yield "        }\n"
 
 
 def _colours(clip: Clip) -> Iterator[str]:
@@ -148,22 +166,3 @@ def _vectors(rows: NDArray[Any], digits: int = 9) -> str:
         part = rows[k : k + _ROWS].astype(np.float32)
         parts.append((one * len(part)) % tuple(part.ravel().tolist()))
     return f"[{''.join(parts)[:-2]}]"
-
-
-def _names(clips: Sequence[Clip]) -> Iterator[str]:
-    """Yield unique names of letters, digits and underscores that do not start with a digit."""
-    used: set[str] = set()
-    for clip in clips:
-        word = "".join(c if c.isascii() and c.isalnum() else "_" for c in clip.mesh.name) or "mesh"
-        base = name = f"_{word}" if word[0].isdigit() else word
-        number = 2
-        while name in used:
-            name = f"{base}_{number}"
-            number += 1
-        used.add(name)
-        yield name
-
-
-def _text(words: str) -> str:
-    plain = "".join(c if c.isprintable() else " " for c in words)
-    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -15,7 +15,7 @@ from .reading import Input, Parts, as_text, check_positions
 from .rows import write_integers, write_rows
 
 KINDS = {1: POINT, 3: LINE, 5: TRIANGLE, 9: QUAD, 10: TET}
-PASSED = (2, 4)  # ignored: poly-vertex and poly-line cells, of any length
+IGNORED = (2, 4)  # poly-vertex and poly-line cells, of any length
 OTHERS = {6: "triangle strips", 7: "polygons", 8: "pixels", 11: "voxels", 12: "hexahedra", 13: "wedges", 14: "pyramids"}
 TYPES = {
     b"float": "f4",
@@ -50,16 +50,16 @@ def read(file: Input) -> Parts:
     kind = cursor.word("ASCII or BINARY").upper()
     if kind not in (b"ASCII", b"BINARY"):
         raise file.fail(cursor.where, "expected ASCII or BINARY")
-    grid = (cursor.word("DATASET").upper(), cursor.word("the kind of the data set").upper())
-    if grid != (b"DATASET", b"UNSTRUCTURED_GRID"):
-        excerpt = b" ".join(grid)[:40].decode("latin-1")
+    dataset = (cursor.word("DATASET").upper(), cursor.word("the kind of the data set").upper())
+    if dataset != (b"DATASET", b"UNSTRUCTURED_GRID"):
+        excerpt = b" ".join(dataset)[:40].decode("latin-1")
         raise file.fail(cursor.where, f"{excerpt!r} is not read; save it as an unstructured grid, or as PLY")
     return _grid(cursor, kind == b"BINARY", new=version[1] == b"5")
 
 
 def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
     x = types = cells = None
-    file, where = cursor.file, cursor.lines_of_rows(3)
+    file, where = cursor.file, cursor.line_of_row(3)
     while word := cursor.peek().upper():
         if word in (b"POINT_DATA", b"CELL_DATA"):
             break
@@ -67,7 +67,7 @@ def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
         if word == b"POINTS":
             n = cursor.count("points", 3)
             dtype = _type(cursor)
-            where = cursor.bytes_of_rows(0) if binary else cursor.lines_of_rows(3)
+            where = cursor.byte_of_row(0) if binary else cursor.line_of_row(3)
             x = _values(cursor, binary, 3 * n, dtype, "points").astype(np.float64).reshape(-1, 3)
             check_positions(file, x, where)
         elif word == b"CELLS":
@@ -80,7 +80,7 @@ def _grid(cursor: Cursor, binary: bool, new: bool) -> Parts:
             while cursor.at < len(cursor.data) and cursor.line("metadata").strip():
                 pass
         elif word == b"FIELD":
-            _pass_field(cursor, binary)
+            _skip_field(cursor, binary)
         else:
             excerpt = word[:20].decode("latin-1")
             raise file.fail(cursor.where, f"expected POINTS, CELLS or CELL_TYPES, found {excerpt!r}")
@@ -100,7 +100,7 @@ def assembled(
     count, found = np.diff(start), Elements()
     for kind in np.unique(types).tolist():
         rows = np.flatnonzero(types == kind)
-        if kind in PASSED:
+        if kind in IGNORED:
             continue
         if kind not in KINDS:
             raise refuse(file, where(int(rows[0])), f"{OTHERS.get(kind, 'curved or other cells')} (type {kind})")
@@ -127,7 +127,7 @@ def _values(cursor: Cursor, binary: bool, n: int, dtype: str, what: str) -> NDAr
     if binary:
         cursor.line("a line break")  # the rest of the header's line
         return cursor.raw(n, ">" + dtype, what)  # always big endian
-    return cursor.floats(n, what) if dtype[0] == "f" else cursor.wholes(n, what)
+    return cursor.floats(n, what) if dtype[0] == "f" else cursor.integers(n, what)
 
 
 def _cells(cursor: Cursor, binary: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Where]:
@@ -136,10 +136,10 @@ def _cells(cursor: Cursor, binary: bool) -> tuple[NDArray[np.int64], NDArray[np.
     size = cursor.count("numbers of cells", 2)
     cell_line = cursor.where
     flat = _values(cursor, binary, size, "i4", "cells").astype(np.int64)
-    start, at, list_of = np.empty(n + 1, np.int64), 0, flat.tolist()
+    start, at, values = np.empty(n + 1, np.int64), 0, flat.tolist()
     for k in range(n):
         start[k] = at - k  # without the counts
-        at += 1 + list_of[at] if at < size and list_of[at] >= 0 else size + 1
+        at += 1 + values[at] if at < size and values[at] >= 0 else size + 1
         if at > size:
             raise file.fail(cell_line, f"cell {k} of {n} reaches beyond the {size} numbers declared")
     start[n] = at - n
@@ -171,27 +171,27 @@ def check_offsets(file: Input, start: NDArray[np.int64], size: int) -> None:
         raise file.fail("offsets", f"expected numbers that rise from 0 to {size}, the number of nodes of all cells")
 
 
-def _pass_field(cursor: Cursor, binary: bool) -> None:
+def _skip_field(cursor: Cursor, binary: bool) -> None:
     """Skip the arrays of a FIELD: name, components, tuples, type, values."""
     cursor.word("the name of the field")
     for _ in range(cursor.count("arrays", 4)):
         cursor.word("the name of an array")
-        if (wide := cursor.whole("components", 0, 1 << 20)) > 0:
-            n = cursor.count("tuples", wide)
+        if (width := cursor.integer("components", 0, 1 << 20)) > 0:
+            n = cursor.count("tuples", width)
             dtype = _type(cursor)
-            _values(cursor, binary, wide * n, dtype, "a field")
+            _values(cursor, binary, width * n, dtype, "a field")
 
 
 def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
     """Write ascii of the legacy version 3.0, which all VTK readers support: tets, or triangles if there are none."""
     rows, kind = (mesh.tets, 10) if len(mesh.tets) else (mesh.faces, 5)
-    k, wide = rows.shape
+    k, width = rows.shape
     title = " ".join(mesh.name.split())[:200] or "mesh"
     title = title.encode("ascii", "replace").decode()
     with atomic_write(path) as stream:
         stream.write(f"# vtk DataFile Version 3.0\n{title}\nASCII\nDATASET UNSTRUCTURED_GRID\n".encode())
         stream.write(f"POINTS {mesh.n_vertices} double\n".encode())
         write_rows(stream, "", mesh.vertices)
-        stream.write(f"CELLS {k} {k * (wide + 1)}\n".encode())
-        write_integers(stream, np.column_stack([np.full(k, wide), rows]))
+        stream.write(f"CELLS {k} {k * (width + 1)}\n".encode())
+        write_integers(stream, np.column_stack([np.full(k, width), rows]))
         stream.write(f"CELL_TYPES {k}\n".encode() + f"{kind}\n".encode() * k)

@@ -80,11 +80,12 @@ class _Document:
             raise file.fail("end of file", "AppendedData has no '_' before its data (truncated?)")
 
     def _refuse(self, *_: Any) -> None:
-        raise self.file.fail(f"line {self._parser.CurrentLineNumber}", "a document type is not read, nor are entities")
+        why = "document type declarations and entities are not read"
+        raise self.file.fail(f"line {self._parser.CurrentLineNumber}", why)
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._path) > 64:
-            raise self.file.fail(f"line {self._parser.CurrentLineNumber}", "elements within elements 64 deep")
+            raise self.file.fail(f"line {self._parser.CurrentLineNumber}", "elements are nested more than 64 deep")
         if not self._path:
             self.head = attributes if name == "VTKFile" else {}
         elif name == "Piece":
@@ -176,14 +177,14 @@ def _ascii(document: _Document, found: _Array, kind: str, where: str) -> NDArray
     cursor = Cursor(dataclasses.replace(document.file, data=text or b" "))
     n = len(text.split())
     try:
-        return cursor.floats(n, "values") if kind[0] == "F" else cursor.wholes(n, "values")
+        return cursor.floats(n, "values") if kind[0] == "F" else cursor.integers(n, "values")
     except MeshFileError as error:
         raise document.file.fail(where, error.why) from None
 
 
 def _binary(document: _Document, found: _Array, form: str, kind: str, where: str) -> NDArray[Any]:
     file, order = document.file, "<" if document.head.get("byte_order") == "LittleEndian" else ">"
-    wide = 8 if document.head.get("header_type") == "UInt64" else 4
+    width = 8 if document.head.get("header_type") == "UInt64" else 4
     if form == "binary":
         source, coded = "".join(found.text).strip().encode("ascii", "replace"), True
     else:
@@ -195,9 +196,9 @@ def _binary(document: _Document, found: _Array, form: str, kind: str, where: str
     if packed not in ("", "vtkZLibDataCompressor"):
         raise file.fail(where, f"packed by {packed[:40]!r}; save it with zlib, or not packed")
     data = (
-        _unpacked(file, source, coded, order + f"u{wide}", where)
+        _unpacked(file, source, coded, order + f"u{width}", where)
         if packed
-        else _plain(file, source, coded, order + f"u{wide}", where)
+        else _plain(file, source, coded, order + f"u{width}", where)
     )
     dtype = np.dtype(order + _TYPES[kind])
     if len(data) % dtype.itemsize:
@@ -232,7 +233,7 @@ def _unpacked(file: Input, source: bytes, coded: bool, head: str, where: str) ->
         except zlib.error as error:
             raise file.fail(where, f"bad packed data ({error})") from None
         if len(piece) != expected:
-            raise file.fail(where, f"packed block {k} has not the {expected} bytes declared")
+            raise file.fail(where, f"packed block {k} does not have the {expected} bytes declared")
         out.append(piece)
         at += packed
     return b"".join(out)

@@ -2,7 +2,7 @@
 
 The machine code of a kernel contains that of every kernel it calls. Numba nevertheless makes machine code and an entry
 that unpacks Python objects for each of those as well. Here both wait until Python itself calls the kernel; then only
-the entry is compiled, and linked with the LLVM code that is there.
+the entry is compiled, and linked with the existing LLVM code.
 """
 
 import contextlib

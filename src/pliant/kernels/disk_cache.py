@@ -70,7 +70,7 @@ class _InnerCache(_Cache):
 def share(compiled, folder: pathlib.Path) -> None:
     """Let a Numba dispatcher store its code in `folder`, and avoid compiling what another process is compiling.
 
-    A kernel that another kernel calls is compiled as an inner one; see `inner`.
+    A kernel that another kernel calls is compiled as an inner one; see `deferred_wrappers`.
     """
     compiled.py_func.folder = folder
     if not INNER:
@@ -154,7 +154,8 @@ def _nested():
 
 @contextlib.contextmanager
 def locked(path: pathlib.Path):
-    """Hold the lock file; continues without it if this thread already holds it, or if it cannot be created."""
+    """Hold the lock file. Continue without it if this thread already holds it, if it cannot be created, or if another
+    process holds it for longer than PATIENCE."""
     held = _held.__dict__.setdefault("paths", set())
     if path in held:
         yield

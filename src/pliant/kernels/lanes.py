@@ -1,7 +1,7 @@
 """Rows of four floats as one vector of the processor: sums and updates of rows that an index list chooses.
 
 LLVM vectorises loops over arrays, but not the three components of a vector: it unrolls that loop first, and Numba turns
-the pass that would join its statements off. These functions state the vector operations; on (n,4) arrays of f4 they
+off the pass that would join its statements. These functions state the vector operations; on (n,4) arrays of f4 they
 take a third of the time of the same loop over three numbers. The fourth lane is padding. Multiplication and addition
 are not fused, so results do not depend on the processor.
 """

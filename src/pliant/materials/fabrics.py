@@ -46,7 +46,8 @@ def _cloth(
     thickness: float,
     friction: tuple[float, float],
 ) -> Cloth:
-    """A material alike in all but these: stretch and bend of warp and weft, friction against bodies and cloth."""
+    """A material with these parameters, stretch and bend along warp and weft, friction against bodies and cloth; the
+    others have their defaults."""
     weft = {"stretch_weft": stretch[1], "bend_weft": bend[1]}
     surface = {"thickness": thickness, "friction": friction[0], "self_friction": friction[1]}
     return Cloth(density=density, stretch=stretch[0], shear=shear, bend=bend[0], **weft, **surface)

@@ -10,7 +10,7 @@ from ..arguments import check_arguments, takes, wrong
 @check_arguments
 @dataclasses.dataclass(frozen=True)
 class Cloth:
-    """Cloth material in SI units. The default is a firm, slightly elastic cotton, alike along warp and weft.
+    """Cloth material in SI units. The default is a firm, slightly elastic cotton, the same along warp and weft.
 
     `stretch` and `bend` are those along the warp, and along the weft unless `stretch_weft` and `bend_weft` are given.
     `thickness`, `friction` and `self_friction` apply to scenes that are not given their own. `Cloth.named("silk")` is

@@ -49,7 +49,7 @@ class Issues:
     inward: bool  # closed and oriented, but the volume is negative
     components: int  # connected components with faces
     seams: int
-    encloses: bool  # every point off the surface has a side: each edge has as many faces of either direction
+    encloses: bool  # every point off the surface has a side: the faces at each edge cancel in orientation
 
     border = renamed.attribute("border", "boundary")
 

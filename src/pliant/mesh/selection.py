@@ -108,7 +108,7 @@ def _term(mesh: Mesh, term: str, whole: str) -> Mask:
 
 
 def _with_copies(mesh: Mesh, mask: Mask) -> Mask:
-    """Add the copies of the vertices that are welded to one of them."""
+    """Add the vertices that are welded to one of those in the mask."""
     both = np.zeros(int(mesh.weld_index.max()) + 1, np.bool_)
     both[mesh.weld_index[mask]] = True
     return both[mesh.weld_index]

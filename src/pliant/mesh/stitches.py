@@ -54,7 +54,7 @@ class Stitches:
         return len(self.rows)
 
     def on(self, a: Mesh, b: Mesh) -> tuple[Rows, Rows]:
-        """Return `rows` and `onto` as welded vertices of the two meshes; ValueError if there are none."""
+        """Return `rows` and `onto` as welded vertices of the two meshes; ValueError if one is not in its mesh."""
         for name, rows, mesh in (("rows", self.rows, a), ("onto", self.onto, b)):
             if len(rows) and int(rows.max()) >= mesh.n_vertices:
                 have = f"mesh {mesh.name!r} has {mesh.n_vertices} vertices"
@@ -80,8 +80,8 @@ def check_stitches(stitches: Sequence[Stitches], cloths: Mapping[int, Mesh]) -> 
 def sewn(a: Mesh, rows_a: Rows, b: Mesh, rows_b: Rows, bodies: tuple[int, int] = (0, 0)) -> list[Stitches]:
     """Sew the boundary vertices among rows_a of `a` to those among rows_b of `b` (which may be `a`).
 
-    The selected boundary vertices form chains. Chains are paired with the nearest one of the other side, run in the
-    direction in which their ends are nearer, and are matched by arc length: vertex to vertex where both have the same
+    The selected boundary vertices form chains. Each chain is paired with the nearest one of the other side, in the
+    direction in which their ends are nearer, and they are matched by arc length: vertex to vertex if both have the same
     number, otherwise each vertex of the finer chain to a point on an edge of the coarser one.
     """
     one, two = chains(a, rows_a), chains(b, rows_b)

@@ -88,7 +88,7 @@ def smooth_normals(x: Floats, faces: Ints, weld_index: Ints) -> Floats:
 
 def _placed(x: Floats, mesh: Mesh, steps: Any, flat: Any, deviation: float) -> Floats:
     """Positions after all steps. Inside they leave the flat faces along the normal only, so that textures do not swim;
-    those farther than `deviation` from the same point of the flat faces come nearer."""
+    those farther than `deviation` from the same point of the flat faces are moved to that distance."""
     smooth = plain = x
     for step in steps:
         smooth = step @ smooth

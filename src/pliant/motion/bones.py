@@ -44,9 +44,9 @@ class OnBone:
     def sample(self, times: Floats) -> Floats:
         """Return the motion (t,1,3,4) of the bone since the rest pose."""
         c = self.carrier.character
-        poses = np.concatenate([c.skeleton.rest[None], self.carrier.poses(np.asarray(times, np.float64))])
-        matrices = np.zeros((len(poses), 4, 4))
-        matrices[:, :3] = c.skin_matrices(poses)[:, self.bone]
+        matrices = np.zeros((len(times) + 1, 4, 4))
+        matrices[0, :3] = c.skin_matrices(c.skeleton.rest[None])[0, self.bone]
+        matrices[1:, :3] = self.carrier.sample(times)[:, self.bone]
         matrices[:, 3, 3] = 1.0
         return (matrices[1:] @ np.linalg.inv(matrices[0]))[:, None, :3]
 

@@ -41,13 +41,25 @@ class Deforming(Protocol):
     def key(self) -> tuple[Any, ...]: ...
 
 
+@runtime_checkable
+class Frame(Protocol):
+    """Interface of a frame that moves rigidly, as `moving_frame.MovingFrame`: its poses (t,3,4) at times (t,), and what
+    they depend on."""
+
+    def poses(self, times: Floats) -> Floats: ...
+
+    @property
+    def key(self) -> tuple[Any, ...]: ...
+
+
 @check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class Skinned:
     """A character that plays one of its clips once, or repeatedly with `loop`, after `lead_in` seconds.
 
     During the lead-in it blends from the default pose of its nodes to the first pose of the clip, easing in and out.
-    `rows`: the vertices of the character's mesh to return. Default: all.
+    `rows`: the vertices of the character's mesh to return. Default: all. `frame`: positions are relative to this moving
+    frame. Default: to the world.
     """
 
     character: Character
@@ -55,6 +67,7 @@ class Skinned:
     lead_in: float = 0.0
     loop: bool = False
     rows: Any = None
+    frame: Frame | None = None
 
     def __post_init__(self) -> None:
         if self.clip is not None:
@@ -73,7 +86,15 @@ class Skinned:
 
         Additional rows after those of the bones hold the morph weights.
         """
-        poses = self.poses(np.asarray(times, np.float64))
+        times = np.asarray(times, np.float64)
+        out = self.sample_of(self.poses(times))
+        if self.frame is not None:
+            bones = len(self.character.names)
+            out[:, :bones] = relative(self.frame.poses(times), out[:, :bones])
+        return out
+
+    def sample_of(self, poses: Floats) -> Floats:
+        """Return the samples of poses (t,p) of the skeleton, relative to the world."""
         out = self.character.skin_matrices(poses)
         extra = self.character.skeleton.weights(poses)
         if not self.character.morphs:
@@ -95,7 +116,7 @@ class Skinned:
         return out
 
     def poses(self, times: Floats) -> Floats:
-        """Return poses (t,p) of the skeleton at `times` (t,)."""
+        """Return poses (t,p) of the skeleton at `times` (t,), relative to the world."""
         t, skeleton = times - self.lead_in, self.character.skeleton
         if self.clip is None:
             return skeleton.poses(None, t)
@@ -139,7 +160,8 @@ class Skinned:
         """The data that determine the motion, for hashing."""
         c = self.character
         played = self.sample(np.linspace(0.0, self.duration, 17))
-        return (c.mesh.vertices, c.joints, c.weights, played, self.duration, self.lead_in, self.loop)
+        own = () if self.frame is None else self.frame.key
+        return (c.mesh.vertices, c.joints, c.weights, played, self.duration, self.lead_in, self.loop, *own)
 
     def apart(self, copies: Rows) -> Rows:
         """Return those of `copies` (k,2), pairs of coincident vertices, that bones or morph targets may separate."""
@@ -287,6 +309,27 @@ class Attached:
         n = e[:, [1, 2, 0]] * f[:, [2, 0, 1]] - e[:, [2, 0, 1]] * f[:, [1, 2, 0]]
         n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
         return a, np.stack([e, f, n], 2)
+
+
+def joined(mesh: Mesh, x: Floats) -> Floats:
+    """Return positions x (n,3), or frames (t,n,3), in which those vertices coincide that coincide in `mesh` and stay
+    together to SEAM times its size: skinning rounds copies differently that list the same bones in another order."""
+    rows, leaders = mesh.copies.T
+    if not len(rows):
+        return x
+    gap = np.abs(x[..., rows, :] - x[..., leaders, :]).reshape(-1, len(rows), 3)
+    together = (gap <= SEAM * mesh.size).all((0, 2))
+    out = x.copy()
+    out[..., rows[together], :] = x[..., leaders[together], :]
+    return out
+
+
+def relative(frame: Floats, matrices: Floats) -> Floats:
+    """Return the matrices (t,b,3,4) relative to rigid frames (t,3,4), bitwise the same for the identity."""
+    turn, out = frame[:, None, :, :3], matrices.copy()
+    out[..., 3] -= frame[:, None, :, 3]
+    # R^T M, summed in one order whatever the number of matrices
+    return np.asarray((turn[..., :, :, None] * out[..., :, None, :]).sum(2))
 
 
 def welds(mesh: Mesh, motion: Deforming) -> Mesh:

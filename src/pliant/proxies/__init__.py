@@ -1,1 +1,1 @@
-"""Proxies: coarse meshes that are simulated in place of dense garments, and the way back to the garment."""
+"""Proxies: coarse meshes that are simulated in place of dense garments, and wraps that carry the garments with them."""

@@ -6,7 +6,7 @@ from ..kernels.proxies.collapse import Work, collapse_short
 from ..validate import Floats, Ints
 from .remesh import CORNER
 
-LEAST, MOST = 0.55, 1.4  # of the wanted length: an edge is collapsed, and none becomes longer
+LEAST, MOST = 0.55, 1.4  # of the wanted length: shorter edges are collapsed, and no edge becomes longer
 
 
 def coarsened(x: Floats, faces: Ints, side: Ints, length: float) -> tuple[Floats, Ints, Ints]:

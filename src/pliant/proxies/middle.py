@@ -16,9 +16,9 @@ from ..shapes.tidy import neighbour_mean
 from ..validate import Floats
 from .sheets import Sheet, connected, manifold_sheets
 
-THIN = 0.05  # most thickness of a shell over the square root of the area of a layer
-GAP = 0.1  # most length of holes over the same: such a shell is nearly closed
-DEEP = 4.0  # length of the rays, mean thicknesses
+THIN = 0.05  # largest thickness of a shell over the square root of the area of a layer
+GAP = 0.1  # largest total circumference of holes over the same: such a shell is nearly closed
+DEEP = 4.0  # length of the rays, in mean thicknesses
 FACING = -0.5  # cosine between the normals of opposite faces, at most
 CREASE = 0.5  # cosine between the normals of neighbours of one layer, at least
 COVERED = 0.8  # least share of a layer that must have an opposite one
@@ -116,7 +116,7 @@ def _layers(sheet: Sheet, area: Floats, depth: Floats, opposite: NDArray[np.int6
 
 
 def _sides(patch: NDArray[Any], area: Floats, hit: NDArray[np.bool_], opposite: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(patches,) 0 or 1, such that opposite patches differ, from the largest one on; -1 where it is not known."""
+    """(patches,) 0 or 1, assigned from the largest patch on so that opposite patches differ; -1 where it is unknown."""
     count = int(patch.max()) + 1
     size = np.bincount(patch, np.where(hit, area, 0.0), count)
     rows = np.flatnonzero(hit)

@@ -10,13 +10,13 @@ from ..validate import Floats, Ints
 from .remesh import CORNER
 from .sheets import Sheet
 
-SHARP = np.cos(np.radians(40.0))  # of the turn of the boundary at a corner, which stays
+SHARP = np.cos(np.radians(40.0))  # where the boundary turns by more, the vertex is a corner, which stays
 NEAREST = 6  # pieces of the boundary that are compared
 
 
 class Outline:
     """A sheet and its boundary loops; `side` (n,) is the loop of each vertex, with `CORNER` added at sharp turns, and
-    -1 inside. `length`: of the edges that are wanted, metres."""
+    -1 inside. `length`: the wanted edge length, metres."""
 
     def __init__(self, sheet: Sheet, length: float) -> None:
         from scipy.spatial import cKDTree
@@ -83,7 +83,7 @@ def _loops(rim: Ints, n: int) -> Ints:
 
 
 def _sharp(x: Floats, rim: Ints, length: float) -> NDArray[np.int64]:
-    """Vertices where the boundary turns sharply, measured between points at `length` on both sides along it; of several
+    """Vertices where the boundary turns sharply, measured between points half a `length` away on both sides; of several
     near each other the sharpest, so that rounded and jagged boundaries have few."""
     n = len(x)
     ends = np.full((n, 2), -1, np.int64)
@@ -95,7 +95,7 @@ def _sharp(x: Floats, rim: Ints, length: float) -> NDArray[np.int64]:
     arms = []
     for k in range(2):
         before, here = at.copy(), ends[at, k].copy()
-        # walk along the boundary until the point is `length` away
+        # walk along the boundary until the point is half a `length` away
         for _ in range(64):
             short = np.linalg.norm(x[here] - x[at], axis=1) < 0.5 * length
             short &= (ends[here] >= 0).all(1) & (here != at)

@@ -33,7 +33,7 @@ FLAP = 0.5  # the same, for those that were cut off others: flaps and ruffles
 HOLE = 3.0  # edges of the proxy: holes of this circumference and smaller are closed
 ROUNDS, MORE_ROUNDS = 8, 3  # of remeshing: at first, and for another edge length
 CLEARANCE = 0.0005  # of the size of the body: distance that a worn proxy keeps from it
-ACROSS = 0.2  # share of vertices inside the body above which a garment is not worn
+ACROSS = 0.2  # share of vertices inside the body above which a garment lies across it, instead of being worn
 WITHIN = 0.06  # relative deviation of the number of vertices that is accepted
 
 
@@ -120,7 +120,7 @@ def proxy(garment: Mesh, vertices: int = VERTICES, *, body: Mesh | None = None) 
 
 
 def _outside(mesh: Mesh, garment: Mesh, body: Mesh) -> Mesh:
-    """The mesh projected out of the body; as it is where the garment is not worn, but lies across the body."""
+    """The mesh projected out of the body, or unchanged if the garment is not worn but lies across the body."""
     surface = ClosestPoints(body)
 
     def separation(points: Floats) -> tuple[Floats, Floats]:
@@ -134,7 +134,7 @@ def _outside(mesh: Mesh, garment: Mesh, body: Mesh) -> Mesh:
 
 
 def _parts(garment: Mesh, count: int) -> _Parts:
-    """What of the garment is simulated: middle surfaces and sheets, without small and minor ones."""
+    """The parts of the garment that are simulated: middle surfaces and sheets, without small and minor ones."""
     sheets = manifold_sheets(garment)
     length = _length(sum(sheet.area for sheet in sheets), count)
     kept = [sheet for k, sheet in enumerate(sheets) if not k or sheet.diameter > SMALL * length]

@@ -14,7 +14,7 @@ Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 # positions (n,3) and the side of each vertex (n,), -1 inside the surface -> positions on the surface, and unit normals
 Project = Callable[[Floats, Ints], tuple[Floats, Floats]]
-LONG, SHORT = 4.0 / 3.0, 4.0 / 5.0  # of the wanted length: an edge is split, collapsed
+LONG, SHORT = 4.0 / 3.0, 4.0 / 5.0  # of the wanted length: longer edges are split, shorter ones collapsed
 FLAT = 1e-3  # twice the area of a face over its longest edge squared, below which it is degenerate
 CORNER = 1 << 20  # added to the side of a vertex that stays where it is: a corner of the boundary
 
@@ -98,7 +98,7 @@ def _collapsed(x: Floats, faces: Ints, side: Ints, least: float) -> tuple[Floats
 
 
 def _choose(x: Floats, faces: Ints, side: Ints, top: Topology, least: float) -> tuple[Ints, Ints, Floats]:
-    """Vertices that vanish, those they merge into, and the positions of the latter."""
+    """Vertices that vanish, the vertices they merge into, and the new positions of the merged vertices."""
     n = len(x)
     long = np.linalg.norm(x[top.edges[:, 0]] - x[top.edges[:, 1]], axis=1)
     e = np.flatnonzero(long < least)

@@ -19,8 +19,8 @@ from ..validate import Floats, Ints
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sheet:
-    """A connected, manifold and oriented surface: x (n,3), faces (m,3), and the vertex of the welded mesh that each
-    vertex was, origin (n,)."""
+    """A connected, manifold and oriented surface: x (n,3), faces (m,3), and origin (n,), the vertex of the welded mesh
+    that each vertex comes from."""
 
     x: Floats
     faces: Ints
@@ -48,7 +48,7 @@ class Sheet:
         return Sheet(self.x[used], flat.reshape(-1, 3).astype(np.int32), origin)
 
     def filled(self, length: float) -> "Sheet":
-        """This sheet with holes of at most this circumference closed, unless its whole boundary is one."""
+        """This sheet with holes of at most this circumference closed; the longest boundary loop stays open."""
         top = Topology.of(self.faces, len(self.x))
         rim = top.edges[top.boundary]
         loop = connected(len(self.x), *rim.T)[rim[:, 0]] if len(rim) else np.zeros(0, np.int32)
@@ -134,8 +134,8 @@ def _runs_along(faces: Ints, ends: Ints) -> NDArray[np.bool_]:
 
 
 def _oriented(faces: Ints, one: NDArray[Any], two: NDArray[Any], edge: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Faces turned so that neighbours agree, as few as possible of each sheet, and the pairs that then do: a surface
-    with one side only keeps its orientation and is cut."""
+    """Faces flipped so that neighbours agree, as few as possible of each sheet, and a mask of the pairs that then
+    agree: a one-sided surface keeps its orientation and is cut."""
     m = len(faces)
     differ = _runs_along(faces[one], edge) == _runs_along(faces[two], edge)
     # every face is there twice, as given and turned; neighbours that agree are connected

@@ -32,8 +32,8 @@ def texture_coordinates(garment: Mesh, proxy: Mesh) -> Floats | None:
 
 
 def marks(garment: Mesh, proxy: Mesh) -> Marks:
-    """The groups, attributes and colours of the nearest vertices; a group between the vertices of the proxy gets those
-    that are nearest to it. Line elements are left out."""
+    """The groups, attributes and colours of the nearest vertices; a group that is nearest to no vertex of the proxy
+    gets the vertices nearest to it. Line elements are left out."""
     given = garment.marks
     if not given:
         return NO_MARKS

@@ -87,7 +87,7 @@ class _Frames:
         self.rest = mesh.vertices[self.b] - mesh.vertices[self.a]
         n = mesh.n_vertices
         squares = np.bincount(self.a, (self.rest**2).sum(1), n)
-        self.stiffness = np.maximum(0.5 * squares, 1e-300)  # of the normal: as the neighbours along a tangent
+        self.stiffness = np.maximum(0.5 * squares, 1e-300)  # of the normal: that of the neighbours along one tangent
         spread = _scattered(self.a, self.rest, self.rest, n) + _outer(self.normals, self.normals, self.stiffness)
         self.inverse = np.linalg.pinv(spread, rcond=1e-9, hermitian=True)
 
@@ -164,7 +164,7 @@ def _weights(proxy: Mesh, points: Floats) -> Any:
 
 
 def _barycentric(corners: Floats, points: Floats) -> Floats:
-    """(p,3) barycentric coordinates of points (p,3) in triangles (p,3,3); of flat ones the first corner."""
+    """(p,3) barycentric coordinates of points (p,3) in triangles (p,3,3); in flat triangles, of the first corner."""
     u, v, w = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], points - corners[:, 0]
     uu, uv, vv = (u * u).sum(1), (u * v).sum(1), (v * v).sum(1)
     wu, wv = (w * u).sum(1), (w * v).sum(1)

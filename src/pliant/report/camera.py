@@ -52,7 +52,7 @@ class Camera:
         (`lowest_seen`).
         """
         if elevation is None:
-            elevation = open_elevation(clips)
+            elevation = unoccluded_elevation(clips)
         points = np.concatenate([_thinned(clip) for clip in clips]).astype(np.float64)
         points = points[points[:, 1] >= lowest_seen(clips)]
         towards = np.array(
@@ -108,7 +108,7 @@ def lowest_seen(clips: Sequence[Clip]) -> float:
     return min(rests, float(low[1])) - float(np.linalg.norm(high - low))
 
 
-def open_elevation(clips: Sequence[Clip]) -> float:
+def unoccluded_elevation(clips: Sequence[Clip]) -> float:
     """Camera elevation: 0.3 radians, or more where moving bodies would be occluded at the end (cloth in a bowl)."""
     moving = [clip.bends for clip in clips]
     if all(moving) or not any(moving):

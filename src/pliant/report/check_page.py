@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from .. import validate
 from ..files import atomic_write
 from ..motion.clip import Clip
-from .camera import open_elevation
+from .camera import unoccluded_elevation
 from .check_view import COLOURS, CheckView, PlaceView, angles, srgb_to_linear
-from .pack import check, pack, planes
+from .pack import checked_frame_count, pack, planes
 from .page import fill_template, script_data, static
 
 SCRIPTS = (
@@ -37,7 +37,8 @@ def check_page(found: CheckView) -> str:
         "unlisted": max(len(found.places) - MOST_PLACES, 0),
     }
     facts = "".join(row(name, value) for name, value in found.facts.items())
-    return stage_page(found, clips, run, {"verdict": html.escape(found.verdict), "facts": facts})
+    parts = {"verdict": html.escape(found.verdict), "facts": facts, "more": shells_section(found.shells)}
+    return stage_page(found, clips, run, parts)
 
 
 def stage_page(
@@ -52,8 +53,8 @@ def stage_page(
     """A page with the layout of a check report: `parts` fill the template, `run` is the data of its `scripts`."""
     run |= {
         "fps": validate.number("fps", found.fps, above=0.0),
-        "frameCount": check(clips),
-        "elevation": open_elevation(clips),
+        "frameCount": checked_frame_count(clips),
+        "elevation": unoccluded_elevation(clips),
         "facts": [],
         "ramp": srgb_to_linear(COLOURS).round(5).tolist(),
         "numbers": [int(n) for n in found.numbers],
@@ -75,6 +76,17 @@ def row(name: str, *values: str) -> str:
     """A table row: a heading cell and value cells."""
     cells = "".join(f"<td>{html.escape(value)}</td>" for value in values)
     return f'<tr><th scope="row">{html.escape(name)}</th>{cells}</tr>'
+
+
+def shells_section(shells: Sequence[Sequence[str]]) -> str:
+    """The table of the body's shells, its first row the headings; empty without one."""
+    if not shells:
+        return ""
+    heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in shells[0])
+    rows = "".join(row(*each) for each in shells[1:])
+    table = f'<table id="shells"><thead><tr>{heads}</tr></thead>{rows}</table>'
+    title = '<h2 id="shells-title">Shells of the body</h2>'
+    return f'<section aria-labelledby="shells-title">\n  {title}\n  {table}\n</section>\n'
 
 
 def write_check_page(path: str | os.PathLike[str], found: CheckView) -> None:

@@ -37,7 +37,8 @@ class CheckView:
 
     fps: of the shown frames; numbers: their frame numbers; distances: (T,n) signed distance of the garment's vertices,
     nan where unknown; self_curves, body_curves: per frame the segments (k,2,3) where the garment intersects itself and
-    the body; series: name -> (unit, one value per frame); places: locations, worst first.
+    the body; series: name -> (unit, one value per frame); places: locations, worst first; shells: column headings and
+    rows of the table of the body's shells, empty without one.
     """
 
     title: str
@@ -53,6 +54,7 @@ class CheckView:
     places: Sequence[PlaceView]
     facts: Mapping[str, str]
     notes: Sequence[str]
+    shells: Sequence[Sequence[str]] = ()
 
     @property
     def clips(self) -> list[Clip]:

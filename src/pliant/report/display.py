@@ -9,17 +9,17 @@ from ..scene import Scene
 
 
 def most_deviation(scene: Scene) -> float:
-    """Metres between displayed and simulated cloth, at most: half of the contact offset; with self-contact less than
-    half of the distance between layers, since two of them may approach each other, but at least a quarter of the
-    contact offset."""
+    """Largest distance between displayed and simulated cloth, metres: half of the contact offset; with self-contact
+    less than half of the distance between layers, since two of them may approach each other, but at least a quarter of
+    the contact offset."""
     if scene.self_contact == "off" or scene.thickness is None:
         return 0.5 * scene.eps
     return min(0.5 * scene.eps, max(0.45 * scene.thickness, 0.25 * scene.eps))
 
 
 def cloth_subdivision(scene: Scene, b: int, mesh: Mesh, count: int | None = None) -> Subdivision | None:
-    """How body b of a scene is displayed, after `count` steps; None as it is: obstacles, soft bodies of tets.
-    Default: two steps, fewer for fine cloth."""
+    """How body b of a scene is displayed, after `count` steps; None for bodies that are displayed as they are:
+    obstacles and soft bodies. Default: two steps, fewer for fine cloth."""
     if b not in scene.deformable or len(mesh.tets):
         return None
     count = default_steps(mesh) if count is None else count

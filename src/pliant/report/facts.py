@@ -1,6 +1,6 @@
 """Facts of a run as readable text: the rows of the table of `pliant drape` and of the replay page."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ def run_facts(result: "Result") -> dict[str, str]:
     s, scene = result.summary, result.scene
     return {
         "frames": f"{s['frames']} ({s['simulated_s']:.2f} s)",
+        **_character_facts(s),
         **({"particles": f"{s['particles']:,}"} if scene.deformable else {}),
         "body triangles": f"{s['body_triangles']:,}",
         **({"contacts, at most": f"{s['contacts_most']:,}"} if scene.deformable else {}),
@@ -29,6 +30,22 @@ def run_facts(result: "Result") -> dict[str, str]:
         "time per frame": f"{s['ms_per_frame']:.1f} ms",
         "times real time": f"{s['times_real_time']:.1f}x",
     }
+
+
+def _character_facts(s: dict[str, Any]) -> dict[str, str]:
+    """How a character goes from its rest pose to its clip, and what the cloth is carried along with."""
+    if "lead_in_s" not in s:
+        return {}
+    way = "; the way of the whole character is not simulated" if s["lead_in_travels"] else ""
+    facts = {"lead-in": f"{s['lead_in_s']:.3g} s{way}"}
+    if s["teleports"]:
+        first = s["teleports"][0]
+        how = f"{first['distance_m']:.3g} m, {first['turn_degrees']:.0f} degrees, at {first['time_s']:.2f} s"
+        more = f", and {len(s['teleports']) - 1} more" if len(s["teleports"]) > 1 else ""
+        facts["teleports"] = f"{how}{more}; the cloth is carried along"
+    if s["root_motion"] == "remove":
+        facts["root motion"] = "taken out, and put back into the result"
+    return facts
 
 
 def _body_facts(result: "Result") -> dict[str, str]:

@@ -30,7 +30,7 @@ class Heat:
 
     @classmethod
     def of(cls, *distances: Floats) -> "Heat":
-        """The 99th percentile rounded up, so that a single outlier does not compress the scale."""
+        """A map up to the 99th percentile, rounded up, so that a single outlier does not compress the scale."""
         most = max(float(np.quantile(d, 0.99)) for d in distances)
         return cls(nice(max(most, 1e-12)))
 
@@ -41,7 +41,7 @@ class Heat:
 
 
 def nice(value: float) -> float:
-    """The next larger of 1, 2, 5 times a power of ten."""
+    """The smallest number 1, 2 or 5 times a power of ten that is not below `value`."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(next(k * power for k in (1.0, 2.0, 5.0, 10.0) if k * power >= value * (1 - 1e-9)))
 

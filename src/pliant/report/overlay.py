@@ -11,7 +11,7 @@ from ..kernels.geometry import raster
 from ..mesh import Mesh
 from .camera import Camera
 from .light import SUN, unit
-from .pack import STEPS, planes, rows_apart
+from .pack import STEPS, planes, row_differences
 
 RED = (0.80, 0.03, 0.03)  # linear RGB
 ALPHA = 0.88  # opacity of the overlay; as in static/scene.js
@@ -43,8 +43,8 @@ def pack_overlay(overlay: Overlay) -> dict[str, Any]:
         "low": low.tolist(),
         "extent": extent.tolist(),
         "color": [float(c) for c in overlay.color],
-        "whole": planes(np.ascontiguousarray(rows_apart(whole).T)),
-        "corners": planes(rows_apart(faces.astype(np.uint32))),
+        "whole": planes(np.ascontiguousarray(row_differences(whole).T)),
+        "corners": planes(row_differences(faces.astype(np.uint32))),
     }
 
 

@@ -1,9 +1,9 @@
 """Encode clips for a page: 16-bit positions, differences of second order, deflate, base64.
 
 A coordinate is rounded to a multiple of the clip's step along each axis, 1/65534 of its largest extent in a single
-frame; the error is at most half a step (8 micrometres for a metre of cloth, wherever it goes). What does not move keeps
-its multiple, so that rest is rest. The remaining encoding is lossless, and every frame is kept. A rigid clip is stored
-as one frame and its poses.
+frame; the error is at most half a step (8 micrometres for a metre of cloth, wherever it goes). A vertex that does not
+move keeps its multiple, so that cloth at rest does not flicker. The remaining encoding is lossless, and every frame is
+kept. A rigid clip is stored as one frame and its poses.
 """
 
 import base64
@@ -23,7 +23,7 @@ STEPS = 65535
 Floats = NDArray[np.float64]
 
 
-def check(clips: Sequence[Clip]) -> int:
+def checked_frame_count(clips: Sequence[Clip]) -> int:
     """Return the number of frames; raise ValueError where clips are missing, differ in length or are not finite."""
     if not clips:
         raise ValueError("clips is empty; expected at least one Clip")
@@ -53,11 +53,11 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
         "base": base.tolist(),
         "color": [float(c) for c in clip.color],
         "open": bool(mesh.welded.topology.boundary.any()),
-        "faces": planes(rows_apart(drawn_faces(mesh).astype(np.uint32))),
+        "faces": planes(row_differences(drawn_faces(mesh).astype(np.uint32))),
         "frames": planes(_steps(whole)),
     }
     if mesh.welded is not mesh:
-        out["weld"] = planes(rows_apart(mesh.weld_index.astype(np.uint32)))
+        out["weld"] = planes(row_differences(mesh.weld_index.astype(np.uint32)))
     if clip.poses is not None:
         # rows of [R | t]; single precision resolves a tenth of a micrometre at one metre
         out["poses"] = planes(clip.poses.reshape(-1, 12).astype("<f4"))
@@ -67,7 +67,7 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
     if uv is not None and out["open"]:  # only cloth is drawn with a weave
         out["uv"] = planes(uv.astype("<f4"))
     if heat is not None:
-        out["heat"] = planes(rows_apart(heat))
+        out["heat"] = planes(row_differences(heat))
     if clip.subdivision is not None:
         out["subdivision"] = _pack_subdivision(clip.subdivision)
     return out
@@ -81,18 +81,18 @@ def _pack_subdivision(shape: Subdivision) -> dict[str, Any]:
         "matrices": [
             {
                 "counts": planes(np.diff(step.indptr).astype(np.uint16)),
-                "columns": planes(rows_apart(step.indices.astype(np.uint32))),
+                "columns": planes(row_differences(step.indices.astype(np.uint32))),
                 "weights": planes(step.data.astype("<f4")),
             }
             for step in shape.steps
         ],
-        "ends": [planes(rows_apart(ends.astype(np.uint32))) for ends in shape.flat],
-        "rim": planes(rows_apart(rim.astype(np.uint8))),
+        "ends": [planes(row_differences(ends.astype(np.uint32))) for ends in shape.flat],
+        "rim": planes(row_differences(rim.astype(np.uint8))),
     }
     if np.isfinite(shape.deviation):
         out["deviation"] = shape.deviation
     if mesh.welded is not mesh:
-        out["weld"] = planes(rows_apart(mesh.weld_index.astype(np.uint32)))
+        out["weld"] = planes(row_differences(mesh.weld_index.astype(np.uint32)))
     return out
 
 
@@ -114,7 +114,7 @@ def vertex_uv(clip: Clip) -> Floats | None:
 
 def _quantise(frames: NDArray[np.floating]) -> tuple[Floats, Floats, Floats, NDArray[np.int64], NDArray[np.uint16]]:
     """Lowest corner and extent of the box over all frames; the step; (T,3) the lowest multiple of it in each frame;
-    (T,n,3) the multiples of all vertices modulo 65536, of which those in a frame differ by less."""
+    (T,n,3) the multiples of all vertices modulo 65536, which within a frame differ by less than that."""
     lows, highs = frames.min(1).astype(np.float64), frames.max(1).astype(np.float64)
     low, extent = lows.min(0), highs.max(0) - lows.min(0)
     step = np.maximum((highs - lows).max(0) / (STEPS - 1), extent / 2**24)
@@ -127,7 +127,7 @@ def _quantise(frames: NDArray[np.floating]) -> tuple[Floats, Floats, Floats, NDA
 
 
 def _steps(whole: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Differences of second order in time (of frame 0 none, of frame 1 the first order), then from vertex to vertex;
+    """Differences of second order in time (none for frame 0, of first order for frame 1), then from vertex to vertex;
     modulo 65536, with the sign in the lowest bit."""
     out = whole.copy()
     out[1:] -= whole[:-1]
@@ -138,7 +138,7 @@ def _steps(whole: NDArray[np.uint16]) -> NDArray[np.uint16]:
     return np.ascontiguousarray(((signed << 1) ^ (signed >> 15)).view(np.uint16).transpose(0, 2, 1))
 
 
-def rows_apart(rows: NDArray[Any]) -> NDArray[Any]:
+def row_differences(rows: NDArray[Any]) -> NDArray[Any]:
     """Each row minus the one before it, modulo the range of the (unsigned) type."""
     out = rows.copy()
     out[1:] -= rows[:-1]

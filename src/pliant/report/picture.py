@@ -17,7 +17,7 @@ from ..mesh.subdivision import smooth_normals
 from ..motion.clip import Clip
 from .camera import Camera, lowest_seen
 from .light import SUN, Lamp, sky_lights, sun_lights, unit
-from .pack import check, drawn_faces, vertex_uv
+from .pack import checked_frame_count, drawn_faces, vertex_uv
 
 Floats = NDArray[np.float64]
 TOP, BOTTOM = np.array([0.93, 0.94, 0.965]), np.array([0.66, 0.70, 0.77])  # background gradient, linear RGB
@@ -51,7 +51,7 @@ def views(
 
     `paint` maps points (p,3) on the surfaces to colours (p,3), linear RGB, which replace those of the clips.
     """
-    count = check(clips)
+    count = checked_frame_count(clips)
     if not -count <= frame < count:
         raise ValueError(f"frame = {frame} but there are {count} frames")
     width, height = validate.whole("width", width, low=1), validate.whole("height", height, low=1)

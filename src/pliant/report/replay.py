@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from .. import validate
 from ..files import atomic_write
 from ..motion.clip import Clip
-from .camera import lowest_seen, open_elevation
+from .camera import lowest_seen, unoccluded_elevation
 from .overlay import Overlay, pack_overlay
-from .pack import check, pack
+from .pack import checked_frame_count, pack
 from .page import fill_template, script_data
 
 # in page order; each script may use the names of the earlier ones
@@ -27,7 +27,7 @@ def replay_html(
 ) -> str:
     """The page as text. `fps`: frames per second of the run; `facts`: a table shown next to the view; `readings`: rows
     of it with one text per frame; `overlays` are drawn without occlusion."""
-    frames = check(clips)
+    frames = checked_frame_count(clips)
     for what, rows in [("overlay", o.meshes) for o in overlays] + list((readings or {}).items()):
         if len(rows) != frames:
             raise ValueError(f"{what!r} has {len(rows)} frames; expected {frames}, as many as the run")
@@ -35,7 +35,7 @@ def replay_html(
     run = {
         "fps": validate.number("fps", fps, above=0.0),
         "frameCount": frames,
-        "elevation": open_elevation(clips),
+        "elevation": unoccluded_elevation(clips),
         "facts": [[str(name), str(value)] for name, value in (facts or {}).items()],
         "clips": [pack(clip, lowest=lowest) for clip in clips],
         "overlays": [pack_overlay(overlay) for overlay in overlays],

@@ -11,7 +11,7 @@ from ..files import atomic_write
 from ..motion.clip import Clip
 from .camera import Camera
 from .overlay import Overlay, painted
-from .pack import check
+from .pack import checked_frame_count
 from .picture import render
 
 PAPER, INK, QUIET = (250, 251, 253), (35, 38, 45), (106, 112, 128)
@@ -36,7 +36,7 @@ def contact_sheet(
     """
     fps = validate.number("fps", fps, above=0.0)
     columns = validate.whole("columns", columns, low=1, high=64)
-    chosen = spread(check(clips), validate.whole("frames", frames, low=1, high=1024))
+    chosen = spread(checked_frame_count(clips), validate.whole("frames", frames, low=1, high=1024))
     width, height = validate.whole("tile", tile[0], low=8), validate.whole("tile", tile[1], low=8)
     columns = min(columns, len(chosen))
     gap, caption = max(4, width // 40), max(12, height // 12)

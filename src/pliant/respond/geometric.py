@@ -46,9 +46,9 @@ class Geometric(Response):
         self.w = scene.inverse_masses
         self._gravity = float(np.linalg.norm(scene.gravity))
         self._before = self._after = self.lift = np.zeros((0, 3))
-        self._forget()
+        self._clear()
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self.met = _contacts.empty()
         self.normal_correction, self.stopped, self.friction_correction = np.zeros(0), np.zeros(0), np.zeros((0, 3))
         self.passes = 0
@@ -57,7 +57,7 @@ class Geometric(Response):
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the impulses and store the velocities before impact."""
-        self._forget()
+        self._clear()
         self._before, self.lift = state.v.copy(), np.zeros_like(state.x)
 
     def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
@@ -70,14 +70,14 @@ class Geometric(Response):
         if len(self.met):
             _kernels.keep_lift(self.lift, self._after, state.x)
             state.v -= self.lift / dt
-            self._answer(state, 4.0 * self._gravity * dt)
+            self._apply_response_velocity(state, 4.0 * self._gravity * dt)
 
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Separate until the state is free of contact; the vertices do not move otherwise."""
         state.x_start[:] = state.x
         self.begin(self.met, state)
         self._separate(detect(state), state, 0.0, detect, self.rounds)
-        self._answer(state, 4.0 * self._gravity * dt)
+        self._apply_response_velocity(state, 4.0 * self._gravity * dt)
 
     def _separate(self, found: Contacts, state: State, dt: float, detect: Detect | None, rounds: int) -> None:
         substep = Substep(state.x, state.x_start, self.w, dt)
@@ -89,7 +89,7 @@ class Geometric(Response):
         for _ in range(rounds):
             given = np.zeros(len(found)), np.zeros(len(found)), np.zeros((len(found), 3))
             for _ in range(SWEEPS):
-                _kernels.set_apart(found, *common, *given)
+                _kernels.separate_contacts(found, *common, *given)
             on = given[0] > 0.0
             parts.append((found[on], *(part[on] for part in given)))
             if detect is not None:
@@ -103,10 +103,11 @@ class Geometric(Response):
             self.met, self.friction_correction = _contacts.concatenate_unsorted(records), np.concatenate(tangential)
             self.normal_correction, self.stopped = np.concatenate(normal), np.concatenate(stopped)
 
-    def _answer(self, state: State, slow: float) -> None:
+    def _apply_response_velocity(self, state: State, slow: float) -> None:
         if len(self.met):
             bounce = self.restitution, slow, Friction(self.friction, self.simple)
-            _kernels.answer(self.met, state.v, self._before, self.w, *bounce, self.normal_correction)
+            velocities = state.v, self._before
+            _kernels.apply_response_velocity(self.met, *velocities, self.w, *bounce, self.normal_correction)
 
 
 class PenaltyGeometric(Penalty):

@@ -19,9 +19,9 @@ class Penalty(Response):
     """A critically damped spring acts between the two objects of a contact, each with its full mass.
 
     `tau` (s) sets its stiffness: 26 % of the violation is corrected after tau, 59 % after 2 tau and 91 % after 4 tau,
-    for any dt. The spring constant is M / tau^2 N/m, with the reduced mass M of the pair; a load that accelerates the
-    pair by a compresses it by a tau^2. No restitution. `normal_correction` (c,) and `friction_correction`
-    (c,3) are the relative displacements of a substep, metres.
+    whatever the mass; with a dt above tau, as fast as dt permits. The spring constant is M / tau^2 N/m, with the
+    reduced mass M of the pair; a load that accelerates the pair by a compresses it by a tau^2. No restitution.
+    `normal_correction` (c,) and `friction_correction` (c,3) are the relative displacements of a substep, metres.
     """
 
     def __init__(

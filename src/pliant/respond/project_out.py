@@ -11,11 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mesh import Mesh
+from .edge_lengths import EdgeLengths
 
 Floats = NDArray[np.float64]
 # points (k,3) -> signed distance (k,), unit separation direction (k,3)
 SeparationQuery = Callable[[Floats], tuple[Floats, Floats]]
-ROUNDS, LAST_ROUNDS = 24, 8
+ROUNDS, LAST_ROUNDS = 24, 8  # of smoothing and projection, and of projection of the vertices alone at the end
+EXACT_EVERY = 4  # rounds between queries; in the others the surface is taken as its last tangent planes
+RELAXED = 2  # sweeps over edge lengths in a round
+SETTLING = 6  # rounds that end with edge lengths and samples only
 SMOOTHING = 0.5  # smoothing factor of displacements towards the mean of the neighbours, per round
 CROSSING_ROUNDS = 12  # rounds in which faces that still cross the body are moved
 GRID = 6  # subdivisions of an edge in the sample grid of such a face
@@ -50,18 +54,30 @@ class Projector:
         return np.asarray(u + SMOOTHING * (self.links @ u / self.degree - u))
 
     def project(
-        self, x: Floats, required: Floats, query: SeparationQuery, u: Floats | None = None, rounds: int = ROUNDS
+        self,
+        x: Floats,
+        required: Floats,
+        query: SeparationQuery,
+        u: Floats | None = None,
+        rounds: int = ROUNDS,
+        lengths: EdgeLengths | None = None,
     ) -> Floats:
         """Displacements (n,3) of x (n,3), starting from u, after which every vertex is at least `required` (n,) metres
-        from the body and midpoints are outside; in narrow gaps the distance is as large as there is room."""
+        from the body and midpoints are outside; in narrow gaps the distance is as large as there is room. `lengths`:
+        edges that keep their lengths as far as the distances allow."""
         u = np.zeros_like(x) if u is None else u.copy()
         required_all = np.concatenate([required, MIDPOINT_SHARE * required[self.corners[self.n :]].min(1)])
         far = np.zeros(len(required_all))  # lower bound of each sample's distance minus the required one
-        for _ in range(rounds):
+        planes = _Planes(len(required_all))
+        for k in range(rounds + (SETTLING if lengths is not None and rounds else 0)):
             before = u
-            u = self.smooth(u)
+            u = self.smooth(u) if k < rounds else u
+            if lengths is not None:
+                u = lengths.relax(x + u, RELAXED) - x if u.any() else u
             far -= self._largest(u - before)
-            self._push(x, u, required_all, query, far)
+            exact = k % EXACT_EVERY == 0 or k >= rounds
+            if not self._push(x, u, required_all, query, far, planes, exact=exact) and exact and not u.any():
+                break
         # vertices are projected last; between two parts that nearly touch, the separation direction of one leads into
         # the other, so the required distance decreases
         last = np.zeros(self.n)
@@ -108,16 +124,35 @@ class Projector:
         """(k,) upper bound of the motion of each sample, from its corners."""
         return np.asarray(np.linalg.norm(move, axis=1)[self.corners].max(1))
 
-    def _push(self, x: Floats, u: Floats, required: Floats, query: SeparationQuery, far: Floats) -> bool:
-        """Displace samples that are too close; return whether there were any."""
+    def _push(
+        self,
+        x: Floats,
+        u: Floats,
+        required: Floats,
+        query: SeparationQuery,
+        far: Floats,
+        planes: "_Planes | None" = None,
+        *,
+        exact: bool = True,
+    ) -> bool:
+        """Displace samples that are too close; return whether there were any. Unless `exact`, only samples with a
+        tangent plane of the last query are measured, from that plane."""
         rows = np.flatnonzero(far <= 0.0)
+        if not exact and planes is not None:
+            rows = rows[planes.known[rows]]
         if not len(rows):
             return False
         corners = self.corners[rows]
-        y = x + u
-        away, out = query(np.einsum("ij,ijk->ik", self.weights[rows], y[corners]))
+        points = np.einsum("ij,ijk->ik", self.weights[rows], (x + u)[corners])
+        if exact or planes is None:
+            away, out = query(points)
+            if planes is not None:
+                planes.keep(rows, points, away, out)
+        else:
+            away, out = planes.measure(rows, points)
         missing = required[rows] - away
-        far[rows] = -missing
+        if exact:  # a plane gives no bound
+            far[rows] = -missing
         near = np.flatnonzero(missing > 1e-9 * (1.0 + required[rows]))
         if not len(near):
             return False
@@ -128,6 +163,23 @@ class Projector:
         u += push
         far -= self._largest(push)[: len(far)]
         return True
+
+
+class _Planes:
+    """The tangent planes of the body at the nearest points of samples, as of their last query."""
+
+    def __init__(self, count: int) -> None:
+        self.known = np.zeros(count, np.bool_)
+        self._point, self._out, self._away = np.zeros((count, 3)), np.zeros((count, 3)), np.zeros(count)
+
+    def keep(self, rows: NDArray[Any], points: Floats, away: Floats, out: Floats) -> None:
+        self.known[rows] = True
+        self._point[rows], self._out[rows], self._away[rows] = points, out, away
+
+    def measure(self, rows: NDArray[Any], points: Floats) -> tuple[Floats, Floats]:
+        """Distances (k,) of the samples `rows` at `points` (k,3) from their planes, and the directions away (k,3)."""
+        out = self._out[rows]
+        return self._away[rows] + np.einsum("ij,ij->i", points - self._point[rows], out), out
 
 
 def _deepest(corners: Floats, query: SeparationQuery) -> tuple[Floats, Floats]:

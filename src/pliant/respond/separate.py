@@ -52,13 +52,13 @@ class Separate(Response):
         """Stop further penetration, and separate."""
         if not len(contacts):
             return
-        x, holds = state.x, np.zeros(len(state.x))
-        _kernels.count_holds(contacts, holds)
+        x, weight_sums = state.x, np.zeros(len(state.x))
+        _kernels.sum_weights(contacts, weight_sums)
         substep, friction = Substep(x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
         for _ in range(SWEEPS):
-            _kernels.stop(contacts, substep, self.eps, friction, holds, self.stopped, self.friction_correction)
+            _kernels.stop(contacts, substep, self.eps, friction, weight_sums, self.stopped, self.friction_correction)
         pace = min(dt / self.tau, 1.0)
-        farthest, most = _kernels.lead(contacts, x, self.w, self.eps, pace, holds, self.lift)
+        farthest, most = _kernels.accumulate_separation(contacts, x, self.w, self.eps, pace, weight_sums, self.lift)
         # one factor for all vertices, so that action equals reaction
         allowed = min(self.speed * dt, pace * most)
         if farthest > allowed:

@@ -15,7 +15,7 @@ from .base import Detect, Response
 
 Floats = NDArray[np.float64]
 STIFFNESS_PER_MASS = 1e4  # 1/s2: a third of the depth is left after 0.01 s
-_HAIR = 1e-6  # of eps: vertices are projected to this much less than eps, so that the detector finds them again
+_MARGIN = 1e-6  # of eps: vertices are projected to this much less than eps, so that the detector finds them again
 
 
 class SurfaceTag(Response):
@@ -70,7 +70,7 @@ class SurfaceTag(Response):
         self._stopped = np.zeros(len(self.tags))
         if len(self.tags):
             substep = Substep(state.x, state.x_start, self.w, dt)
-            _kernels.hold(self.tags, substep, Friction(self.friction, self.simple), self._stopped)
+            _kernels.cancel_inward_motion(self.tags, substep, Friction(self.friction, self.simple), self._stopped)
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the corrections."""
@@ -80,8 +80,8 @@ class SurfaceTag(Response):
         """Project vertices that are too near to the surface, with friction."""
         if len(contacts):
             substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
-            out = (1.0 - _HAIR) * self.eps, self.deep, self.stiffness_per_mass
-            _kernels.set_out(contacts, substep, *out, friction, self.normal_correction, self._outward)
+            out = (1.0 - _MARGIN) * self.eps, self.deep, self.stiffness_per_mass
+            _kernels.project_out(contacts, substep, *out, friction, self.normal_correction, self._outward)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, and update the tags."""

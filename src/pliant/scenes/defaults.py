@@ -23,7 +23,7 @@ class RunLength:
 
 def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
     """The default length, in frames of `dt` seconds: 250, or what characters take to play their clips once (TIMES times
-    if they loop)."""
+    if they loop), or, where nothing is simulated, the duration of the recorded frames."""
     dt = validate.number("dt", dt, above=0.0)
     played = [shape.times[-1] for shape in scene.deforming_motions.values() if isinstance(shape, Recorded)]
     if played and not scene.deformable:  # recorded frames only: nothing is simulated

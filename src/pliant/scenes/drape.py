@@ -50,16 +50,9 @@ def drape_scene(
         log.info("body %r is open; its outside is the side that its face normals point to", body.name)
     if body.issues.inward:
         raise ValueError(f"body {body.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])")
-    given = cloth
-    if place == "above":
-        cloth = above(cloth, body)
-    elif place == "auto" and (start := _start(cloth, body)) is not None:
-        if start is _Start.INSIDE and not _is_sheet(cloth):
-            log.warning("garment %r starts partly inside body %r and will be pushed out", cloth.name, body.name)
-        else:
-            where = (cloth.name, start.value, body.name)
-            log.warning("cloth %r starts %s body %r; moved above it (place as-is keeps it)", *where)
-            cloth = above(cloth, body)
+    given, cloth = cloth, place_cloth(cloth, body, place)
+    if place == "auto" and cloth is given and _start(cloth, body) is _Start.INSIDE:
+        log.warning("garment %r starts partly inside body %r and will be pushed out", cloth.name, body.name)
     distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
     if distance > body.size:
         raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
@@ -69,6 +62,18 @@ def drape_scene(
         found = snug(cloth, ClosestPoints(body), body.size, static=True)
     soft = Body(cloth, material=take_cloth({"material": material}), pins=found)
     return hold_cloths(Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options), holding)
+
+
+def place_cloth(cloth: Mesh, body: Mesh, place: str) -> Mesh:
+    """The cloth where `drape_scene` places it: itself, or moved above the body."""
+    if place == "above":
+        return above(cloth, body)
+    start = _start(cloth, body) if place == "auto" else None
+    if start is None or (start is _Start.INSIDE and not _is_sheet(cloth)):
+        return cloth
+    where = (cloth.name, start.value, body.name)
+    log.warning("cloth %r starts %s body %r; moved above it (place as-is keeps it)", *where)
+    return above(cloth, body)
 
 
 def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:

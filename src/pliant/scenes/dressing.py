@@ -10,13 +10,16 @@ from .. import validate
 from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..motion.character import Character
-from ..motion.deforming import Attached, Skinned
+from ..motion.deforming import Attached, Skinned, joined
+from ..motion.moving_frame import ROOT_MOTIONS
+from ..motion.playing import played
 from ..scene import Body, Cloth, Grip, Scene
 from .drape import edge_lengths
 from .holding import Holding, hold_cloths
 from .material_options import take_cloth
 from .snug_loops import HOLDS, snug
 
+TELEPORTS = ("carry", "keep")
 log = logging.getLogger("pliant.scenes")
 NEAR = 0.0025  # contact offset as a share of the body's size: 4 mm for a person
 
@@ -26,8 +29,10 @@ def dress_scene(
     character: Character,
     *,
     clip: str | None = None,
-    lead_in: float = 0.5,
+    lead_in: float | None = None,
     loop: bool = False,
+    teleports: str = "carry",
+    root_motion: str = "keep",
     hold: str = "auto",
     eps: float | None = None,
     material: Cloth | str | None = None,
@@ -37,11 +42,15 @@ def dress_scene(
     """Return a scene in which `character` plays `clip` and wears `garments`, given inner to outer in its rest pose.
 
     clip: default: the character's first clip; played once, or repeatedly with `loop`. lead_in: seconds in which the
-    character moves from the rest pose to the first pose of the clip. hold: "auto" attaches boundary loops that lie
-    close to the skin all around (waistbands, cuffs, collars) to the skin; "none" attaches nothing, so only friction
-    holds the garments. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the
-    automatic attachments. eps: the contact offset in metres; default: a quarter of a percent of the body's
-    size, at most half of the median edge.
+    character moves from the rest pose to the first pose of the clip; default: 0.5, or as many more as keep every point
+    of the skin slower than 3 m/s (than 1.25 times its size per second, if it is larger than 2.4 m). teleports: "carry"
+    carries the garments rigidly along where the whole character jumps, also on its way to a far first pose; "keep"
+    simulates the jump as a fast motion. root_motion: "remove" takes the translation of the character out of the
+    simulation and puts it back into the result, so that the garments feel neither its acceleration nor its air.
+    hold: "auto" attaches boundary loops that lie close to the skin all around (waistbands, cuffs, collars) to the skin;
+    "none" attaches nothing, so only friction holds the garments. pins, attach, stitch, stitches, closing, rest_scale:
+    see `Holding`; the first four replace the automatic attachments. eps: the contact offset in metres; default: a
+    quarter of a percent of the body's size, at most half of the median edge.
     material: a Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity,
     self_contact ...).
     """
@@ -50,14 +59,18 @@ def dress_scene(
         raise ValueError("garments is empty; expected at least one mesh, inner to outer")
     if clip is None and character.clips:
         clip = next(iter(character.clips))
-    lead_in = validate.number("lead_in", lead_in, low=0.0) if clip is not None else 0.0
-    motion = Skinned(character, clip, lead_in=lead_in, loop=loop)
-    skin = character.mesh.moved(character.shape(None, 0.0))
+    validate.choice("teleports", teleports, TELEPORTS)
+    validate.choice("root_motion", root_motion, ROOT_MOTIONS)
+    if lead_in is not None:
+        lead_in = validate.number("lead_in", lead_in, low=0.0)
+    how: dict[str, Any] = {"teleports": teleports == "carry", "root_motion": root_motion, "turn": _upright(options)}
+    motion = played(character, clip, lead_in, loop, **how)
+    skin = rest_skin(character)
     if skin.issues.inward:
         raise ValueError(
             f"character {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])"
         )
-    distance = _distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
+    distance = default_distance(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
     surface, stuff = ClosestPoints(skin), take_cloth({"material": material})
     holding = Holding.of(options)
     automatic = hold == "auto" and not holding.holds
@@ -75,11 +88,22 @@ def dress_scene(
     return hold_cloths(Scene([*soft, body], eps=distance, name=name, **options), holding)
 
 
+def rest_skin(character: Character) -> Mesh:
+    """Return the skin of a character in its rest pose."""
+    return character.mesh.moved(joined(character.mesh, character.shape(None, 0.0)))
+
+
+def _upright(options: dict[str, Any]) -> bool:
+    """Whether gravity and wind are the same in a frame that has turned about the vertical."""
+    wind, gravity = (validate.floats(name, options.get(name, (0.0, 0.0, 0.0)), (3,)) for name in ("wind", "gravity"))
+    return not (gravity[::2].any() or wind[::2].any())
+
+
 def _welded(motion: Skinned, skin: Mesh) -> Skinned:
     return motion.taking(np.unique(skin.weld_index, return_index=True)[1])
 
 
-def _distance(skin: Mesh, garments: Sequence[Mesh]) -> float:
+def default_distance(skin: Mesh, garments: Sequence[Mesh]) -> float:
     """The default contact offset between skin and cloth, metres; for fine cloth at most half of the median edge."""
     edge = min(float(np.median(edge_lengths(garment))) for garment in garments)
     return min(NEAR * skin.size, 0.5 * edge)

@@ -10,7 +10,7 @@ from ..scene import Body, Scene
 from .material_options import take_none
 
 SECONDS, STEP = 1.6, 0.02  # duration of the walk, and the interval between its recorded frames
-SPEED, SIDE = 0.65, 0.1  # m/s, and the lateral offset (m) of each to its left of the line between them
+SPEED, SIDE = 0.65, 0.1  # m/s, and the lateral offset (m) of each figure to its own left
 COLOURS = ((0.80, 0.60, 0.50), (0.42, 0.50, 0.58))
 
 

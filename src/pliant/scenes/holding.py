@@ -56,7 +56,7 @@ class Holding:
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> "Holding":
-        """Take what is about holding out of the options of a scene."""
+        """Remove the options about holding from those of a scene, and return them."""
         names = [field.name for field in dataclasses.fields(cls)]
         return cls(**{name: options.pop(name) for name in names if name in options})
 
@@ -215,7 +215,7 @@ class _Holder:
         raise ValueError(f"attach {text!r}: there is no body or bone {target!r}; {'; '.join(listed)}")
 
     def _surface(self, c: int) -> ClosestPoints:
-        """Return the surface of an obstacle where its mesh was given."""
+        """Return the surface of an obstacle at the vertices of its mesh, before any motion."""
         if c not in self._surfaces:
             self._surfaces[c] = ClosestPoints(self.scene.bodies[c].mesh.welded)
         return self._surfaces[c]
@@ -227,7 +227,7 @@ class _Holder:
 
 
 def _without(grip: Grip, rows: Rows) -> Grip | None:
-    """Return a grip without some vertices, which another one holds; None if it has no other."""
+    """Return a grip without the vertices `rows`, which another grip holds; None if no vertex remains."""
     keep = np.flatnonzero(~np.isin(grip.rows, rows))
     motion = grip.motion if isinstance(grip.motion, Motion) else grip.motion.taking(keep)
     return Grip(grip.rows[keep], motion) if len(keep) else None

@@ -1,4 +1,4 @@
-"""The option `material` of the built-in scenes: a cloth, or its name; of scenes with soft bodies, a solid."""
+"""The option `material` of the built-in scenes: a cloth, or its name; for scenes with soft bodies, a solid."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def named(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_own(options: dict[str, Any], **own: float) -> dict[str, Any]:
-    """Return the options with the scene's own values of friction or thickness, unless they or the material have any."""
+    """Return the options with the scene's own friction or thickness, unless the options or the material have them."""
     options = named(options)
     stuff = options.get("material")
     return {name: value for name, value in own.items() if getattr(stuff, name, None) is None} | options

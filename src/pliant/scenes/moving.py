@@ -27,7 +27,7 @@ def bending_rod(*, resolution: int = 36, **options: Any) -> Scene:
         bend = Motion.hinge((0.0, 0.0, -sign), (0.0, 0.0, 0.0), times, np.radians(degrees), smooth=True)
         halves.append(Body(mesh, obstacle=True, motion=bend, group="rod"))
     cloth = shapes.cloth(0.8, 0.8, resolution, irregular=options.pop("irregular", False))
-    return together("rod", above(cloth, halves[0].mesh, 0.03), halves, options, centred=(0.0, 0.0))
+    return cloth_on_bodies("rod", above(cloth, halves[0].mesh, 0.03), halves, options, centred=(0.0, 0.0))
 
 
 def spinning_ball(*, resolution: int = 36, **options: Any) -> Scene:
@@ -35,10 +35,10 @@ def spinning_ball(*, resolution: int = 36, **options: Any) -> Scene:
     ball = shapes.ball(0.25, 4)
     spin = Motion.spin((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), 2.0 * np.pi, 0.8, ramp=0.8)
     cloth = shapes.cloth(1.0, 1.0, resolution, irregular=options.pop("irregular", False))
-    return together("spinning-ball", above(cloth, ball), [Body(ball, obstacle=True, motion=spin)], options)
+    return cloth_on_bodies("spinning-ball", above(cloth, ball), [Body(ball, obstacle=True, motion=spin)], options)
 
 
-def together(
+def cloth_on_bodies(
     name: str, cloth: Mesh, bodies: Sequence[Body], options: dict[str, Any], centred: tuple[float, float] | None = None
 ) -> Scene:
     """A scene of one cloth and several bodies with the options of the built-in scenes; `centred`: the cloth's x, z."""
@@ -55,7 +55,8 @@ def together(
 
 
 def _capsule(length: float, radius: float, h: float) -> Mesh:
-    """A capsule from the origin along +x; two of them that share the origin form a hinge without a gap."""
+    """A capsule from the origin along +x with edges of about `h`; two that share the origin form a hinge without a
+    gap."""
     profile = np.concatenate(
         [
             arc((0.0, 0.0), radius, -0.5 * np.pi, 0.0, h)[:-1],

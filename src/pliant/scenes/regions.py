@@ -18,8 +18,8 @@ def rows_near_region(garment: Mesh, character: Character, region: str) -> tuple[
     """Return the boundary vertices of a garment, in the character's rest pose, that lie around the bones of a region,
     and the names of these bones.
 
-    Of each bone the nearest boundary loop counts: all of it if it goes around the bone (a waistband, a cuff, a
-    collar), otherwise its part near the bone (the upper edge of a cape).
+    For each bone, the nearest boundary loop counts: all of it if it goes around the bone (a waistband, a cuff, a
+    collar), otherwise the part near the bone (the upper edge of a cape).
     """
     size = character.mesh.moved(character.shape(None, 0.0)).size
     loops = boundary_loops(garment)

@@ -32,7 +32,6 @@ def twist(*, resolution: int = 36, **options: Any) -> Scene:
     for side, sign in ((x < x.min() + 1e-9, -1.0), (x > x.max() - 1e-9, 1.0)):
         turn = Motion.hinge((sign, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.2, 3.2), (0.0, 0.0, 2.0 * np.pi), smooth=True)
         ends.append(Grip(np.flatnonzero(side), turn))
-    options.setdefault("gravity", (0.0, -9.81, 0.0))
     return _scene("twist", [Body(sheet, material=take_cloth(options), grips=ends, name="cloth")], [], options)
 
 

@@ -15,7 +15,7 @@ from ..shapes.body_parts import ARMS, FLOOR, HEAD, LEGS, NECK, PALMS, STANDING, 
 from ..shapes.implicit import Part, moved
 from ..shapes.mannequin import ZOOM
 from ..shapes.polygonise import NO_ZOOM, polygonised
-from .moving import together
+from .moving import cloth_on_bodies
 
 # parts that exist left and right; limbs have round ends, so that two parts cover their joint at every angle
 _SIDES = {
@@ -39,7 +39,7 @@ def waving_mannequin(*, resolution: int = 36, **options: Any) -> Scene:
     ]
     cloth = poncho(1.0, 0.125, resolution, irregular=options.pop("irregular", False))
     cloth = cloth.moved(cloth.vertices + np.array([0.0, 1.545, 0.0]))
-    return together("waving-mannequin", cloth, bodies, options)
+    return cloth_on_bodies("waving-mannequin", cloth, bodies, options)
 
 
 @functools.lru_cache(1)

@@ -22,7 +22,7 @@ ZOOM = Zoom(1.44, 1.52, 2.1)
 def mannequin(detail: float = 1.0) -> Mesh:
     """A closed mannequin, 1.75 m tall, standing on y = 0 and facing +z, its left hand at +x.
 
-    About 30 000 faces, finer on face, hands and feet; `detail` (0.7 to 2) divides the length of all edges; below 1
+    About 32 000 faces, finer on face, hands and feet; `detail` (0.7 to 2) divides the length of all edges; below 1
     the hands are mittens without thumbs.
     """
     return _mannequin(validate.number("detail", detail, low=0.7, high=2.0))

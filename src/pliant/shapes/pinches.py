@@ -18,7 +18,7 @@ def without_pinches(x: Floats, tets: Index, surface: NDArray[np.bool_] | None = 
 
     Where several fans of tets share only a vertex or an edge, the fan with the largest volume remains. Where the
     surface of one fan passes through a vertex more than once (two cavities that touch), the tets along the smaller
-    surface fan are removed. Tested are the vertices in `surface` (n,) (default: all) and those of removed tets.
+    surface fan are removed. The vertices in `surface` (n,) (default: all) and those of removed tets are tested.
     """
     tested = np.ones(len(x), np.bool_) if surface is None else surface.copy()
     while len(tets):

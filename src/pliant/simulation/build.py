@@ -1,4 +1,4 @@
-"""Build: everything that a simulation makes once from its scene."""
+"""Build: the detectors and the handler of self-contact, which a simulation makes once from its scene."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,14 +13,15 @@ from .deformable_contact import DeformableContact
 from .guard import Guard
 from .self_contact_interface import NoGuard, SelfContact
 
-AHEAD = 1.25  # times eps: distance within which contacts are detected if cloth is solved after that, and comes nearer
+AHEAD = 1.25  # times eps: distance of detection where cloth is solved after it, which may bring the cloth nearer
 
 
 def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead: float = 1.0) -> list[Detector]:
     """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined.
 
-    Those of points near a deforming body find contacts within `ahead` times the contact offset, all others within the
-    offset: the cells of a field are chosen by it, and pairs of features from farther away have oblique normals."""
+    Detectors of points that support deforming obstacles find contacts within `ahead` times the contact offset, all
+    others within the offset: it determines the cells of a field, and pairs of features that are farther away have
+    oblique normals."""
     method = method_name(method)
     options = check_options(method, options)
     pairs = [(b, c) for b in scene.deformable for c in scene.obstacles]

@@ -19,12 +19,13 @@ from .result import Carried, Result
 from .step import Frame, Simulation
 
 Floats = NDArray[np.float64]
-CLEARANCE = 0.05  # of eps: distance from bodies to which a garment is projected
+CLEARANCE = 0.05  # fraction of eps: distance from bodies to which a garment is projected
 
 
-def with_room_for(scene: Scene, proxies: Sequence[Proxy], given: Sequence[str] = ()) -> Scene:
-    """Return the scene of these proxies with room for what is on both sides of them: `eps` is larger by half of the
-    thickest garment, and `thickness` at least as large as it, as far as cloth still folds; unless `given`."""
+def with_offsets_for(scene: Scene, proxies: Sequence[Proxy], given: Sequence[str] = ()) -> Scene:
+    """Return the scene of these proxies with larger offsets, because garments extend to both sides of their proxies:
+    `eps` grows by half the thickness of the thickest garment, and `thickness` is at least that thickness, or `FOLD`
+    edge lengths if that is less. Options that were `given` stay."""
     thick = max((each.thickness for each in proxies), default=0.0)
     if not thick or not scene.deformable:
         return scene
@@ -49,18 +50,18 @@ class Proxies:
         return self.made[-1].mesh
 
     def with_room(self, scene: Scene, given: Sequence[str]) -> Scene:
-        """Return the scene with room for the thickness of the garments, except in the options that were `given`."""
-        return with_room_for(scene, self.made, given)
+        """Return the scene with offsets for the thickness of the garments; options that were `given` stay."""
+        return with_offsets_for(scene, self.made, given)
 
     def record(self, sim: Simulation, frames: int, **options: Any) -> Result:
-        """Run the simulation; the result is that of the garments."""
+        """Run the simulation, without proxies by `record`; the result is that of the garments."""
         if all(each.is_garment for each in self.made):
             return record(sim, frames, **options)
         return record_carried(sim, self.made, frames, **options)
 
 
 def refuse_rows(pins: Any, attach: Any, stitches: Any) -> None:
-    """Raise ValueError for vertices that are given by their numbers: a proxy has other ones."""
+    """Raise ValueError for vertices that are given by their numbers: a proxy has other vertices."""
     texts = [each for given in (pins, attach) for each in ([given] if isinstance(given, str) else given)]
     if len(stitches) or any(not isinstance(each, str) or "ids:" in each.lower() for each in texts):
         raise ValueError(
@@ -88,15 +89,15 @@ def record_carried(
         if progress is not None:
             progress(frame)
 
-    plain = record(sim, frames, measure=measure, count_intersections=count_intersections, progress=carry)
-    return kept.result(plain)
+    run = record(sim, frames, measure=measure, count_intersections=count_intersections, progress=carry)
+    return kept.result(run)
 
 
 class _Garments:
     """The garments of a run on proxies."""
 
     def __init__(self, sim: Simulation, proxies: Sequence[Proxy], n_frames: int, measure: bool, counted: bool) -> None:
-        self.proxies, self.plain = dict(zip(sim.scene.deformable, proxies, strict=True)), sim.scene
+        self.proxies, self.proxy_scene = dict(zip(sim.scene.deformable, proxies, strict=True)), sim.scene
         self.scene = _scene_of_garments(sim.scene, self.proxies)
         self.wraps = {b: each.wrap for b, each in self.proxies.items() if not each.is_garment}
         self.projectors = {b: Projector(self.scene.bodies[b].mesh.welded) for b in self.wraps}
@@ -119,14 +120,14 @@ class _Garments:
         if self.gained is not None:
             self.gained[self.t] = _gained(self.begin, self._pairs_of_shells())
 
-    def result(self, plain: Result) -> Result:
-        """Return the result of the garments for that of the proxies."""
+    def result(self, run: Result) -> Result:
+        """Return the result of the garments, given the `run` of the proxies."""
         found = self.record.result()
-        carried = Carried(plain, tuple(self.proxies.values()), self.projected, self.farthest, self.gained)
-        return dataclasses.replace(found, seconds=plain.seconds + self.seconds, carried=carried)
+        carried = Carried(run, tuple(self.proxies.values()), self.projected, self.farthest, self.gained)
+        return dataclasses.replace(found, seconds=run.seconds + self.seconds, carried=carried)
 
     def _pairs_of_shells(self) -> dict[tuple[int, int], int]:
-        """The number of intersecting pairs of triangles for each two shells that intersect, as of the last frame."""
+        """The number of intersecting triangle pairs per pair of intersecting shells, as of the last frame."""
         statistics = self.record.statistics
         if self.gained is None or statistics is None:
             return {}
@@ -139,11 +140,11 @@ class _Garments:
         """The positions of the scene of garments in frame t, where those of the proxies are x."""
         out = np.empty((int(self.scene.first[-1]), 3))
         for f in self.scene.obstacles:
-            out[self.scene.rows(f)] = x[self.plain.rows(f)]
-            if t == 0 or f in self.plain.moving:
-                self.bodies[f].update(x[self.plain.rows(f)])
+            out[self.scene.rows(f)] = x[self.proxy_scene.rows(f)]
+            if t == 0 or f in self.proxy_scene.moving:
+                self.bodies[f].update(x[self.proxy_scene.rows(f)])
         for b in self.scene.deformable:
-            own = x[self.plain.rows(b)]
+            own = x[self.proxy_scene.rows(b)]
             if b not in self.wraps:
                 out[self.scene.rows(b)] = own
                 continue
@@ -173,7 +174,7 @@ class _Garments:
 
 
 class _Shells:
-    """The connected shells of all garments of a scene, counted through."""
+    """The connected shells of all garments of a scene, numbered consecutively."""
 
     def __init__(self, scene: Scene) -> None:
         self.of_face: dict[int, NDArray[np.int64]] = {}
@@ -189,14 +190,14 @@ class _Shells:
 
 
 def _gained(begin: dict[tuple[int, int], int], now: dict[tuple[int, int], int]) -> int:
-    """Intersecting pairs beyond those at the start. Two shells that intersect there, as a button and the cloth it is
-    sewn to, are meant to: their pairs do not count."""
+    """Intersecting pairs beyond those at the start. Two shells that intersect at the start, like a button and the cloth
+    it is sewn to, are meant to intersect: their pairs do not count."""
     own = sum(max(count - begin.get(key, 0), 0) for key, count in now.items() if key[0] == key[1])
     return own + sum(count for key, count in now.items() if key[0] != key[1] and key not in begin)
 
 
 def _scene_of_garments(scene: Scene, proxies: dict[int, Proxy]) -> Scene:
-    """The scene with the garments as its cloths; what holds the proxies has moved them already."""
+    """The scene with the garments as its cloths, without pins, grips and stitches, which act on the proxies."""
     bodies: list[Any] = list(scene.bodies)
     for b, each in proxies.items():
         body = scene.bodies[b]

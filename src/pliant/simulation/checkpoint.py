@@ -22,7 +22,7 @@ from ..motion.rigid import Motion
 from ..scene import Scene, Solid
 from ..state import State
 
-FORMAT = 8
+FORMAT = 9
 _PARAMETERS = (
     "gravity",
     "wind",
@@ -72,6 +72,7 @@ class Checkpoint:
                 x=s.x,
                 v=s.v,
                 x_start=s.x_start,
+                v_start=s.v_start,
                 pose=s.pose,
                 pose_start=s.pose_start,
                 times=np.array([s.time, s.lapse, self.dt]),
@@ -99,6 +100,7 @@ class Checkpoint:
                 time, lapse, dt = validate.floats("times", saved["times"], (3,)).tolist()
                 state = State.at(saved["x"], saved["v"], time, saved["pose"])
                 state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
+                state.v_start = validate.floats("v_start", saved["v_start"], state.x.shape)
                 state.pose_start = validate.floats("pose_start", saved["pose_start"], state.pose.shape)
                 state.lapse = lapse
                 counts = [validate.whole("counts", n, high=2**53) for n in saved["counts"].tolist()]

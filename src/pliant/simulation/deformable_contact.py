@@ -6,7 +6,7 @@ intersection-free state stays so even if the detector misses a contact.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,6 @@ class _Part:
 
 class DeformableContact(FormerNames):
     """Implements `SelfContact` by the detector `method` (with `options`) and the named response."""
-
-    detects: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -161,7 +159,7 @@ class DeformableContact(FormerNames):
 
     @property
     def found(self) -> Contacts:
-        """The contacts within the thickness, for a frame."""
+        """The contacts within the thickness, which a `Frame` reports."""
         return self._found[self._found["distance"] <= self.thickness]
 
     def intersections(self, x: NDArray[np.float64]) -> list[tuple[int, int, NDArray[np.int32]]]:
@@ -188,12 +186,16 @@ class DeformableContact(FormerNames):
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self.guard.follow_bodies(state, dt)
 
+    def keep_on_their_way(self, state: State) -> None:
+        """Undo what the solve has moved cloth inside of bodies back."""
+        self.guard.keep_on_their_way(state)
+
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
         return self.guard.with_room(found)
 
     def supports(self, state: State) -> Contacts:
-        """Return the contacts of cloth with bodies that only the guard finds."""
+        """Return the contacts of cloth with bodies that the guard adds to those of the detectors."""
         return self.guard.supports(state)
 
     def release(self, state: State, stretched: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -223,7 +225,8 @@ def able_method(name: str, several: bool) -> str:
     wanted = Finds.SELF | Finds.PAIR if several else Finds.SELF
     if wanted not in METHODS[name].finds:
         able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
-        raise ValueError(f"self_method {name!r} does not detect self-contact; use one of: {able}")
+        missing = "contacts between deformable bodies" if Finds.SELF in METHODS[name].finds else "self-contact"
+        raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}")
     return name
 
 

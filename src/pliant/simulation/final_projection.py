@@ -19,7 +19,7 @@ from ..scene import Scene
 from ..state import State
 
 Floats = NDArray[np.float64]
-ROUNDS = 6  # in a concavity a projection may lead into another side; so each round uses half the offset of the last
+ROUNDS = 6  # in a concavity a projection may lead into another side, so each round uses half the offset of the last
 _NONE = np.zeros(0, np.int32)
 
 
@@ -47,11 +47,11 @@ class FinalProjection:
 
     def apply(self, found: Contacts, state: State, dt: float, stuck: NDArray[np.int32] = _NONE) -> bool:
         """Move x; return whether anything was inside. `found`: contacts of the last detection pass; dt: of a frame;
-        `stuck`: rows of x that bodies leave no room."""
+        `stuck`: rows of x for which bodies leave no room; they stay."""
         moved = False
         for detector in self.detectors:
             x = state.x[self._rows]
-            rows = self._doubtful(detector, found, x)
+            rows = self._possibly_inside(detector, found, x)
             rows = rows[~np.isin(rows + self._rows.start, stuck)] if len(stuck) else rows
             first = detector.deformable.first - self._rows.start
             allowed = RECOVERY * dt + _length(x[rows] - self._begin[rows])
@@ -65,7 +65,7 @@ class FinalProjection:
                 allowed, moved = allowed - push, True
         return moved
 
-    def _doubtful(self, detector: InsideQuery, found: Contacts, x: Floats) -> NDArray[np.int64]:
+    def _possibly_inside(self, detector: InsideQuery, found: Contacts, x: Floats) -> NDArray[np.int64]:
         """Return the vertices that have moved at least their distance from the body since the detection pass."""
         soft, first = detector.deformable, self._rows.start
         mine = slice(soft.first - first, soft.first - first + soft.mesh.n_vertices)
@@ -74,8 +74,8 @@ class FinalProjection:
         bodies = found["bodies"][rows]
         rows = rows[(bodies[:, 0] == soft.body) & (bodies[:, 1] == detector.body.body)]
         np.minimum.at(clear, found["vertices"][rows, 0] - soft.first, found["distance"][rows])
-        doubtful = (_length(x[mine] - self._seen[mine]) >= clear) & self._free[mine]
-        return np.flatnonzero(doubtful) + mine.start
+        possible = (_length(x[mine] - self._seen[mine]) >= clear) & self._free[mine]
+        return np.flatnonzero(possible) + mine.start
 
 
 def _length(a: Floats) -> Floats:

@@ -12,6 +12,7 @@ from ..kernels.simulation import kinematics as _kernels
 from ..motion.rigid import Motion, placed
 from ..scene import Scene
 from ..state import State
+from .slipping import Slipping
 
 log = logging.getLogger("pliant.simulation")
 Floats = NDArray[np.float64]
@@ -38,6 +39,7 @@ class Kinematics:
         self.scene, self.every_substep = scene, every_substep
         self._moving, self._warned = scene.moving, False
         self._posed = [b for b in self._moving if b not in scene.deforming_motions]
+        self._slipping = Slipping(scene)
 
     def targets(self, time: float, dt: float, substeps: int) -> list[Target]:
         """Return the target of each of `substeps` substeps of dt from `time` on."""
@@ -50,6 +52,7 @@ class Kinematics:
         poses = np.stack(ahead, 1) if ahead else np.zeros((substeps, 0, 3, 4))
         bones = {b: shape.sample(ends) for b, shape in self.scene.deforming_motions.items()}
         gripped = self.scene.gripped_at(ends)
+        self._slipping.apply(gripped)
         return [Target(poses[k], {b: at[k] for b, at in bones.items()}, gripped[k]) for k in range(substeps)]
 
     def move(self, state: State, target: Target, dt: float) -> None:

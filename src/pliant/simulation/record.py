@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from .. import renamed, validate
 from ..arguments import check_arguments
+from ..motion.rigid import placed
 from ..scene import Scene
 from .measure.intersection_statistics import IntersectionStatistics
 from .measure.intersection_volume import IntersectionVolumeMeasurement
 from .measure.referee import Referee
+from .moving_scenes import moving_frame
 from .result import Result
 from .step import Frame, Simulation
 
@@ -45,7 +47,8 @@ def record(
 
 class FrameRecord:
     """The state of `sim` at its construction and `n_frames` frames after it, each measured when it is added; x (n,3)
-    are the positions of `scene`: that of `sim`, or one with other meshes of its cloths."""
+    are the positions of `scene`: that of `sim`, or one with other meshes of its cloths. Positions in a moving frame are
+    measured there, and kept relative to the world."""
 
     def __init__(
         self, sim: Simulation, scene: Scene, x: Floats, n_frames: int, measure: bool, count_intersections: bool | None
@@ -70,24 +73,25 @@ class FrameRecord:
         self.intersecting, self.crossing = np.zeros((size, 2), np.int64), np.zeros((size, 2), np.int64)
         self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
         self.least_distance = np.full(size, np.nan)
-        self.without_room = 0
-        self._keep(0, x, sim.state.pose)
+        self.without_room, self.frame = 0, moving_frame(scene)
+        self._keep(0, sim.state.time, x, sim.state.pose)
 
     def add(self, t: int, frame: Frame) -> None:
         """Keep and measure frame t."""
-        self._keep(t, frame.x, frame.pose)
+        self._keep(t, frame.time, frame.x, frame.pose)
         self.n_contacts[t], self.seconds[t] = len(frame.contacts), frame.seconds
         among_cloth = np.isin(frame.contacts["bodies"], self.scene.deformable).all(1)
         self.n_obstacle_contacts[t], self.frame_substeps[t] = (~among_cloth).sum(), frame.substeps
         self.unresolved[t] = frame.unresolved
         self.without_room = max(self.without_room, frame.no_room)
 
-    def _keep(self, t: int, x: Floats, pose: Floats) -> None:
+    def _keep(self, t: int, time: float, x: Floats, pose: Floats) -> None:
         self.poses[t] = pose
+        world = x if self.frame is None else placed(x, self.frame.poses(np.array([time]))[0])
         for b, kept in self.x.items():
-            kept[t] = x[self.scene.rows(b)]
+            kept[t] = world[self.scene.rows(b)]
         for b, shape in self.deforming_x.items():
-            shape[t] = x[self.scene.rows(b)]
+            shape[t] = world[self.scene.rows(b)]
         if self.referee is not None:
             self.least_distance[t] = self.referee.least_distance(x, pose)
             self.pinched[t] = self.referee.pinched, self.referee.pinched_depth

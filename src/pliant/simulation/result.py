@@ -22,6 +22,7 @@ from ..report.intersection_volume import IntersectionVolume
 from ..report.replay import iframe_html, replay_html, write_replay
 from ..report.sheet import contact_sheet
 from ..scene import CLOTH_COLOUR, Scene
+from .moving_scenes import character_figures
 
 Floats = NDArray[np.float64]
 CLOTH_COLOURS = (
@@ -103,9 +104,9 @@ class Result:
     x: dict[int, Floats]  # deformable body -> positions (T,n,3) of its welded vertices, m
     poses: Floats  # (T,bodies,3,4) of all bodies
     deforming_x: dict[int, NDArray[np.float32]] = dataclasses.field(default_factory=dict)  # deforming obstacle -> as x
-    skins: bool = True  # files may store skinned bodies with bones, whose clip begins with the run, not frame by frame
-    # (T,) computing time of each frame without measurements; in the first `pliant.drape` stores the remaining time, of
-    # set-up and measurements
+    skins: bool = True  # files store skinned bodies with bones and keyframes, which begin with the run, not by frames
+    # (T,) s, computing time of each frame without measurements; `pliant.drape` stores the time of set-up and
+    # measurements in the first entry
     seconds: Floats
     n_contacts: NDArray[np.int64]  # (T,) number of contacts in the last substep of each frame, self-contact included
     n_obstacle_contacts: NDArray[np.int64] | None = None  # (T,) those with obstacles; None: not counted
@@ -121,15 +122,15 @@ class Result:
     # the same of deformables with obstacles in the last frame, which is counted even if the others are not; None: not
     # counted
     intersecting_pairs_bodies_at_end: int | None = None
-    # pairs of triangles of deformables and obstacles that cross: apart from self-intersections of the obstacle, and
-    # near them (they are pinched, and not in the first column); None: not counted
+    # pairs of triangles of deformables and obstacles that cross: away from self-intersections of the obstacle, and near
+    # them (pinched pairs, which the first column does not contain); None: not counted
     crossing_pairs: NDArray[np.int64] | None = None
     initial_intersections: tuple[IntersectingBodies, ...] = ()  # in the initial state
     # (T,) pairs still too near when an iterative response stopped; None without such a response
     unresolved: NDArray[np.int64] | None = None
     failed_substeps: int = 0  # number of substeps in which safe mode gave pairs up (see `Guard`)
     given_up_pairs: int = 0  # pairs of features that it gave up
-    without_room: int = 0  # vertices of cloth, at most in a frame, without room in safe mode (`Frame.no_room`)
+    without_room: int = 0  # largest number of cloth vertices without room in a frame, in safe mode (`Frame.no_room`)
     shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
     carried: Carried | None = None  # if proxies were simulated: the cloths of `scene` are then the garments
 
@@ -217,6 +218,7 @@ class Result:
             "compute_s": float(steps.sum()),
             **({"shared": [s.summary for s in self.shared]} if self.shared else {}),
             **self._carried_figures(),
+            **character_figures(self.scene),
         }
         return figures | {old: figures[new] for old, new in FORMER_KEYS.items()}
 

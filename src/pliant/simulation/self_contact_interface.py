@@ -1,11 +1,12 @@
 """SelfContact: the interface of what handles contacts among deformable bodies and, in safe mode, limits the motion of
 their triangles against each other and against obstacles; and its null object.
 
-`Guard` and `DeformableContact` implement it; `NoGuard` does nothing, in scenes without self-contact.
+`Guard` and `DeformableContact` implement it; `NoGuard` does nothing: in scenes without self-contact, and within
+`DeformableContact` in push mode.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +25,14 @@ class SelfContact(Protocol):
     """Contacts among deformable bodies and, for the guard in safe mode, the separation of their triangles from
     obstacles, within the loop of `Simulation.step`.
 
-    `begin` is called once per frame; `follow_bodies`, `redetect_if_needed`, `apply`, `limit_motion`, `release` (only
-    while `hindered`, or with `rows_without_room`) and `finish` are called in this order in every substep; `with_room`
-    filters the result of every detection of contacts with obstacles. `limit_motion` may be called several times per
-    substep, and again at the end of a frame; `end_frame` is called once at the end of a frame if `iterates` is set.
-    `forget` is called only by a `SelfContact` that uses another one.
+    `begin` is called once per frame; `follow_bodies`, `redetect_if_needed`, `apply`, `keep_on_their_way`,
+    `limit_motion`, `release` (only while `hindered`, or with `rows_without_room`) and `finish` are called in this order
+    in every substep, `supports` before `limit_motion` if contacts repel cloth; `with_room` filters the result of every
+    detection of contacts with obstacles. `limit_motion` may be called several times per substep, and again at the end
+    of a frame; `end_frame` is called once at the end of a frame if `iterates` is set. `forget` is called only by a
+    `SelfContact` that uses another one.
     """
 
-    detects: ClassVar[bool]  # whether it detects contacts at all
     method: str  # names of its detector and response; empty if it has none of its own
     response_name: str
     failed_substeps: int  # number of substeps in which pairs were given up
@@ -40,8 +41,8 @@ class SelfContact(Protocol):
 
     @property
     def hindered(self) -> bool:
-        """Whether cloth may be strained by the last `limit_motion` or `release`, so that its strain is to be limited
-        again; False once the guard is degraded."""
+        """Whether the last `limit_motion` or `release` may have strained cloth, so that its strain is to be limited
+        again."""
 
     @property
     def rows_without_room(self) -> Rows:
@@ -50,11 +51,11 @@ class SelfContact(Protocol):
 
     @property
     def rows_in_bodies(self) -> Rows:
-        """Free vertices that are inside of bodies, or whose triangles intersect them, and are not guarded therefore."""
+        """Free vertices inside of bodies, or of triangles that intersect them, which are therefore not guarded."""
 
     @property
     def detectors(self) -> Sequence[Any]:
-        """Its detectors, whose memory checkpoints store."""
+        """Its detectors; checkpoints store their `state`."""
 
     @property
     def iterates(self) -> bool:
@@ -70,7 +71,7 @@ class SelfContact(Protocol):
 
     @property
     def found(self) -> Contacts:
-        """The contacts among deformable bodies that are within their contact offset, for a frame."""
+        """The contacts among deformable bodies within their contact offset, which a `Frame` reports."""
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt."""
@@ -78,11 +79,14 @@ class SelfContact(Protocol):
     def follow_bodies(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
 
+    def keep_on_their_way(self, state: State) -> None:
+        """Undo what the solve has moved such cloth back."""
+
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
 
     def supports(self, state: State) -> Contacts:
-        """Return contacts of cloth with bodies by which these repel it in its solve, besides those of the detectors."""
+        """Return contacts of cloth with bodies, besides those of the detectors, that repel the cloth in its solve."""
 
     def redetect_if_needed(self, state: State) -> None:
         """Detect again if the motion of this substep requires it."""
@@ -123,9 +127,8 @@ class FormerNames:
 
 
 class NoGuard(FormerNames):
-    """Implements `SelfContact` by doing nothing: deformable bodies pass through themselves and each other."""
+    """Implements `SelfContact` by doing nothing: by itself, it lets deformable bodies pass through each other."""
 
-    detects: ClassVar[bool] = False
     method = response_name = ""
     detectors: Sequence[Any] = ()
     iterates, thickness = False, 0.0
@@ -144,6 +147,9 @@ class NoGuard(FormerNames):
         pass
 
     def follow_bodies(self, state: State, dt: float) -> None:
+        pass
+
+    def keep_on_their_way(self, state: State) -> None:
         pass
 
     def with_room(self, found: Contacts) -> Contacts:

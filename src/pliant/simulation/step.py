@@ -227,6 +227,7 @@ class Simulation:
             self.dynamics.relax_with(self.state, found, pushed, self.self_contact.supports(self.state), dt_substep)
         elif not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
             return
+        self.self_contact.keep_on_their_way(self.state)
         # a body that cloth intersects does not hold it
         self.dynamics.let_into_surface(self.self_contact.rows_in_bodies)
         for _ in range(ALTERNATIONS):
@@ -288,8 +289,8 @@ class Simulation:
         detector are in it already."""
         if self.response.repels:
             found = found[found["distance"] <= self.scene.eps]  # they may be detected from farther away
-        several = self.self_contact.detects or len(self.detectors) > 1
-        return _contacts.concatenate([found, self.self_contact.found]) if several else found
+        own = self.self_contact.found
+        return _contacts.concatenate([found, own]) if len(own) or len(self.detectors) > 1 else found
 
     @check_arguments
     def run(self, frames: int) -> Iterator[Frame]:

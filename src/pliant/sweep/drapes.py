@@ -12,7 +12,7 @@ from ..io import is_animated, load_character
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
 from ..scenes.defaults import RunLength, default_run_length
-from ..scenes.dressing import dress_scene
+from ..scenes.dressing import dress_scene, rest_skin
 from ..scenes.holding import Holding, hold_cloths
 from ..simulation import Simulation
 from ..simulation.carrying import Proxies, refuse_rows
@@ -33,7 +33,7 @@ _SCENE = (
     "wind",
     "gravity",
 )
-_WORN = ("clip", "lead-in", "hold")
+_WORN = ("clip", "lead-in", "teleports", "root-motion", "hold")
 _FIGURES = (
     "frames",
     "particles",
@@ -106,7 +106,7 @@ def _build_scene(run: Run, proxies: Proxies) -> tuple[Scene, RunLength]:
         rest_scale=tuple(scale) if isinstance(scale, list) else scale,
     )
     if holding.holds and "garment" in run.inputs and run.inputs["garment"].name != TABLECLOTH:
-        given = {"hold": "none"} | given  # what is held is given
+        given = {"hold": "none"} | given  # explicit pins, attachments or stitches replace the automatic ones
     if proxies.vertices is not None:
         refuse_rows(holding.pins, holding.attach, holding.stitches)
     scene, length = _unheld_scene(run, given, proxies)
@@ -133,16 +133,18 @@ def _unheld_scene(run: Run, given: dict[str, Any], proxies: Proxies) -> tuple[Sc
         _ignore_resolution(given, garment.name)
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
-        skin = character.mesh.moved(character.shape(None, 0.0))
+        skin = rest_skin(character)
         scene = dress_scene([proxies.replace(garment.load(given), skin)], character, **worn, **options)
         return scene, default_run_length(scene, dt)
-    own = _WORN if garment.name == TABLECLOTH else _WORN[:2]
-    _refuse(given, own, f"{body.name} is not a .glb or .gltf file with a clip")
+    if garment.name == TABLECLOTH:
+        _refuse(given, _WORN, "a tablecloth is not worn")
+    else:
+        _refuse(given, _WORN[:-1], f"{body.name} is not a .glb or .gltf file with a clip")
     under = body.load(given)
     if garment.name == TABLECLOTH:
         _refuse(given, ("proxy",), "a tablecloth takes its number of vertices from resolution")
         chosen = {name: given[name] for name in ("resolution", "place") if name in given}
-        if not fabric:  # a named material is what it is, at any size
+        if not fabric:  # the parameters of a named material do not depend on the size
             options["material"] = tablecloth_material(under, **stuff)
         scene = tablecloth_scene(under, **chosen, **options)
     else:

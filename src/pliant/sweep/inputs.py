@@ -71,7 +71,7 @@ def find(where: str, name: Any, folder: pathlib.Path, made: dict[str, Any], extr
     return Input(name, str(path.resolve()), _digest_once(str(path.resolve()), stamps))
 
 
-def visible(path: pathlib.Path) -> bool:
+def exists_or_matches(path: pathlib.Path) -> bool:
     """Return True if the file or folder exists, or the pattern matches a file."""
     return path.exists() or (any(c in path.name for c in "*?") and any(path.parent.glob(path.name)))
 
@@ -83,7 +83,7 @@ def _digest_once(path: str, stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 
 def digest(path: pathlib.Path) -> str:
-    """Return the SHA-256 of a file and its external buffers; for a folder or pattern, of all files and their names."""
+    """Return the SHA-256 of a file and its companions; for a folder or pattern, of all files and their names."""
     total = hashlib.sha256()
     for file in _files(path):
         one = hashlib.sha256()
@@ -102,11 +102,11 @@ def _files(path: pathlib.Path) -> list[pathlib.Path]:
         if not found:
             raise ValueError(f"no such files: {path}")
         return found
-    return [path, *_buffers(path)]
+    return [path, *_companion_files(path)]
 
 
-def _buffers(path: pathlib.Path) -> list[pathlib.Path]:
-    """Return the external buffers of a .gltf file, or the other file of a TetGen mesh; its reader reports errors."""
+def _companion_files(path: pathlib.Path) -> list[pathlib.Path]:
+    """Return the external buffers of a .gltf file, or the other file of a TetGen mesh; the reader reports errors."""
     if path.suffix.lower() in (".node", ".ele"):
         other = path.with_suffix(".ele" if path.suffix.lower() == ".node" else ".node")
         return [other] if other.is_file() else []

@@ -154,6 +154,8 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "method": _method_or_auto,
         "clip": _text,
         "lead-in": _real(low=0.0),
+        "teleports": _one_of("carry", "keep"),
+        "root-motion": _one_of("keep", "remove"),
         "hold": _one_of("auto", "none"),
         "pin": _selections,
         "attach": _selections,

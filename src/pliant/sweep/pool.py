@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import __version__
-from .inputs import visible
+from .inputs import exists_or_matches
 from .worker import Job, Limits, Outcome, WorkerProcess
 
 _IDLE = 60.0  # s without a job after which a process on a cluster exits
@@ -135,7 +135,7 @@ def refusal(job: Job, version: str) -> str | None:
     if version != __version__:
         return f"has pliant {__version__}; the sweep was started with {version}: install the same"
     for found in job.task.get("run", {}).get("inputs", {}).values():
-        if found["path"] is not None and not visible(pathlib.Path(found["path"])):
+        if found["path"] is not None and not exists_or_matches(pathlib.Path(found["path"])):
             return f"does not see {found['path']}; machines of a cluster must share the files under the same paths"
     return None
 

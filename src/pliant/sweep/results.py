@@ -17,7 +17,7 @@ from .plan import Plan
 from .work import THUMBNAIL, read_times, write_json
 
 Row = dict[str, Any]
-MOST_HELD = 2000  # images embedded in the gallery; with more, all are linked
+MOST_EMBEDDED = 2000  # images embedded in the gallery; with more, all are linked
 FIRST, LAST = ("number", "id"), ("notes", "error")
 # earlier names of columns, written to the tables for one version
 FORMER = {
@@ -60,7 +60,8 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
     for number, run in enumerate(plan.runs, 1):
         record = records[run.id]
         row: Row = {"number": number, "id": run.id}
-        row |= {FORMER.get(name, name): value for name, value in record["figures"].items()}  # of an earlier version
+        # records of an earlier version have former names
+        row |= {FORMER.get(name, name): value for name, value in record["figures"].items()}
         if run.kind == "check" and record["error"] is None:
             row["unchecked"] = "; ".join(note["text"] for note in record["check_notes"])
         row |= run.named
@@ -92,8 +93,8 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
         write_parquet(out / "table.parquet", columns, rows)
         written.append(out / "table.parquet")
     pictures = sum(THUMBNAIL in records[row["id"]]["files"] for row in rows)
-    held, lines = pictures <= MOST_HELD, _findings(plan, rows)
-    if not held:
+    embedded, lines = pictures <= MOST_EMBEDDED, _findings(plan, rows)
+    if not embedded:
         lines.append(f"{pictures:,} pictures are too many for one page: they are linked from the folder runs")
     write_gallery(
         written[3],
@@ -101,7 +102,7 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
         lines=lines,
         columns=[column for column in columns if column not in FORMER],
         displayed=[*plan.varied, *(name for name in DISPLAYED if name in columns)],
-        cards=[_card(out, row, records[row["id"]], held) for row in rows],
+        cards=[_card(out, row, records[row["id"]], embedded) for row in rows],
     )
     return written
 
@@ -132,11 +133,11 @@ def _verdicts(plan: Plan, rows: Sequence[Row]) -> list[str]:
     return [*texts, "the others within their limits" if failed else "all within their limits"]
 
 
-def _card(out: pathlib.Path, row: Row, record: Row, held: bool) -> Card:
+def _card(out: pathlib.Path, row: Row, record: Row, embedded: bool) -> Card:
     folder = folder_of(out, row["id"])
     files = {name: f"runs/{row['id']}/{name}" for name in record["files"] if name != THUMBNAIL}
     picture = ""
-    if THUMBNAIL in record["files"] and not held:
+    if THUMBNAIL in record["files"] and not embedded:
         picture = f"runs/{row['id']}/{THUMBNAIL}"
     elif THUMBNAIL in record["files"]:
         picture = "data:image/jpeg;base64," + base64.b64encode((folder / THUMBNAIL).read_bytes()).decode()

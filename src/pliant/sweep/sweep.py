@@ -12,7 +12,7 @@ from .results import folder_of, write_results
 from .work import RECORD, good_record, read_record, record_of, write_json
 from .worker import Job, Limits, Outcome
 
-ANY = Limits()
+UNLIMITED = Limits()
 CARRY_OUT = "pliant.sweep.work:carry_out"
 
 
@@ -52,12 +52,12 @@ def sweep(
     *,
     workers: int | None = None,
     scheduler: str | None = None,
-    limits: Limits = ANY,
+    limits: Limits = UNLIMITED,
     retry_failed: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> SweepResult:
-    """Carry out all runs of `plan` that are not yet in the folder `out`, and write the table and the gallery there.
+    """Carry out all runs of `plan` that are not yet in the folder `out`, and write the tables and the gallery there.
 
     Uses `workers` processes of this machine (default: one per core), or the Dask cluster of `scheduler` ("local": a
     temporary cluster on this machine with `workers` workers). `retry_failed`: repeat runs that failed before.

@@ -63,7 +63,7 @@ class Set:
 
 @dataclasses.dataclass(frozen=True)
 class Show:
-    """Switch an overlay on or off; `level`, if it has several, None keeps the current one."""
+    """Switch an overlay on or off. `level`: for overlays with several levels; None keeps the current one."""
 
     name: str
     on: bool

@@ -22,7 +22,13 @@ from ..simulation.drag import DragConstraint
 from ..state import State
 
 log = logging.getLogger("pliant.view")
-__getattr__ = renamed.module(__name__, {"tuned": "pliant.view.interactive_run:with_parameter"})
+__getattr__ = renamed.module(
+    __name__,
+    {
+        "Range": "pliant.view.interactive_run:Slider",
+        "tuned": "pliant.view.interactive_run:with_parameter",
+    },
+)
 FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`; simulated in one or more parts
 SPEEDS = ("1/4", "1/2", "1", "2")
 OWN = "your files"
@@ -30,7 +36,7 @@ RECENT = 4  # methods kept in memory: in a large scene each takes 20 to 130 MiB 
 
 
 @dataclasses.dataclass(frozen=True)
-class Range:
+class Slider:
     """A slider: label, unit, lowest and highest value; `log`: logarithmic scale."""
 
     label: str
@@ -53,24 +59,24 @@ class StartOptions:
 
 
 _COMMON = {
-    "friction": Range("friction", "", 0.0, 1.5),
-    "eps": Range("contact offset", "m", 0.001, 0.02, log=True),
-    "gravity": Range("gravity", "m/s²", 0.0, 20.0),
-    "wind_x": Range("wind, x", "m/s", -12.0, 12.0),
-    "wind_y": Range("wind, y", "m/s", -12.0, 12.0),
-    "wind_z": Range("wind, z", "m/s", -12.0, 12.0),
+    "friction": Slider("friction", "", 0.0, 1.5),
+    "eps": Slider("contact offset", "m", 0.001, 0.02, log=True),
+    "gravity": Slider("gravity", "m/s²", 0.0, 20.0),
+    "wind_x": Slider("wind, x", "m/s", -12.0, 12.0),
+    "wind_y": Slider("wind, y", "m/s", -12.0, 12.0),
+    "wind_z": Slider("wind, z", "m/s", -12.0, 12.0),
 }
-_SELF_CONTACT = {"thickness": Range("thickness in self-contact", "m", 0.001, 0.02, log=True)}
+_SELF_CONTACT = {"thickness": Slider("thickness in self-contact", "m", 0.001, 0.02, log=True)}
 _CLOTH = {
-    "stretch": Range("stretch stiffness", "N/m", 20.0, 20_000.0, log=True),
-    "shear": Range("shear stiffness", "N/m", 5.0, 5_000.0, log=True),
-    "bend": Range("bending stiffness", "N m", 1e-6, 1e-2, log=True),
-    "density": Range("area density", "kg/m²", 0.05, 1.0, log=True),
-    "damping": Range("internal damping", "m²/s", 0.0, 0.1),
+    "stretch": Slider("stretch stiffness", "N/m", 20.0, 20_000.0, log=True),
+    "shear": Slider("shear stiffness", "N/m", 5.0, 5_000.0, log=True),
+    "bend": Slider("bending stiffness", "N m", 1e-6, 1e-2, log=True),
+    "density": Slider("area density", "kg/m²", 0.05, 1.0, log=True),
+    "damping": Slider("internal damping", "m²/s", 0.0, 0.1),
 }
 _SOLID = {
-    "young": Range("Young's modulus", "Pa", 2e3, 1e6, log=True),
-    "poisson": Range("Poisson's ratio", "", 0.0, 0.48),
+    "young": Slider("Young's modulus", "Pa", 2e3, 1e6, log=True),
+    "poisson": Slider("Poisson's ratio", "", 0.0, 0.48),
 }
 
 
@@ -121,7 +127,7 @@ class InteractiveRun:
         return {name: value_of(self.initial_scene, name) for name in self.ranges}
 
     @property
-    def ranges(self) -> dict[str, Range]:
+    def ranges(self) -> dict[str, Slider]:
         """The sliders of this scene; each range includes the current value."""
         found = dict(_COMMON) if self.scene.deformable else {}
         if self.scene.self_contact != "off":
@@ -134,7 +140,7 @@ class InteractiveRun:
             found[name] = dataclasses.replace(r, low=min(r.low, *values), high=max(r.high, *values))
         return found
 
-    def methods(self) -> dict[str, str]:
+    def unavailable_reasons(self) -> dict[str, str]:
         """Return for every method the reason why it cannot be used in this scene; empty if it can."""
         obstacles = [self.scene.bodies[b] for b in self.scene.obstacles]
         open_bodies = [body.label for body in obstacles if not body.mesh.welded.issues.closed]
@@ -153,6 +159,8 @@ class InteractiveRun:
                 why = f"needs closed bodies, but {open_bodies[0]!r} is open"
             found[name] = why
         return found
+
+    methods = renamed.attribute("methods", "unavailable_reasons")
 
     @property
     def responses(self) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ class Recording:
         self._count, self.every = count, 2 * self.every
 
     def result(self) -> Result:
-        """Return the run as a result of `pliant drape`, with every frame measured by the exact referee."""
+        """Return the run as a `Result`, with every frame measured by the exact referee."""
         scene, count = self.scene, self._count
         referee = Referee(scene) if scene.deformable and scene.obstacles else None
         distance, pinched = np.full(count, np.nan), np.zeros((count, 2))

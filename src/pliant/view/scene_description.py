@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..motion.clip import Clip
-from ..report.camera import open_elevation
+from ..report.camera import unoccluded_elevation
 from ..report.display import cloth_subdivision
 from ..report.pack import pack
 from ..scene import Scene
@@ -30,7 +30,7 @@ class SceneDescription:
             )
             for b, body in enumerate(scene.bodies)
         ]
-        self.packed, self.elevation = [pack(clip) for clip in clips], open_elevation(clips)
+        self.packed, self.elevation = [pack(clip) for clip in clips], unoccluded_elevation(clips)
         bounds = np.array([clip.bounds for clip in clips])
         self.box: tuple[Point, Point] = _point(bounds[:, 0].min(0)), _point(bounds[:, 1].max(0))
 
@@ -72,7 +72,7 @@ def _choices(run: InteractiveRun) -> dict[str, list[tuple[str, str, str]]]:
     """Return the entries of each menu: name, title, and the reason why it is unavailable (empty: available)."""
     plain = {"scene": run.scenes, "self": run.self_contact_modes, "response": run.responses, "speed": SPEEDS}
     found = {what: [(name, name, "") for name in names] for what, names in plain.items()}
-    return found | {"method": [(name, name, why) for name, why in run.methods().items()]}
+    return found | {"method": [(name, name, why) for name, why in run.unavailable_reasons().items()]}
 
 
 def _point(x: Any) -> Point:

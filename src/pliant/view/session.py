@@ -31,7 +31,7 @@ from .session_interface import PublishedFrame
 
 log = logging.getLogger("pliant.view")
 QUEUE = 1000  # largest number of queued commands
-PUBLISH_INTERVAL = 1 / 60 - 0.003  # s, shortest between published frames: below 1/60, as parts end unevenly
+PUBLISH_INTERVAL = 1 / 60 - 0.003  # s, shortest interval of published frames; below 1/60 because parts end unevenly
 PART_BUDGET = 0.028  # computing time above which a part of a frame is divided, seconds
 MEASURE_INTERVAL = 0.25  # interval between measurements of the exact referee, seconds
 MESSAGES_KEPT = 20  # messages kept for clients that are behind
@@ -158,8 +158,8 @@ class Session:
         self._statistics.reset()
 
     def _publish_hello(self, new: bool = False) -> None:
-        """Publish a greeting of the next generation. `new`: of another scene, of which there is no frame yet; otherwise
-        the last frame is kept. Its stamp has the former generation, so pages leave their image as it is."""
+        """Publish a greeting of the next generation. `new`: the greeting of another scene, which has no frame yet;
+        otherwise the last frame is kept, with its former generation, so that pages leave their image as it is."""
         run, generation = self._run, self.newest.generation + 1
         self.valid_commands = self._description.valid_commands(run)
         self._hello = self._description.hello(generation, run, self._overlays, self._speed)

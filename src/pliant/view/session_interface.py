@@ -1,4 +1,4 @@
-"""Session interface: what the server calls of a session, so that each can be tested without the other."""
+"""Session interface: the part of a session that the server uses, so that each can be tested without the other."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -10,8 +10,8 @@ __getattr__ = renamed.module(__name__, {"SessionProtocol": "pliant.view.session_
 
 
 class PublishedFrame(NamedTuple):
-    """One encoded frame. `generation`: number of the newest greeting (`hello`), incremented with each; after a
-    greeting of the same scene `data` is a frame of the former one until the next frame."""
+    """One encoded frame. `generation`: number of the newest greeting (`hello`), incremented with each; after another
+    greeting of the same scene, `data` is the last frame of the former generation until the next frame."""
 
     generation: int
     serial: int

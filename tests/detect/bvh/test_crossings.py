@@ -11,7 +11,7 @@ from conftest import cases
 from pliant import Mesh
 from pliant.detect.bvh.tree import tree_of
 from pliant.detect.queries import intersections as crossings
-from pliant.detect.queries.intersections import Intersections, crossings_of
+from pliant.detect.queries.intersections import Intersections, self_intersections_of
 from pliant.errors import TooBigError
 from pliant.kernels import jit
 from pliant.kernels.jit import COMPILED
@@ -79,7 +79,7 @@ def test_every_tree_gives_the_same_list_and_so_does_one_that_follows(rng, option
         assert listed(kept.update(x_b=x_b).pairs()) == every_pair(a.moved(x_a), b.moved(x_b))
         # vertices are one that coincide at the start and still do, not those that come to lie on each other
         one = np.unique(np.hstack([a.vertices, x_a]), axis=0, return_inverse=True)[1].reshape(-1)
-        fresh = crossings_of(x_a, a.faces, tree_of(x_a, a.faces, **options), one[a.faces])
+        fresh = self_intersections_of(x_a, a.faces, tree_of(x_a, a.faces, **options), one[a.faces])
         assert listed(own.update(x_a).pairs()) == listed(fresh)
         assert own.count == len(fresh)
 

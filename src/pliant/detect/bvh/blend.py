@@ -61,7 +61,7 @@ class BlendTree:
 
     def traversed(self) -> TraversedBvh:
         return flat(self.tree)._replace(
-            fresh=_traversal.BLENDED,
+            refit_mode=_traversal.BLENDED,
             stamp=self._stamp,
             now=self.now,
             weights=self.weights,

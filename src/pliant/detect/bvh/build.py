@@ -23,7 +23,7 @@ BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity")
 ARITIES = (2, 4, 8)
 OPTIONS = ("arity", "leaf", "split", "volume")
 PARTS = 64  # approximate number of subtrees that are distributed over threads
-ROUNDS = 48  # of merging adjacent clusters; remaining clusters have few neighbours or very many
+ROUNDS = 48  # of merging adjacent clusters; the clusters that remain are merged along the curve
 
 
 def check_tree_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _renamed_split(split: str) -> str:
 
 
 def _clustered(low: Floats, high: Floats, faces: Ints | None, split: str) -> tuple[Any, int]:
-    """Build clusters of elements bottom-up or by insertion; return also the index of the root."""
+    """Build clusters of elements bottom-up, by insertion or by connectivity; also return the index of the root."""
     from ...kernels.bvh import merge as _bottom_up
 
     m = len(low)

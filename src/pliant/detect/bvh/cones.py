@@ -58,8 +58,8 @@ class Cones:
         )
         if len(patches.rows) and _SIZES[0] < size < _SIZES[1]:
             least = reach * (1.0 + 1e-9) + MARGIN * size
-            none = np.zeros((0, 3)), np.zeros(0)
-            motion = PatchMotion(leaf_mesh.x, *(none if drift is None else (drift.x, drift.spread)))
+            none = np.zeros((0, 3)), np.zeros((0, 6))
+            motion = PatchMotion(leaf_mesh.x, *(none if drift is None else (drift.x, drift.nodes)))
             _kernels.scale_normals(
                 leaf_mesh.leaves.corners, leaf_mesh.at.faces, motion, patches.twin, patches.scaled_normals
             )

@@ -22,7 +22,7 @@ class LeafMesh:
     """Faces and isolated vertices of a mesh in an AABB tree with one element per leaf.
 
     Vertices with the same index in `weld` (n,) are welded; elements that share one are adjacent. Two leaf meshes need
-    disjoint indices; `weld` replaces them. `isolated`: include vertices that belong to no face.
+    disjoint indices; `set_weld` replaces them. `isolated`: include vertices that belong to no face.
     """
 
     def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, isolated: bool = True, **options: Any) -> None:
@@ -35,13 +35,13 @@ class LeafMesh:
         leaf_of = np.empty(len(order), np.int32)  # leaf index of each face
         leaf_of[order] = np.arange(len(order), dtype=np.int32)
         self.leaf_of = leaf_of[: len(faces)]
-        held, at = np.unique(corners.ravel(), return_index=True)
-        vertices, vertex_start = _counted(np.asarray(at // 3), len(order))
-        vertices = held[vertices]
+        used, at = np.unique(corners.ravel(), return_index=True)
+        vertices, vertex_start = _grouped_by_leaf(np.asarray(at // 3), len(order))
+        vertices = used[vertices]
         owner = np.empty(len(top.edges), np.int32)
         real = order < len(faces)
         _kernels.share_edges(np.ascontiguousarray(top.face_edges[order[real]]), owner)
-        edges, edge_start = _counted(np.flatnonzero(real)[owner], len(order))
+        edges, edge_start = _grouped_by_leaf(np.flatnonzero(real)[owner], len(order))
         self.leaves = LeafArrays(
             corners,
             np.ascontiguousarray(weld[corners]),
@@ -84,9 +84,18 @@ class LeafMesh:
         self._predicted = True
         if self._drift is None:
             m, k = len(self.leaves.corners), len(self.tree.nodes)
-            self._drift = _drift.Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty(k), np.empty((k, 6)))
+            self._drift = _drift.Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty((k, 6)))
         self._drift = self._drift._replace(x=displacement)
-        _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self._drift)
+        _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self._drift, np.zeros(0, np.int32))
+
+    def predict_anew(self, triangles: NDArray[np.bool_]) -> None:
+        """Update what follows from the predicted displacements, after those of corners of the marked `triangles` (m,),
+        in the order of the leaves, have changed in the array that `predict` was given."""
+        from ...kernels.queries import drift as _drift
+
+        before = np.zeros(len(triangles) + 1, np.int32)
+        np.cumsum(triangles, out=before[1:])
+        _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self.drift, before)
 
     @property
     def is_static(self) -> bool:
@@ -119,7 +128,7 @@ def with_isolated_vertices(faces: Ints, n_vertices: int) -> Ints:
     return np.concatenate([faces, np.repeat(isolated[:, None], 3, 1)]).astype(np.int32)
 
 
-def _counted(at: NDArray[Any], count: int) -> tuple[NDArray[np.int64], Ints]:
+def _grouped_by_leaf(at: NDArray[Any], count: int) -> tuple[NDArray[np.int64], Ints]:
     """Group features by leaf `at` (f,) (CSR): their order, and the start of each leaf's features (count+1,)."""
     order = np.argsort(at, kind="stable")
     return order, np.concatenate([[0], np.cumsum(np.bincount(at, minlength=count))]).astype(np.int32)

@@ -101,7 +101,7 @@ def traverse_pairs(a: TraversedBvh, b: TraversedBvh, *, same: bool, within: floa
     if a.items.shape[1] != b.items.shape[1]:
         raise ValueError(f"BVH volumes have {a.items.shape[1]} and {b.items.shape[1]} parameters; use one kind")
     reach = reaches(a.kind, a.items.shape[1], validate.number("within", within, low=0.0))
-    tasks = np.empty((TASKS if a.fresh == b.fresh == _traversal.CURRENT else 1, 2), np.int32)
+    tasks = np.empty((TASKS if a.refit_mode == b.refit_mode == _traversal.CURRENT else 1, 2), np.int32)
     tasks = tasks[: _traversal.front(a, b, same, tasks)]
     count, tests = np.zeros(len(tasks), np.int64), np.zeros(len(tasks), np.int64)
     capacity = max(64, 16 * (len(a.items) + len(b.items)) // max(len(tasks), 1))
@@ -121,12 +121,12 @@ def traverse_pairs(a: TraversedBvh, b: TraversedBvh, *, same: bool, within: floa
 
 
 def reaches(kind: int, k: int, within: float) -> Floats:
-    """Return the allowed gap per parameter of two volumes, scaled by the length of each axis and rounded up."""
+    """Return `BroadPhaseQuery.reach` for a distance `within`, rounded up; for k-DOPs scaled by the axis lengths."""
     if kind == _volumes.SLABS:
         rows = [r for r in range(13) if r < 3 or k == 26 or (r < 7) == (k == 14)][: k // 2]
         length = np.linalg.norm(_volumes.AXES[rows], axis=1)
         return np.asarray(within * np.where(length > 1.0, length * (1.0 + 4.0 * _volumes.EPS), 1.0))
     if kind == _volumes.SPHERE:
         return np.array([within])
-    # each OBB grows by half along its own axes, hence by sqrt(3) times as much at its corners
+    # the OBB of an element grows by within / 2 along its own axes, and its corners by sqrt(3) times as much
     return 0.5 * np.array([within, within * np.sqrt(3.0) * (1.0 + 4.0 * _volumes.EPS)])

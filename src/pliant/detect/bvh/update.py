@@ -73,8 +73,8 @@ class MovingTree:
         return traverse_pairs(one, other.traversed(), same=False, within=within + self.moved + other.moved)
 
     def traversed(self) -> TraversedBvh:
-        fresh = _traversal.FROM_ITEMS if self.update in ("top-down", "hybrid") else _traversal.CURRENT
-        return flat(self.tree)._replace(fresh=fresh, stamp=self._stamp, now=self.now)
+        mode = _traversal.FROM_ITEMS if self.update in ("top-down", "hybrid") else _traversal.CURRENT
+        return flat(self.tree)._replace(refit_mode=mode, stamp=self._stamp, now=self.now)
 
     @property
     def quality(self) -> float:

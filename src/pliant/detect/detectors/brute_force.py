@@ -1,4 +1,4 @@
-"""The exact reference: every candidate pair of features that a uniform grid leaves as broad phase is tested."""
+"""The exact reference: a uniform grid is the broad phase, and every candidate pair of features is tested."""
 
 from typing import Self
 
@@ -30,8 +30,8 @@ class BruteForceDetector(BaseDetector):
 
     Self-contact excludes adjacent features: those that share a vertex, or copies of one that coincide both in the rest
     pose and now. Against a closed mesh the distance is signed, and a vertex inside it is reported with its nearest face
-    at any depth. Open meshes have no inside: distances are positive, the normal points from the second to the first.
-    Self-contact is unsigned likewise, also of a closed mesh: no vertices inside are added.
+    at any depth. Open meshes have no inside: distances are positive, the normal points from the second feature to the
+    first. Self-contact is unsigned, even of a closed mesh: distances are positive, and no vertices inside are added.
     """
 
     name = "brute-force"

@@ -1,4 +1,4 @@
-"""Exact contacts by AABB trees that are refitted every step, between any two meshes or within one."""
+"""Exact contacts by AABB trees that are refitted at every update, between any two meshes or within one."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,7 +24,7 @@ class BvhDetector(BaseDetector):
 
     Against a closed mesh with faces oriented outward the distance is signed, and a vertex inside it is reported with
     its nearest face at any depth. Open meshes have no inside: distances are positive, the normal points from the second
-    feature of a record to the first. Self-contact is unsigned, also of a closed mesh: distances are positive, and no
+    feature of a record to the first. Self-contact is unsigned, even of a closed mesh: distances are positive, and no
     vertices inside are added. `cull` skips patches that provably do not touch themselves; it does not change the
     contacts.
     """

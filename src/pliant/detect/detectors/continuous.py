@@ -32,7 +32,7 @@ Rows = NDArray[np.int32]
 SOLVERS = {"conservative": _kernels.ALL, "cubic": _kernels.ALL_BY_CUBIC}
 # relative to the largest coordinate: twice the rounding error of x_0 + t (x_1 - x_0)
 _SLACK = 2.0**-50
-_BEFORE = 2.0**-20  # of the time of impact: how much earlier the gap of a pair is measured whose time is not early
+_BEFORE = 2.0**-20  # of the time of impact: how much earlier the gap is measured if that time is not conservative
 _BYTES = 400  # peak memory per contact during detection
 
 
@@ -284,8 +284,8 @@ def impact_records(
         if at_start.any():
             out_of = outward()
             side = np.where(at_start[:, None], gap_1 if out_of is None else out_of, gap_0)
-        for instead in (side, np.array([0.0, 1.0, 0.0])):
-            n = np.where(np.abs(n).max(1, keepdims=True) > 0.0, n, instead)
+        for fallback in (side, np.array([0.0, 1.0, 0.0])):
+            n = np.where(np.abs(n).max(1, keepdims=True) > 0.0, n, fallback)
         n *= np.where(np.einsum("ij,ij->i", n, side) < 0.0, -1.0, 1.0)[:, None]
         n /= np.abs(n).max(1, keepdims=True)
         out["normal"][degenerate] = (n / np.linalg.norm(n, axis=1)[:, None])[degenerate]
@@ -299,9 +299,9 @@ def joined(collided: Contacts, near: Contacts, x_start: Floats) -> Contacts:
     vertices is in a CCD contact, its distance is not negative, and its normal points away from the side where the pair
     started: it would push the feature further through.
     """
-    astray = np.isin(near["vertices"], collided["vertices"]).any(1) & (near["distance"] >= 0.0)
-    astray &= np.einsum("ij,ij->i", _contacts.gap(near, x_start), near["normal"]) < 0.0
-    found = _contacts.concatenate([collided, near[~astray]])
+    reversed_ = np.isin(near["vertices"], collided["vertices"]).any(1) & (near["distance"] >= 0.0)
+    reversed_ &= np.einsum("ij,ij->i", _contacts.gap(near, x_start), near["normal"]) < 0.0
+    found = _contacts.concatenate([collided, near[~reversed_]])
     names = np.column_stack([found["kind"], found["bodies"], found["elements"]])
     again = (names[1:] == names[:-1]).all(1)
     return found[np.concatenate([[True], ~again])[: len(found)]]

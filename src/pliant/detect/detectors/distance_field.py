@@ -36,8 +36,8 @@ _LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one 
 class DistanceFieldDetector(BaseDetector):
     """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
-    Without a `field`, one is baked with cells no larger than `within` where the limit on the size of a grid allows
-    (`finest_cells`). The error is below 0.866 cells, so with such cells a point at the field distance `within` is
+    Without a `field`, one is baked with cells no larger than `within` where the limit on the size of a grid allows it
+    (`finest_cells`). The error is at most 0.866 cells, so with such cells a point at the field distance `within` is
     outside the exact surface. Points deeper than the field's narrow band are not found.
     `field` may be a `DistanceField`, an `AdaptiveField`, a `PlanarField` (guarantee C) or a `FilledField`.
     `midpoints=False` tests vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache
@@ -146,9 +146,10 @@ class DistanceFieldDetector(BaseDetector):
         d, g, rows = self._distance[: len(p)], self._gradient[: len(p)], self._rows
         self.field.probe(p, d, g)
         out = _contacts.empty(_kernels.collect(d, self.within, rows))
-        lost = _kernels.fill_contacts(out, rows, _kernels.Probes(p, d, g), elements, ends, self.deformable.first, kind)
+        probes, first = _kernels.Probes(p, d, g), self.deformable.first
+        vanished = _kernels.fill_contacts(out, rows, probes, elements, ends, first, kind)
         out["bodies"] = self.deformable.body, self.obstacle.body
-        if lost:
+        if vanished:
             c = np.flatnonzero(~out["normal"].any(1))
             at = p[rows[c]]
             out["normal"][c] = self.field.exact.query(at)[3]

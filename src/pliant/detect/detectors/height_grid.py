@@ -66,7 +66,7 @@ class HeightGridDetector(BaseDetector):
         self.grids = grids if isinstance(grids, HeightGrids) else HeightGrids([grids])
         self.views = tuple((grid.axis, grid.sign) for grid in self.grids.grids)
         self._rendered = any(grid.faces is not None for grid in self.grids.grids)
-        self._clocked = any(isinstance(grid, HeightSequence) for grid in self.grids.grids)
+        self._animated = any(isinstance(grid, HeightSequence) for grid in self.grids.grids)
         self._columns = self.grids.columns(self.within)
         self._shape, self._speed = obstacle.mesh.vertices, np.zeros_like(obstacle.mesh.vertices)
         self.edges = deformable.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
@@ -80,11 +80,11 @@ class HeightGridDetector(BaseDetector):
     def update(self, state: State) -> Self:
         """Set sequences to the state's time, and render again if the obstacle's shape changed."""
         changed = False
-        if self._clocked:
+        if self._animated:
             before = [grid.heights for grid in self.grids.grids]
             self.grids.seek(state.time)
             changed = any(grid.heights is not old for grid, old in zip(self.grids.grids, before, strict=True))
-        if not self._rides(state):
+        if not self._has_moved_rigidly(state):
             x, v = state.x[self.obstacle.rows], state.v[self.obstacle.rows]
             if not (np.array_equal(x, self._shape) and np.array_equal(v, self._speed)):
                 self._render(x, v)
@@ -100,22 +100,22 @@ class HeightGridDetector(BaseDetector):
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
-        x, rides, body = state.x[self.deformable.rows], self._rides(state), self.obstacle.body
-        if rides:
+        x, moved, body = state.x[self.deformable.rows], self._has_moved_rigidly(state), self.obstacle.body
+        if moved:
             _rigid.to_body(x, state.pose[body], self._x)
             x = self._x
         found = [self._touching(x, self._points, VERTEX_FIELD)]
         if len(self.edges):
-            _kernels.middles(self.edges, x, self._middle)
+            _kernels.edge_midpoints(self.edges, x, self._middle)
             found.append(self._touching(self._middle, self.edges, MIDPOINT_FIELD))
-        if rides:
+        if moved:
             for part in found:
                 own = part["anchor_velocity"] @ state.pose[body, :, :3].T
                 _rigid.to_world(part, state.pose[body], state.pose_start[body], state.lapse)
                 part["anchor_velocity"] += own
         return joined(found)
 
-    def _rides(self, state: State) -> bool:
+    def _has_moved_rigidly(self, state: State) -> bool:
         """Whether the obstacle has moved rigidly from its rest pose."""
         body = self.obstacle.body
         if body >= len(state.pose):
@@ -125,7 +125,7 @@ class HeightGridDetector(BaseDetector):
     def _render(self, x: Floats, v: Floats) -> None:
         if self._rendered:
             self.grids.update(x, v)
-        elif not self._clocked and not np.array_equal(x, self._shape):
+        elif not self._animated and not np.array_equal(x, self._shape):
             raise ValueError(
                 "the obstacle deforms, but its height grids were not rendered from a mesh; "
                 "pass HeightGrids.around(mesh), or a HeightSequence"
@@ -142,7 +142,7 @@ class HeightGridDetector(BaseDetector):
         out["bodies"] = self.deformable.body, self.obstacle.body
         for number, grid in enumerate(self._columns):
             if grid.velocity.size:
-                _kernels.add_velocity(grid, number, which, self._rows, p, out)
+                _kernels.set_anchor_velocity(grid, number, which, self._rows, p, out)
         return out
 
 

@@ -18,7 +18,7 @@ from ..queries.ray_winding import RayWinding
 from ..queries.welding import Seams
 
 Floats = NDArray[np.float64]
-_HAIR = 1e-9  # offset of a body's own vertices from its surface, relative to its size
+_OFFSET = 1e-9  # of a body's own vertices from its surface, relative to its size
 
 
 @check_arguments
@@ -83,10 +83,10 @@ class ImageSpaceDetector(BaseDetector):
         if inside is None:
             return empty()  # its seams have opened: it has no inside
         pose = PosedSide(part, x)
-        rows, lifted = self._inside_itself(pose, inside.rays)
+        rows, tested = self._inside_itself(pose, inside.rays)
         if not len(rows):
             return empty()
-        _, face = inside.rays.first_faces(pose.surface.x, lifted, rows)
+        _, face = inside.rays.first_faces(pose.surface.x, tested, rows)
         rows, face = rows[face >= 0], face[face >= 0]
         pairs = np.stack([part.rows[rows], face], 1).astype(np.int32)
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
@@ -102,7 +102,7 @@ class ImageSpaceDetector(BaseDetector):
         surface = pose.surface
         x, faces, clear = surface.x, surface.faces, np.asarray(surface.vertex_normals.any(1))
         vertex = np.flatnonzero(clear)
-        lift = surface.vertex_normals[vertex]
+        direction = surface.vertex_normals[vertex]
         # at degenerate faces and non-manifold edges no offset direction is certain: all of them must be inside
         face, corner = np.nonzero(~clear[faces] & np.any(surface.face_normals, 1, keepdims=True))
         if len(face):
@@ -110,14 +110,14 @@ class ImageSpaceDetector(BaseDetector):
             mean = Mesh(x, faces).vertex_normals[own]
             some = mean.any(1)
             vertex = np.concatenate([vertex, own[some], own])
-            lift = np.concatenate([lift, mean[some], surface.face_normals[face]])
-        lifted = x[vertex] + _HAIR * self.one.side.mesh.size * lift
+            direction = np.concatenate([direction, mean[some], surface.face_normals[face]])
+        tested = x[vertex] + _OFFSET * self.one.side.mesh.size * direction
         inside, at = np.zeros(len(x), np.bool_), np.zeros(len(x), np.int64)
         inside[vertex] = True
-        inside[vertex[rays.winding(x, lifted) <= 0]] = False
+        inside[vertex[rays.winding(x, tested) <= 0]] = False
         at[vertex[::-1]] = np.arange(len(vertex))[::-1]  # the first tested point of each vertex
         rows = np.flatnonzero(inside)
-        return rows.astype(np.int32), lifted[at[rows]]
+        return rows.astype(np.int32), tested[at[rows]]
 
 
 class _Inside:

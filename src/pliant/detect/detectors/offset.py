@@ -23,7 +23,7 @@ class OffsetDetector(BaseDetector):
     name = "offset"
     finds = Finds.OBSTACLE
     needs = "a detector"
-    gives = "what it gives"
+    gives = "what the wrapped detector gives"
 
     def __init__(self, detector: Any, layer_offset: float) -> None:
         self.detector, self.layer_offset = detector, layer_offset

@@ -28,7 +28,8 @@ class SpatialHashDetector(BaseDetector):
     to, or with `depth="nearest"` the nearest face. Vertices outside are not reported, whatever `within` is. `cell` is
     the size of a hash cell in metres; None derives it from the tets. If a side has no tets, features closer than
     `within` are reported as by brute force. `more` bodies are tested in the same pass, each against itself and all
-    others. The directions of consistent depth rotate slowly from update to update; `state` is what this depends on.
+    others. The directions of consistent depth rotate slowly from update to update; `state` returns what this depends
+    on.
     """
 
     name = "spatial-hash"
@@ -79,30 +80,30 @@ class SpatialHashDetector(BaseDetector):
         tets = np.concatenate([mesh.tets + k for mesh, k in zip(welded, first[:-1])])
         self._hash = TetHash(x, tets, cell=self._cell)
         self._split = int(first[1]), len(welded[0].tets)
-        self._out = ConsistentDepth(self.sides)
+        self._consistent_depth = ConsistentDepth(self.sides)
 
     def update(self, state: State) -> Self:
         """Hash the vertices at their current positions."""
         if self._flat is None:
             if self._seams.update(state.x):
-                before = self._out.state()
+                before = self._consistent_depth.state()
                 self._reweld()
-                self._out.restore(before)
+                self._consistent_depth.restore(before)
             self._hash.update(state.x[self._rows])
-            self._out.go_on()
+            self._consistent_depth.accept_as_reference()
         return self
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Of the depth none is stated; which vertices are inside is exact."""
+        """No bound of the depth is stated; the set of vertices inside is exact."""
         return super().bounds if self._flat is not None else (float("nan"), float("nan"))
 
     def state(self) -> NDArray[np.float64]:
-        return super().state() if self._flat is not None else self._out.state()
+        return super().state() if self._flat is not None else self._consistent_depth.state()
 
     def restore(self, state: NDArray[np.float64]) -> None:
         if self._flat is None:
-            self._out.restore(state)
+            self._consistent_depth.restore(state)
 
     def reset(self) -> None:
         self.restore(np.zeros((0, STATE_WIDTH)))
@@ -112,7 +113,7 @@ class SpatialHashDetector(BaseDetector):
     def find(self, state: State) -> Contacts:
         if self._flat is not None:
             return self._flat.find(state)
-        found = self._out.contacts(state.x, self.inside(), nearest=self.depth == "nearest")
+        found = self._consistent_depth.contacts(state.x, self.inside(), nearest=self.depth == "nearest")
         return _contacts.sort(found)
 
     def inside(self) -> NDArray[np.int64]:

@@ -33,7 +33,7 @@ from ..queries.welding import Seams
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Tolerance = float | Callable[[Floats], Any]
-RADIUS = 2.0 / 3.0  # radius of the spheres over the largest distance of a corner from the centroid
+RADIUS = 2.0 / 3.0  # radius of the spheres divided by the largest distance of a corner from the centroid
 
 
 class _Rows(NamedTuple):
@@ -43,7 +43,7 @@ class _Rows(NamedTuple):
     edges: slice
     points: slice
     centres: slice
-    middles: slice
+    midpoints: slice
 
 
 @check_arguments
@@ -85,7 +85,7 @@ class SphereSurfaceDetector(BaseDetector):
         **tree: Any,
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
-        self.levels, self.tolerance = _how_fine(self.within, levels, tolerance, camera)
+        self.levels, self.tolerance = _refinement(self.within, levels, tolerance, camera)
         self.camera = camera
         self.same = other is None
         self.one = WeldedSide.of(one)
@@ -118,7 +118,7 @@ class SphereSurfaceDetector(BaseDetector):
 
     @camera.setter
     def camera(self, position: Any) -> None:
-        _how_fine(self.within, self.levels, self.tolerance, position)
+        _refinement(self.within, self.levels, self.tolerance, position)
         self._camera = None if position is None else validate.floats("camera", position, (3,))
 
     def update(self, state: State) -> Self:
@@ -137,12 +137,12 @@ class SphereSurfaceDetector(BaseDetector):
                 balls[rows.points],
                 balls[rows.centres],
                 faces,
-                balls[rows.middles],
+                balls[rows.midpoints],
                 edges,
             )
         if self.levels is None:
-            for level, size, at in zip((spheres.face_level, spheres.edge_level), self._sizes, self._middles):
-                level[:] = self._deep(size, at)
+            for level, size, at in zip((spheres.face_level, spheres.edge_level), self._sizes, self._centres):
+                level[:] = self._levels_for(size, at)
             self._deepest = _deepest(spheres)
             if self._deepest[1] == 0:
                 balls[spheres.starts[2] :, 3] = 0.0  # only edge midpoints are used
@@ -211,7 +211,8 @@ class SphereSurfaceDetector(BaseDetector):
         return RADIUS * spheres.balls[one:two, 3], np.sqrt((spheres.edges**2).sum(1))
 
     @property
-    def _middles(self) -> tuple[Floats, Floats]:
+    def _centres(self) -> tuple[Floats, Floats]:
+        """Face centres and edge midpoints."""
         balls, (_, one, two) = self.spheres.balls, self.spheres.starts
         return balls[one:two, :3], balls[two:, :3]
 
@@ -223,7 +224,7 @@ class SphereSurfaceDetector(BaseDetector):
             for rows, (faces, edges) in zip(self._rows, self._by_name)
         ]
 
-    def _deep(self, size: Floats, at: Floats) -> Rows:
+    def _levels_for(self, size: Floats, at: Floats) -> Rows:
         """Return how often (n,) to halve `size` (n,) in metres at positions `at` (n,3)."""
         metres: Any = self.tolerance
         if self.camera is not None:
@@ -237,7 +238,7 @@ class SphereSurfaceDetector(BaseDetector):
         return self.one, self.other
 
 
-def _how_fine(
+def _refinement(
     within: float, levels: Any, tolerance: Tolerance | None, camera: Any
 ) -> tuple[int | None, Tolerance | None]:
     """Validate the refinement options; return levels or a tolerance, the other being None."""
@@ -266,7 +267,7 @@ def _metres(tolerance: Callable[[Floats], Any], far: Floats) -> Floats:
 
 
 def _allocate(leaf_meshes: list[LeafMesh]) -> tuple[Spheres, list[_Rows]]:
-    """Allocate the spheres of the vertices, triangles and edges of one leaf mesh or two; return the rows, too."""
+    """Allocate the spheres of the vertices, triangles and edges of one leaf mesh or two; also return the rows."""
     leaves = [leaf_mesh.leaves for leaf_mesh in leaf_meshes]
     names = [
         [leaves.vertex[:, 0] for leaves in leaves],
@@ -283,8 +284,8 @@ def _allocate(leaf_meshes: list[LeafMesh]) -> tuple[Spheres, list[_Rows]]:
     shift = np.array([[v[0], f[1]], [e[0], e[1]], [v[1], f[0]]])
     rows = []
     for (v_0, f_0, e_0), (v_1, f_1, e_1) in zip(begins.T.tolist(), ends.T.tolist()):
-        centres, middles = slice(n + f_0, n + f_1), slice(n + m + e_0, n + m + e_1)
-        rows.append(_Rows(slice(f_0, f_1), slice(e_0, e_1), slice(v_0, v_1), centres, middles))
+        centres, midpoints = slice(n + f_0, n + f_1), slice(n + m + e_0, n + m + e_1)
+        rows.append(_Rows(slice(f_0, f_1), slice(e_0, e_1), slice(v_0, v_1), centres, midpoints))
     levels = np.zeros(m, np.int32), np.zeros(k, np.int32)
     every = np.concatenate([part for parts in names for part in parts]).astype(np.int32)
     return Spheres(np.empty((n + m + k, 4)), np.empty((m, 9)), np.empty((k, 3)), *levels, every, shift, starts), rows
@@ -300,7 +301,7 @@ def _fill_faces(a: PosedSide, b: PosedSide, pairs: Rows, levels: Rows, out: Cont
     if a is not b and b.welded.solid and len(pairs):
         touching = np.unique(pairs[:, 0])
         sign = np.ones(len(a.x))
-        sign[touching[b.holds(a.x[touching])]] = -1.0
+        sign[touching[b.contains(a.x[touching])]] = -1.0
     faces, fine = Triangles(b.x, b.welded.side.mesh.faces), FaceLevels(levels, int(levels.max(initial=0)))
     _kernels.fill_faces(a.x, faces, pairs, fine, sign, owners(a, b), out, degenerate)
     recompute_degenerate_faces(a, b, pairs, sign, degenerate, out)

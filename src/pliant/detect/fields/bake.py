@@ -100,33 +100,34 @@ def bake_bricks(
     index = np.zeros(tuple(tiles * (TILE // _bake.BRICK)), np.int32)
     # pages are allocated on first write, so reserving the upper bound is free; the rest is released below
     most = 1 + len(busy) * _bake.PER_TILE
-    values, rim, doubt = np.empty((most, _NODES), np.float32), np.empty(most, np.uint64), np.empty(most, np.uint64)
-    values[0], rim[0], doubt[0] = np.nan, 0, 0
+    values = np.empty((most, _NODES), np.float32)
+    rim, sign_unknown = np.empty(most, np.uint64), np.empty(most, np.uint64)
+    values[0], rim[0], sign_unknown[0] = np.nan, 0, 0
     done, total, group = 0, 1, _SLOTS
     packed = _allocate(min(_SLOTS, len(busy)))
     while done < len(busy):
         began = time.perf_counter()
-        turn = busy[done : done + group]
+        batch = busy[done : done + group]
         # distribute neighbouring tiles over the threads to balance the load
-        spread = np.concatenate([np.arange(first, len(turn), threads()) for first in range(threads())])
-        order = turn[spread]
+        spread = np.concatenate([np.arange(first, len(batch), threads()) for first in range(threads())])
+        order = batch[spread]
         _bake.bake_tiles(adjacency, tiling, paper, order, *bins, packed)
-        counts[order] = packed.counts[: len(turn)]
-        start = total + np.cumsum(counts[turn]) - counts[turn]
-        _bricks.gather(order, start[spread], packed, tiles, values, rim, doubt, index)
-        examined[order] = packed.examined[: len(turn)]
-        done, total = done + len(turn), total + int(counts[turn].sum())
+        counts[order] = packed.counts[: len(batch)]
+        start = total + np.cumsum(counts[batch]) - counts[batch]
+        _bricks.gather(order, start[spread], packed, tiles, values, rim, sign_unknown, index)
+        examined[order] = packed.examined[: len(batch)]
+        done, total = done + len(batch), total + int(counts[batch].sum())
         took = time.perf_counter() - began
         group = max(threads(), group // 2) if took > _LAUNCH else min(2 * group, _SLOTS)
         if progress is not None:
             progress(done / len(busy))
-    for array in (values, rim, doubt):
+    for array in (values, rim, sign_unknown):
         array.resize((total, *array.shape[1:]), refcheck=False)
-    rim = rim if bool((adjacency.across == _adjacency.BORDER).any()) else np.zeros(0, np.uint64)
+    rim = rim if bool((adjacency.across == _adjacency.BOUNDARY).any()) else np.zeros(0, np.uint64)
     made = bricks_of(values, index, rim, grid)
     sign_test = None if paper else basis.sign_test
-    if not paper and doubt.any() and (sign_test is None or sign_test.rim is not None):
-        _decide(basis.mesh, made, doubt)
+    if not paper and sign_unknown.any() and (sign_test is None or sign_test.rim is not None):
+        _decide_signs(basis.mesh, made, sign_unknown)
     if sign_test is not None:
         made = sign_test.decide(made)
     return made, counts, examined
@@ -214,7 +215,7 @@ def _allocate(slots: int) -> _bake.Packed:
     )
 
 
-def _decide(mesh: Mesh, bricks: _bricks.Bricks, doubt: Bits) -> None:
+def _decide_signs(mesh: Mesh, bricks: _bricks.Bricks, sign_unknown: Bits) -> None:
     """Set the signs of nodes without a usable pseudonormal: nearest to faces without area, or to non-manifold edges.
 
     Around a closed surface the sign is propagated from a neighbour: the balls whose radii are the distances contain no
@@ -222,9 +223,9 @@ def _decide(mesh: Mesh, bricks: _bricks.Bricks, doubt: Bits) -> None:
     """
     i, j, k = np.nonzero(bricks.index)
     b = bricks.index[i, j, k]
-    some = doubt[b] != 0
+    some = sign_unknown[b] != 0
     i, j, k, b = i[some], j[some], k[some], b[some]
-    row, q = np.nonzero((doubt[b][:, None] >> np.arange(_NODES, dtype=np.uint64)) & np.uint64(1))
+    row, q = np.nonzero((sign_unknown[b][:, None] >> np.arange(_NODES, dtype=np.uint64)) & np.uint64(1))
     b, node = b[row], np.stack([4 * i[row] + q // 16, 4 * j[row] + q // 4 % 4, 4 * k[row] + q % 4], 1)
     side = np.zeros(len(b))
     if not len(bricks.rim):
@@ -232,11 +233,11 @@ def _decide(mesh: Mesh, bricks: _bricks.Bricks, doubt: Bits) -> None:
             near = np.clip(node + step, 0, bricks.size - 1)
             b_n, q_n = bricks.index[tuple((near >> 2).T)], (near & 3) @ (16, 4, 1)
             d_n = bricks.values[b_n, q_n]
-            known = (doubt[b_n] >> q_n.astype(np.uint64)) & np.uint64(1) == 0
+            known = (sign_unknown[b_n] >> q_n.astype(np.uint64)) & np.uint64(1) == 0
             apart = bricks.h * np.linalg.norm(near - node, axis=1)
             known &= np.abs(d_n) + np.abs(bricks.values[b, q]) > 1.0001 * apart
             side = np.where((side == 0.0) & known & (apart > 0.0), np.sign(d_n), side)
-    lost = np.flatnonzero(side == 0.0)
-    if len(lost):
-        side[lost] = ClosestPoints(mesh, behind=True).query(bricks.origin + bricks.h * node[lost])[0]
+    rest = np.flatnonzero(side == 0.0)
+    if len(rest):
+        side[rest] = ClosestPoints(mesh, behind=True).query(bricks.origin + bricks.h * node[rest])[0]
     bricks.values[b, q] = np.copysign(bricks.values[b, q], side)

@@ -9,8 +9,9 @@ from ...mesh import Mesh
 from ...motion.deforming import Skinned
 
 Floats = NDArray[np.float64]
-SHARE = 1.0 / 3.0  # smallest weight on a triangle with which a bone's part contains it without dominating it
-_HEIGHT = 0.5  # of caps, over the smallest radius of their boundary loop
+# smallest mean weight of a bone on a triangle with which its part contains one that it does not dominate
+SHARE = 1.0 / 3.0
+_HEIGHT = 0.5  # height of a cap divided by the smallest radius of its boundary loop
 _SLIGHT = 1e-3  # largest deviation of a matrix from a rotation for which two Newton steps suffice
 
 
@@ -32,7 +33,7 @@ class RigidParts:
     @classmethod
     def of(cls, mesh: Mesh, motion: Skinned, share: float = SHARE) -> "RigidParts":
         """Decompose the skin whose vertices `motion` moves; `mesh` gives its faces."""
-        rest = dataclasses.replace(motion, clip=None, lead_in=0.0).sample(np.zeros(1))[0]
+        rest = dataclasses.replace(motion, clip=None, lead_in=0.0, frame=None).sample(np.zeros(1))[0]
         skin = mesh.moved(motion.shape(rest))
         face, bone, held = _shares(mesh.faces, motion.joints, motion.weights)
         order = np.lexsort((bone, -held, face))

@@ -23,8 +23,8 @@ from .sampled import Cube, Floats
 # (steps of the random walk that draws samples, smallest cell size in tolerances): a cell that fits the samples of one
 # row is tested with those of the next; the last is for large cells only, since small ones cannot be wrong by much
 _WALKS = ((16, 0.0), (32, 0.0), (96, 16.0))
-_BATCH = 1024  # cells
-_GROWTH = 4096  # nodes
+_BATCH = 1024  # cells decided together
+_GROWTH = 4096  # nodes allocated at first
 _FINEST = 1e-9  # of the largest coordinate: smaller tolerances are lost in rounding
 
 
@@ -32,9 +32,9 @@ _FINEST = 1e-9  # of the largest coordinate: smaller tolerances are lost in roun
 class PlanarField(Cube):
     """Signed distance in a cube around `mesh`, linear in each leaf of a BSP tree.
 
-    The error is at most max(tolerance, relative |d|) at the samples each leaf was fitted to, about a hundred, half of
-    them on its boundary; between them it is measured, not proved (guarantee class C). The discontinuities between
-    leaves are of the same size.
+    The error is at most max(tolerance, relative |d|) at the samples that each leaf was fitted to, 96, or 288 in large
+    leaves, half of them on its boundary; between them it is measured, not proved (guarantee class C). The
+    discontinuities between leaves are of the same size.
     """
 
     mesh: Mesh
@@ -62,8 +62,8 @@ class PlanarField(Cube):
         """Split a cube around `mesh` until every cell fits to `tolerance` metres (default: 0.001 of the diagonal).
 
         Far from the surface an error of `relative` times the distance is allowed. `margin`: distance between the mesh
-        and the cube, as a fraction of its longest side; `seed`: random seed of the samples. `progress` is called with
-        the fraction of the volume that is done.
+        and the cube, as a fraction of the mesh's longest side; `seed`: random seed of the samples. `progress` is called
+        with an estimate of the fraction that is done.
         """
         exact = ExactDistances(mesh)
         extent = mesh.bounds[1] - mesh.bounds[0]
@@ -92,7 +92,7 @@ class PlanarField(Cube):
         return (len(self.child) + 1) // 2
 
     @property
-    def sure(self) -> float:
+    def sign_reliable_beyond(self) -> float:
         return 4.0 * self.tolerance
 
     @functools.cached_property
@@ -106,7 +106,8 @@ class PlanarField(Cube):
 
 
 class _Growing:
-    """Nodes during the bake: the arrays of the field, and the parent, a sample point and the volume of each node."""
+    """Nodes during the bake: the arrays of the field, and the parent, a sample point and the estimated share of the
+    volume of each node."""
 
     def __init__(self, max_bytes: float | None) -> None:
         self.count, self.max_bytes = 1, max_bytes

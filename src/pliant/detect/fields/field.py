@@ -124,8 +124,8 @@ class DistanceField(Sampled):
         _bricks.splice(bricks, new, stale, first, grid.tiles, values, rim, index)
         joined = bricks_of(values, index, rim, grid)
         joined = with_jumps(joined) if not paper or len(rim) else joined
-        took, looked = time.perf_counter() - start, int(examined.sum())
-        made = DistanceField(mesh, _read_only(joined), self.band, self.sign, took, looked)
+        took = time.perf_counter() - start
+        made = DistanceField(mesh, _read_only(joined), self.band, self.sign, took, int(examined.sum()))
         made.__dict__["_adjacency_data"], made.__dict__["_counts"], made.__dict__["_plain"] = adjacency, counts, True
         return made
 
@@ -207,7 +207,7 @@ class DistanceField(Sampled):
         return self.low + (np.array(self.shape) - 1.0) * self.spacing
 
     @property
-    def sure(self) -> float:
+    def sign_reliable_beyond(self) -> float:
         return 0.866 * self.spacing
 
     @property

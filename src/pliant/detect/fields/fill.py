@@ -111,7 +111,7 @@ class FilledField(Sampled):
         return self.low + (np.array(self.values.shape) - 1.0) * self.spacing
 
     @property
-    def sure(self) -> float:
+    def sign_reliable_beyond(self) -> float:
         return 0.866 * self.spacing
 
     @functools.cached_property

@@ -17,15 +17,15 @@ class HeightGrids:
     """The intersection of height grids: a point is inside if it is below all grids that cover it.
 
     The largest signed distance counts; ties go to the first grid. A grid covers no point over an empty column or
-    outside its boundary. `whole` states that each grid shows the whole body: then a point is outside where it is above
-    all columns near it, or these are empty, and no deeper than the bound where a grid does not cover it. Holes visible
-    along one direction therefore stay open, and points beside a steep side are decided by the grids that face it.
+    outside its boundary. `whole` states that each grid shows the whole body: a point is then outside if it is above all
+    columns near it or these are empty, and no deeper than the bound if a grid does not cover it. Holes visible along
+    one direction therefore stay open, and points beside a steep side are decided by the grids that face it.
     """
 
     def __init__(self, grids: Sequence[HeightGrid], *, whole: bool = False) -> None:
         self.grids = tuple(grids)
         if not self.grids or not all(isinstance(grid, HeightGrid) for grid in self.grids):
-            raise ValueError("grids must be one or more of HeightGrid")
+            raise ValueError("grids must be one or more HeightGrid objects")
         if len(self.grids) > 127:
             raise ValueError(f"{len(self.grids)} grids; expected at most 127")
         self.whole = bool(whole)

@@ -78,7 +78,8 @@ def read_field(
     except ValueError as error:
         raise MeshFileError(path, "", str(error)) from None
     if not (h > 0.0 and band >= 1.0 and mesh.n_faces):
-        raise MeshFileError(path, "figures", f"spacing {h:g}, band {band:g} and {mesh.n_faces} faces")
+        text = f"spacing {h:g}, band {band:g} and {mesh.n_faces} faces; expected spacing > 0, band >= 1 and a face"
+        raise MeshFileError(path, "figures", text)
     made: Dense | Bricks
     if dense:
         made = _dense(path, read_npz(path, ("values", "jump"), max_bytes), origin, h)
@@ -124,7 +125,7 @@ def _array(content: bytes, name: str) -> NDArray[Any]:
         warnings.simplefilter("ignore")  # NumPy warns that headers written by Python 2 are slow to parse
         shape, fortran, dtype = read(stream)
     if dtype.hasobject or fortran:
-        raise ValueError(f"{name} holds {dtype} objects or columns; expected plain rows")
+        raise ValueError(f"{name} is of {dtype}, or in Fortran order; expected plain numbers in C order")
     count = 1
     for n in shape:
         count *= n

@@ -31,8 +31,8 @@ class AdaptiveField(Cube):
     """Signed distance in a cube around `mesh`, trilinear in the leaves of a balanced octree; continuous.
 
     Leaves that share a face, edge or corner differ by at most one level. Each distinct corner has one value. The error
-    is at most 0.866 leaf sides (guarantee class B), and at most max(tolerance, relative |d|) at every corner, edge
-    midpoint, face centre and centre of a leaf above the last level.
+    is at most 0.866 leaf sides plus the allowed error of the corners (guarantee class B), and at most max(tolerance,
+    relative |d|) at every corner, edge midpoint, face centre and centre of a leaf above the last level.
     """
 
     mesh: Mesh
@@ -64,8 +64,8 @@ class AdaptiveField(Cube):
         Far from the surface an error of `relative` times the distance is allowed; with 0, the medial axis, where the
         gradient is discontinuous, is subdivided as finely as the surface. `levels` limits the depth; by default the
         last level is the first whose leaves have an error bound below the tolerance wherever the surface lies.
-        `margin`: distance between the mesh and the cube, as a fraction of its longest side. `progress` is called with
-        the fraction done, 0..1.
+        `margin`: distance between the mesh and the cube, as a fraction of the mesh's longest side. `progress` is called
+        with the fraction done, 0..1.
         """
         exact = ExactDistances(mesh)
         extent = mesh.bounds[1] - mesh.bounds[0]
@@ -102,7 +102,7 @@ class AdaptiveField(Cube):
         return len(self.corners)
 
     @property
-    def sure(self) -> float:
+    def sign_reliable_beyond(self) -> float:
         return 2.0 * self.tolerance
 
     @functools.cached_property

@@ -29,7 +29,7 @@ HANGING = [
     if 1 <= (LATTICE[m] == 1).sum() <= 2
 ]
 _BYTES = 27 * 40  # memory per cell during the error test: keys, distances, boundary flags, copies
-_NEAR = 0.25  # side over distance to which cells with a sign discontinuity but no surface are subdivided
+_NEAR = 0.25  # cells with a sign discontinuity but no surface are subdivided to this fraction of their distance
 
 
 def morton(at: Ints) -> Ints:
@@ -73,7 +73,7 @@ _SPREAD = (
 
 
 def find(some: Ints, of: Ints) -> Ints:
-    """Return the positions of `some` in the sorted `of`; of missing values, those of a neighbour."""
+    """Return the positions of `some` in the sorted `of`; for missing values, that of a neighbour."""
     return np.minimum(np.searchsorted(of, some), max(len(of) - 1, 0))
 
 
@@ -141,7 +141,8 @@ class Cells:
     tolerance: float  # metres
     relative: float  # allowed error per distance, where that exceeds the tolerance
     split: list[Ints]
-    # filled by `_hang`: keys of the corners of all leaves, sorted, and their values
+    # filled by `_set_corner_values`: keys of the corners of all leaves, sorted, their values, and leaves without a
+    # value
     keys: Ints = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
     values: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     blank: list[NDArray[np.bool_]] = dataclasses.field(default_factory=list)
@@ -159,7 +160,7 @@ class Cells:
                 lattice.progress(0.9 * (level + 1) / lattice.levels)
         while True:
             tree._balance()
-            unfit = tree._hang()
+            unfit = tree._set_corner_values()
             if not any(map(len, unfit)):
                 return tree
             tree.split = [np.union1d(a, b) for a, b in zip(tree.split, unfit)]
@@ -186,7 +187,7 @@ class Cells:
         cells = children(self.split[level - 1]) if level else np.zeros(1, np.int64)
         return cells if level == len(self.split) else cells[~within(cells, self.split[level])]
 
-    def _hang(self) -> list[Ints]:
+    def _set_corner_values(self) -> list[Ints]:
         """Compute the values of all corners, hanging nodes by interpolation in the coarser leaf; return the cells that
         exceed the tolerance.
 

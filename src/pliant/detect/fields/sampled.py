@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...arguments import takes, wrong
 from ...kernels.fields.dense import VANISHED
 from ...mesh import Mesh
@@ -20,7 +20,7 @@ WORTH_THREADS = 2_000  # points; below it launching threads costs more than they
 
 
 class Sampled:
-    """A field over the box `low`..`high` around `mesh`. Subclasses define these, `sure` and `sampler`."""
+    """A field over the box `low`..`high` around `mesh`. Subclasses define these and the properties below."""
 
     mesh: Mesh
 
@@ -33,13 +33,15 @@ class Sampled:
         raise NotImplementedError
 
     @property
-    def sure(self) -> float:
+    def sign_reliable_beyond(self) -> float:
         """Distance from the surface, metres, beyond which the sign must be correct."""
         raise NotImplementedError
 
+    sure = renamed.attribute("sure", "sign_reliable_beyond")
+
     @property
     def sampler(self) -> tuple[ModuleType, Any]:
-        """The module with `sample_range` and `sample_points` for this field, and its view as they take it."""
+        """The module with `sample_range` and `sample_points` for this field, and the view that they take."""
         raise NotImplementedError
 
     def probe(self, p: Floats, distance: Floats, gradient: Floats) -> None:
@@ -66,18 +68,18 @@ class Sampled:
         distance, normal = np.empty(len(p)), np.empty((len(p), 3))
         self.probe(p, distance, normal)
         length = np.sqrt(np.einsum("ij,ij->i", normal, normal))
-        gone = length < VANISHED
-        lost = np.flatnonzero(gone)
-        normal /= np.where(gone, 1.0, length)[:, None]
-        if len(lost):
-            normal[lost] = self.exact.query(p[lost])[3]
+        vanished = length < VANISHED
+        rows = np.flatnonzero(vanished)
+        normal /= np.where(vanished, 1.0, length)[:, None]
+        if len(rows):
+            normal[rows] = self.exact.query(p[rows])[3]
         return distance, normal
 
     def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
         """Measure the error at random points against the exact distance, metres, and count the wrong signs.
 
         The points are anywhere in the volume, or at most `within` metres from a point of the surface. Points without a
-        value do not count; signs are compared farther than `sure` from the surface.
+        value do not count; signs are compared farther than `sign_reliable_beyond` from the surface.
         """
         samples = validate.whole("samples", samples, low=0, high=100_000_000)
         rng = np.random.default_rng(validate.whole("seed", seed))
@@ -89,7 +91,7 @@ class Sampled:
         said, true = self.sample(points)[0], self.exact.query(points)[0]
         valid = ~np.isnan(said)
         off = np.abs(said - true)[valid]
-        far = valid & (np.abs(true) > self.sure)
+        far = valid & (np.abs(true) > self.sign_reliable_beyond)
         return {
             "samples": int(valid.sum()),
             "error_p50_m": float(np.quantile(off, 0.5)) if off.size else float("nan"),

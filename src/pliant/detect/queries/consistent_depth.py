@@ -27,8 +27,8 @@ _OPPOSITE = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # corners of
 class ConsistentDepth:
     """Consistent penetration depth for the bodies `sides`, whose tets are numbered consecutively over all sides.
 
-    Sides without tets, such as cloth, are allowed: their vertices can be inside others. From the next `go_on` on, the
-    result of `contacts` limits how far each separation direction may rotate between successive results.
+    Sides without tets, such as cloth, are allowed: their vertices can be inside others. `accept_as_reference` makes the
+    last result of `contacts` limit how far each separation direction of the next results may rotate from it.
     """
 
     def __init__(self, sides: Sequence[Side]) -> None:
@@ -36,10 +36,10 @@ class ConsistentDepth:
         count = max((side.rows.stop for side in self.sides), default=0)
         meshes = [side.mesh for side in self.sides]
         self._count = max(count, 1)
-        self._one = np.arange(count, dtype=np.int32)  # representative of each group of welded vertices
+        self._representative = np.arange(count, dtype=np.int32)  # representative of each group of welded vertices
         for side in self.sides:
             _, first = np.unique(side.mesh.weld_index, return_index=True)
-            self._one[side.rows] = side.first + first[side.mesh.weld_index]
+            self._representative[side.rows] = side.first + first[side.mesh.weld_index]
         tets, faces = self._joined([m.tets for m in meshes], 4), self._joined([m.faces for m in meshes], 3)
         links = self._joined([m.links for m in meshes], 2)
         one, other = np.unique(np.concatenate([links, links[:, ::-1]]), axis=0).T
@@ -58,7 +58,7 @@ class ConsistentDepth:
         self.forget()
 
     def _joined(self, elements: Sequence[Ints], width: int) -> Ints:
-        rows = [self._one[own + side.first] for side, own in zip(self.sides, elements, strict=True)]
+        rows = [self._representative[own + side.first] for side, own in zip(self.sides, elements, strict=True)]
         return np.concatenate([np.zeros((0, width), np.int32), *rows])
 
     def contacts(self, x: Floats, pairs: NDArray[Any], *, nearest: bool = False) -> Contacts:
@@ -72,7 +72,7 @@ class ConsistentDepth:
         if not len(pairs):
             return self._pool.take(0)
         within = np.searchsorted(self._tets, pairs[:, 1], side="right") - 1
-        vertex = self._one[pairs[:, 0]]
+        vertex = self._representative[pairs[:, 0]]
         keys, first = np.unique(within * self._count + vertex, return_index=True)
         vertex, within = vertex[first], within[first]
         start = np.concatenate([[0], np.cumsum((tet_bodies.by_vertex[1:] - tet_bodies.by_vertex[:-1])[vertex])])
@@ -83,11 +83,11 @@ class ConsistentDepth:
         _kernels.build_links(tet_bodies, nodes, x, np.zeros((n, 3)))
         _kernels.relax_path_lengths(nodes)
         order = np.argsort(nodes.path_length, kind="stable")
-        led = 0 if nearest else int(np.isfinite(nodes.path_length).sum())
+        n_propagated = 0 if nearest else int(np.isfinite(nodes.path_length).sum())
         result = DepthsAndDirections(np.zeros(k), np.zeros((k, 3)), np.full(k, NONE, np.int32), np.zeros((k, 3)))
-        _kernels.propagate_inwards(tet_bodies, nodes, order[:led], x, result)
+        _kernels.propagate_inwards(tet_bodies, nodes, order[:n_propagated], x, result)
         parts = np.stack([self._side_of[vertex], within], 1)
-        self._by_nearest(nodes, np.sort(order[led:]), parts, x, result)
+        self._by_nearest(nodes, np.sort(order[n_propagated:]), parts, x, result)
         none = _allocate(np.zeros(0, np.int64))
         directions = _allocate(keys)
         limit_rotations(tet_bodies, nodes, result, x, none if nearest else self._before, directions)
@@ -98,9 +98,11 @@ class ConsistentDepth:
         _kernels.write_contacts(tet_bodies, nodes, directions, rows, x, parts, self._numbers, out)
         return out
 
-    def go_on(self) -> None:
+    def accept_as_reference(self) -> None:
         """Make the last result the reference for the next one; call after the bodies have moved."""
         self._before = self._last
+
+    go_on = renamed.attribute("go_on", "accept_as_reference")
 
     def forget(self) -> None:
         """Discard earlier results."""
@@ -127,7 +129,7 @@ class ConsistentDepth:
     memory = renamed.state("memory", "restore(state)")
 
     def _by_nearest(self, nodes: Nodes, rows: Rows, parts: Rows, x: Floats, result: DepthsAndDirections) -> None:
-        """Fill the rows that depth propagation did not reach from the nearest point of the surface."""
+        """Set the surface points of the rows that were not propagated to the nearest points of the surface."""
         for b in np.unique(parts[rows, 1]):
             own = parts[rows, 0] == parts[rows, 1]
             for same in (False, True):
@@ -140,10 +142,10 @@ class ConsistentDepth:
                     _kernels.find_elsewhere(self.tet_bodies, nodes, some, x, *around, faces)
                     some, faces = some[faces != NONE], faces[faces != NONE]
                 else:
-                    faces = (self._depth(b, x, nodes.vertex[some]) + self._faces[b]).astype(np.int32)
+                    faces = (self._nearest_faces(b, x, nodes.vertex[some]) + self._faces[b]).astype(np.int32)
                 _kernels.take_nearest(self.tet_bodies, nodes, some, faces, x, result)
 
-    def _depth(self, b: int, x: Floats, vertices: Ints) -> Rows:
+    def _nearest_faces(self, b: int, x: Floats, vertices: Ints) -> Rows:
         """Return the faces of side b that are nearest to the given vertices."""
         side = self.sides[b]
         if b not in self._distance_queries:

@@ -1,4 +1,5 @@
-"""Contact records from pairs of features: nearest points, signs, normals. All exact detectors share this last step."""
+"""Contact records from pairs of features: nearest points, signs, normals. This is the last step of the detectors that
+report pairs of features (bvh, brute-force, stochastic); others use parts of it."""
 
 import functools
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -77,7 +78,7 @@ class PosedSide:
         signed, _ = self._enclosure.signed_distances(points)
         return signed.distance, signed.nearest, signed.face, signed.normal
 
-    def holds(self, points: Floats) -> NDArray[np.bool_]:
+    def contains(self, points: Floats) -> NDArray[np.bool_]:
         """Return which of `points` (n,3) are inside; all False if the side is not solid."""
         if not self.welded.solid:
             return np.zeros(len(points), np.bool_)
@@ -202,8 +203,8 @@ def sign_edge_pairs(a: PosedSide, b: PosedSide, pairs: Rows, out: Contacts) -> N
     if a is not b and len(pairs) and (a.welded.solid or b.welded.solid):
         e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
         ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
-        inside = b.holds(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
-        inside |= a.holds(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
+        inside = b.contains(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
+        inside |= a.contains(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
         # where the edges intersect there is no gap to flip, and the normal is already correct
         flip = np.where(inside & (out["distance"] > with_rounding_margin(0.0, a.x, b.x)), -1.0, 1.0)
         out["normal"] *= flip[:, None]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...kernels.geometry.raster import REACH
 from ...kernels.jit import COMPILED, worth
 from ...kernels.mesh import adjacency as _adjacency
 from ...kernels.queries import depth_image as _kernels
 from ...kernels.queries import depth_image_order as _order
-from ...kernels.queries import overlap as _columns
+from ...kernels.queries import overlap as _overlap
 from ...kernels.queries import strips as _strips
 from ...kernels.queries.depth_image import Covered, Drawn, Found, Screen, VertexBuffer
 from ...mesh import Mesh
@@ -23,7 +23,7 @@ from .winding import bounds_of, shortest
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 MOST = 4096  # pixels along a side
-_PIECE = 8192  # faces per block of `doubts`
+_PIECE = 8192  # faces per block of `uncertain_intervals`
 _AROUND = 4096  # largest number of faces around a vertex for which triangle strips are built
 SOME = 20_000  # faces or layers up to which the loop runs on one thread
 
@@ -74,7 +74,7 @@ class LayeredDepthImage:
         least = 1e-14 * float(np.abs(self.box[:, self.screen.axis]).max())
         most = len(self.depth) // 2 + 1
         pixel, out = np.empty(most, np.int32), np.empty((most, 3))
-        count = _columns.stretches(self.start, self.depth, self.face, wound, least, 0, out, pixel)
+        count = _overlap.stretches(self.start, self.depth, self.face, wound, least, 0, out, pixel)
         return Stretches(pixel[:count], out[:count, :2].copy(), out[:count, 2].astype(np.int32))
 
     @property
@@ -91,7 +91,7 @@ class LayeredDepthImage:
         0.71 pixels from the surface."""
         p = validate.floats("points", points, (None, 3))
         found = np.empty(len(p), np.int32)
-        _columns.inside(self.screen, self.start, self.depth, self.face, p, found)
+        _overlap.winding_numbers(self.screen, self.start, self.depth, self.face, p, found)
         return np.asarray(found > 0)
 
     def places(self, at: Stretches) -> Floats:
@@ -143,7 +143,7 @@ class DepthCamera:
         self._found = allocate(len(self.drawn.strip))
         self._hits = Covered(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
 
-    def string(self) -> None:
+    def build_strips(self) -> None:
         """Build triangle strips. This costs as much as about twenty images, and time quadratic in the number of faces
         around a vertex, so it is skipped for a single image and beyond _AROUND faces."""
         faces, n = self.mesh.faces, self.mesh.n_vertices
@@ -155,7 +155,7 @@ class DepthCamera:
         start, ring = np.cumsum(count, dtype=np.int32), np.empty(faces.size, np.int32)
         _adjacency.fill_rings(faces, start.copy(), ring)
         strip, owner = np.empty(faces.size, np.int32), np.empty(faces.size, np.int32)
-        length = _strips.string(faces, start, ring, strip, owner)
+        length = _strips.arrange_in_strips(faces, start, ring, strip, owner)
         corners = strip[:length].view(np.uint32).copy()
         corners.setflags(write=False)  # as the mesh's faces are
         self.drawn = self.drawn._replace(strip=corners, owner=owner[:length].copy())
@@ -169,7 +169,7 @@ class DepthCamera:
         check_screen(screen)
         self._images += 1
         if self._images == 2 and not len(self.drawn.owner):
-            self.string()
+            self.build_strips()
         vertices, shared = vertex_buffer(x), len(self.faces)
         worth(_kernels.project, shared, SOME)(vertices, screen, self.drawn.p, self.drawn.code)
         worth(_kernels.search, shared, SOME)(vertices, screen, self.drawn, self._found)
@@ -202,24 +202,29 @@ class DepthCamera:
         # compiled loops multiply 32-bit factors to 64 bits, interpreted ones do not
         return p.astype(np.int32) if COMPILED else p
 
-    def doubts(self, x: Floats, screen: Screen, box: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    def uncertain_intervals(
+        self, x: Floats, screen: Screen, box: Floats
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Return the depth intervals that faces cover over the square of each pixel: start and stop (pixels,) into rows
         (k,4) of disjoint ascending intervals with areas and volumes. Call after `take` with the same arguments."""
         ends, size = np.ascontiguousarray(box[:, screen.axis]), _PIECE
         count, first = (np.zeros(-(-len(self.faces) // size), np.int64) for _ in range(2))
-        mesh = _columns.Projected(validate.read_only(x), self.p, self.faces)
-        ask = worth(_columns.all_doubts, len(self.faces), SOME)
-        ask(mesh, screen, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
+        mesh = _overlap.Projected(validate.read_only(x), self.p, self.faces)
+        find = worth(_overlap.all_uncertain_intervals, len(self.faces), SOME)
+        find(mesh, screen, ends, size, first, count, np.empty(0, np.int32), np.empty((0, 4)))
         total = int(count.sum())
         validate.budget(f"{total} pieces of faces", 72.0 * total, "lower the resolution")
         first = np.cumsum(count) - count
         pixel, rows = np.empty(total, np.int32), np.empty((total, 4))
-        ask(mesh, screen, ends, size, first, count, pixel, rows)
+        find(mesh, screen, ends, size, first, count, pixel, rows)
         start, out = np.zeros(screen.width * screen.height + 2, np.int64), np.empty((total, 4))
-        _columns.gather_doubts(pixel, rows, start, out)
+        _overlap.sort_intervals_by_pixel(pixel, rows, start, out)
         stop = np.empty(screen.width * screen.height, np.int64)
-        worth(_columns.unite, len(self.faces), SOME)(start, out, stop)
+        worth(_overlap.unite, len(self.faces), SOME)(start, out, stop)
         return start[:-2], stop, out
+
+    doubts = renamed.attribute("doubts", "uncertain_intervals")
+    string = renamed.attribute("string", "build_strips")
 
 
 def check_screen(screen: Screen) -> None:

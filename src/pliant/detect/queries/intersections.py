@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ... import renamed, validate
 from ...arguments import check_arguments
 from ...kernels.bvh.tree import Tree
 from ...kernels.queries import intersections as _kernels
@@ -34,8 +34,8 @@ class Intersections:
         if validate.choice("volume", options.get("volume", "box"), list(VOLUMES)) != "box":
             raise ValueError(f"volume = {options['volume']!r}; intersections are found by AABB trees: expected 'box'")
         self.max_bytes = max_bytes
-        self._one = _Follower(a, options)
-        self._other = self._one if b is None else _Follower(b, options)
+        self._one = _DeformingMesh(a, options)
+        self._other = self._one if b is None else _DeformingMesh(b, options)
 
     def update(self, x_a: Any = None, x_b: Any = None) -> Self:
         """Set the vertices (n,3) of either mesh; None keeps the current ones."""
@@ -63,7 +63,7 @@ class Intersections:
         return intersecting_pairs(one.side, other.side, one is other, capacity=capacity, max_bytes=self.max_bytes)
 
 
-class _Follower:
+class _DeformingMesh:
     """A deforming mesh with a BVH that is refitted to it."""
 
     def __init__(self, mesh: Mesh, options: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ def _read_only(a: Pairs) -> Pairs:
     return view
 
 
-def crossings_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> Pairs:
+def self_intersections_of(x: Floats, faces: Pairs, tree: Tree, corners: Pairs | None = None) -> Pairs:
     """Return the self-intersections of one mesh; `tree` is an AABB tree fitted to `x`. See `Intersections`."""
     side = bvh_side(x, faces, tree, corners)
     return intersecting_pairs(side, side, True)
@@ -136,6 +136,9 @@ def intersections(a: Mesh, b: Mesh | None = None) -> Pairs:
     """Return all intersecting triangle pairs (k,2), exactly: faces of `a` with faces of `b`, or of `a` with itself.
 
     Touching counts. Within one mesh, faces that share a vertex or an edge count only if they intersect beyond it. For
-    moving meshes use a `Intersections`, which refits its BVHs.
+    moving meshes use `Intersections`, which refits its BVHs.
     """
     return Intersections(a, b).pairs()
+
+
+__getattr__ = renamed.module(__name__, {"crossings_of": f"{__name__}:self_intersections_of"})

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ... import validate
 from ...arguments import check_arguments
 from ...kernels.jit import worth
-from ...kernels.queries import overlap as _columns
+from ...kernels.queries import overlap as _overlap
 from ...kernels.queries.depth_image import Screen
 from ...kernels.queries.overlap import Common, Seen
 from ...mesh import Mesh
@@ -18,7 +18,7 @@ from .depth_image import MOST, DepthCamera, closed_surface, ends_of, screen_of
 from .winding import bounds_of, shortest
 
 Floats = NDArray[np.float64]
-_SOME = 4000  # pixels
+_SOME = 4000  # pixels up to which the loop runs on one thread
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -121,8 +121,8 @@ class Overlaps:
         seen = []
         for camera, positions in zip(self._cameras, x, strict=True):
             layers = camera.take(positions, screen, box, clip=False)
-            doubts, simple = camera.doubts(positions, screen, box), not len(layers.self_overlap())
-            seen.append(Seen(layers.start, layers.depth, layers.face, *doubts, simple))
+            uncertain, simple = camera.uncertain_intervals(positions, screen, box), not len(layers.self_overlap())
+            seen.append(Seen(layers.start, layers.depth, layers.face, *uncertain, simple))
         return _intersection(box, screen, *seen)
 
     def _nothing(self, box: Floats) -> Overlap:
@@ -136,7 +136,7 @@ def _intersection(box: Floats, screen: Screen, one: Seen, two: Seen) -> Overlap:
     low, high = box[0, screen.axis], box[1, screen.axis]
     least = 1e-14 * float(np.abs(box[:, screen.axis]).max())
     lengths, first = np.zeros((pixels, 4)), np.zeros(pixels + 1, np.int64)
-    intersect_rays = worth(_columns.intersect_rays, pixels, _SOME)
+    intersect_rays = worth(_overlap.intersect_rays, pixels, _SOME)
     intersect_rays(one, two, low, least, Common(lengths, first, np.empty((0, 2))))
     count = lengths[:, 3].astype(np.int64)
     first[1:] = np.cumsum(count)

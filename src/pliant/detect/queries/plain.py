@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from ...kernels.bvh.tree import Tree
 from ...mesh.topology import Topology
-from .intersections import crossings_of
+from .intersections import self_intersections_of
 from .solid_boundary import EnclosedSolid
 from .winding import INSIDE, OUTSIDE
 
 Floats = NDArray[np.float64]
-THIN = 1e-5  # height of a triangle over its longest edge, below which rounding rotates its normal noticeably
+THIN = 1e-5  # height of a triangle divided by its longest edge, below which rounding rotates its normal noticeably
 
 
 def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
@@ -26,7 +26,7 @@ def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
         or (faces == np.roll(faces, 1, 1)).any()
     ):
         return False
-    if len(crossings_of(x, faces, tree)):
+    if len(self_intersections_of(x, faces, tree)):
         return False
     if len(np.unique(top.components[faces[:, 0]])) == 1:
         return bool(_volume(x[faces]) > 0.0)

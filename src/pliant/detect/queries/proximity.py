@@ -67,7 +67,8 @@ class NearPairs:
 
     def _reach(self, distance: float, drifting: bool) -> float:
         a, b = self.a, self.b
-        return with_rounding_margin(distance, a.x, b.x, *((a.drift.x, b.drift.x) if drifting else ()))
+        drifts = [mesh.drift.x for mesh in (a, b) if drifting and not mesh.is_static]
+        return with_rounding_margin(distance, a.x, b.x, *drifts)
 
     def _begin_at(self, reach: float, drifting: bool) -> Rows:
         """Return the node (m,) where the traversal of each triangle of a starts."""

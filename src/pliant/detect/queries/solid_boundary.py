@@ -94,9 +94,9 @@ class EnclosedSolid:
         plain: bool = False,
     ) -> SignedDistances:
         """Return signed distances of points with known nearest face and feature `found` (n,2) and `barycentric`
-        coordinates (n,3). For points whose nearest face is buried both are overwritten from the `outer` surface, which
-        need not be complete: the boundary of the solid nearest to the points that it is called with is enough. An open
-        surface has no provably buried faces; all are used.
+        coordinates (n,3). For points whose nearest face is buried, both are overwritten with those on the boundary of
+        the solid. `outer` returns that boundary for given points; it may be incomplete where it is not nearest to one
+        of them. An open surface has no provably buried faces; all are used.
 
         `behind`: where the side is unknown, the distance is negative behind the nearest face, as for obstacles that
         keep objects in front of them. `plain`: the surface is plain (plain.py); same results, faster.
@@ -157,10 +157,11 @@ class EnclosedSolid:
         return _boundary(self.parts(x, tree, blocks))
 
     def outer_near(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> SolidBoundary:
-        """Return so much of the boundary of a closed solid at x that the nearest to each of `points` (n,3) is in it.
+        """Return a part of the boundary of a closed solid at x that contains the boundary point nearest to each of
+        `points` (n,3).
 
-        All faces within a radius of the points are split by those that meet them; the radius grows until the boundary
-        found is nearer than that to every point.
+        All faces within a radius of the points are split by the faces that meet them; the radius grows until every
+        point is no farther than it from the boundary found.
         """
         low, high = boxes_of(x, self.faces)
         size = float((high.max(0) - low.min(0)).max(initial=0.0))
@@ -193,12 +194,12 @@ class EnclosedSolid:
     ) -> Parts:
         """Return the parts of some `faces` (k,3), of which only those `wanted` (k,) are classified."""
         from ...kernels.queries import solid_boundary as _kernels
-        from .intersections import crossings_of
+        from .intersections import self_intersections_of
 
         side_offset = SIDE_OFFSET * float(np.abs(x).max(initial=0.0))
-        pairs, beside = crossings_of(x, faces, tree), find_pairs(tree, within=FLAT * side_offset).pairs
+        pairs, beside = self_intersections_of(x, faces, tree), find_pairs(tree, within=FLAT * side_offset).pairs
         flat = np.empty(len(beside), np.bool_)
-        _kernels.lie_together(x, faces, beside, FLAT * side_offset, flat)
+        _kernels.mark_coplanar(x, faces, beside, FLAT * side_offset, flat)
         triangles, face = _pieces(x, faces, np.concatenate([pairs, beside[flat]]), FLAT * side_offset)
         if wanted is not None:
             triangles, face = triangles[wanted[face]], face[wanted[face]]
@@ -228,7 +229,7 @@ def barycentrics(t: Floats, q: Floats) -> Floats:
 
 
 def _boundary(parts: Parts, faces: Rows | None = None) -> SolidBoundary:
-    """Return the pieces with different sides; `faces` (k,): those that the faces of the parts stand for."""
+    """Return the pieces with different sides; `faces` (k,): index in the whole surface of each face of the parts."""
     kept = parts.above != parts.below
     triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
     turn = parts.above[kept] == INSIDE  # orient outward: of coincident faces some may be reversed
@@ -273,7 +274,7 @@ def boxes_of(x: Floats, faces: NDArray[np.int32]) -> tuple[Floats, Floats]:
 
 
 def _touch(low: Floats, high: Floats, points: Floats, radius: float) -> NDArray[np.bool_]:
-    """Return which boxes (k,3) touch the cube of half side `radius` around any of `points` (n,3)."""
+    """Return which boxes (k,3) touch the cube of half width `radius` around any of `points` (n,3)."""
     out = np.zeros(len(low), np.bool_)
     rows = np.flatnonzero(((low <= points.max(0) + radius) & (high >= points.min(0) - radius)).all(1))
     for p in points:

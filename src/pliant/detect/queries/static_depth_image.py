@@ -27,15 +27,15 @@ class StaticDepthCamera:
     """Renders layered depth images of a static mesh, along any axis and on any screen; bitwise identical to those of a
     `DepthCamera`.
 
-    The groups depend on the vertex positions, which are copied. If pixels are so small that most groups cover a pixel
-    centre, an image takes as long as with a `DepthCamera`.
+    The groups depend on the vertex positions, which are copied. If pixels are so small that more than the share `many`
+    of the groups survives culling, an image takes as long as with a `DepthCamera`.
     """
 
-    many = 0.25  # share of groups that survive culling, beyond which processing all faces in order is faster
+    many = 0.25  # beyond this share, processing all faces in order is faster
 
     def __init__(self, mesh: Mesh, x: Any = None) -> None:
         self._camera = DepthCamera(mesh)
-        self._camera.string()
+        self._camera.build_strips()
         positions = mesh.vertices if x is None else validate.floats("x", x, mesh.vertices.shape)
         # column-major, which is read faster
         self.x = np.asfortranarray(positions) if x is None else np.array(positions, order="F")

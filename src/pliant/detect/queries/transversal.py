@@ -22,7 +22,7 @@ def crossing(x: Any, faces: Any, y: Any, others: Any, pairs: Any, *, aligned: bo
     if not len(pairs):
         return crosses
     pairs = np.array(pairs, np.int32)
-    _kernels.tell_crossings(*_plain(x, faces), *_plain(y, others), pairs, crosses, sides)
+    _kernels.classify_crossings(*_plain(x, faces), *_plain(y, others), pairs, crosses, sides)
     if not aligned:
         return crosses
     return crosses | _from_both(pairs[:, 0], sides[:, 1], crosses) | _from_both(pairs[:, 1], sides[:, 0], crosses)

@@ -32,7 +32,7 @@ def swap(key, order, i, j):
 
 @kernel
 def pivot(key, order, a, b, c):
-    """Which of three positions is the median by key, then by element."""
+    """Return which of three positions holds the median by key, then by element."""
     if key[b] < key[a] or (key[b] == key[a] and order[b] < order[a]):
         a, b = b, a
     if key[c] < key[a] or (key[c] == key[a] and order[c] < order[a]):
@@ -42,7 +42,7 @@ def pivot(key, order, a, b, c):
 
 @kernel
 def select(key, order, first, last, nth):
-    """Reorder positions first..last-1 so that those before nth come before those from nth on.
+    """Reorder positions first..last-1 so that the elements before position nth sort before those from nth on.
 
     Quickselect; one of three candidate positions for the pivot is scrambled, so that no common input is the worst case.
     """
@@ -72,8 +72,8 @@ def select(key, order, first, last, nth):
 
 
 @kernel
-def middle_box(twice, order, first, last):
-    """The box of the centres, as two tuples."""
+def box_of_centres(twice, order, first, last):
+    """The box of twice the centres, as two tuples."""
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
     for q in range(first, last):
         e = order[q]
@@ -85,7 +85,7 @@ def middle_box(twice, order, first, last):
 
 @kernel
 def principal_direction(twice, order, first, last, low, high):
-    """The principal axis of the centres; scaled first, so that squares stay in range."""
+    """The principal axis of the centres, which are scaled first, so that squares stay in range."""
     origin = vec.scale(vec.add(low, high), 0.5)
     side = vec.sub(high, low)
     size = max(side[0], side[1], side[2])
@@ -112,7 +112,8 @@ def fill_keys(twice, order, first, last, axis, key):
 
 @kernel
 def mean_split(key, order, first, last):
-    """Move elements up to the mean to the front; return their number, or 0 if that separates none."""
+    """Move the elements with keys up to the mean to the front; return the position after them, or `first` if these are
+    all elements."""
     mean = 0.0
     for q in range(first, last):
         mean += key[q] / (last - first)
@@ -187,7 +188,7 @@ def best_bin(bins):
 
 @kernel
 def least_split(boxes, key, order, first, last, bins):
-    """Split by key at the least SAH cost, evaluated on bins; returns the position and that cost."""
+    """Split by key at the least SAH cost, evaluated on bins; return the start of the second part and that cost."""
     least, width = fill_bins(boxes, key, order, first, last, bins)
     best, cost = best_bin(bins)
     if best < 0:
@@ -202,7 +203,7 @@ def least_split(boxes, key, order, first, last, bins):
 
 @kernel
 def axis_of(twice, order, first, last, rule):
-    low, high = middle_box(twice, order, first, last)
+    low, high = box_of_centres(twice, order, first, last)
     if rule == PRINCIPAL:
         return principal_direction(twice, order, first, last, low, high)
     x, y, z = vec.sub(high, low)
@@ -246,7 +247,8 @@ def halve(boxes, order, first, last, key, bins, along, rule):
 
 @kernel
 def build_top_down(low, high, along, rule, leaf, order, starts, counts):
-    """Fill `order` (m,) and, depth first, the elements `starts`, `counts` (2m,) of each node; return their number."""
+    """Reorder the elements `order` (m,) and fill, depth first, the range `starts`, `counts` (2m,) of each node; return
+    the number of nodes."""
     m = len(order)
     boxes = ElementBoxes(low, high, low + high)
     key, bins = np.empty(m), np.empty((BINS, 7))

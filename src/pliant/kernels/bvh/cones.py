@@ -47,7 +47,7 @@ from .leaf_mesh import PARTS
 
 MARGIN = 1e-12
 BLOCK = 8  # contour edges that share a bounding box
-SAMPLES = 256  # triangles that determine the axis
+SAMPLES = 256  # least size of the sample of triangles that determines the axis; also triangles tested at a time
 
 
 class Patches(NamedTuple):
@@ -56,7 +56,8 @@ class Patches(NamedTuple):
     start: np.ndarray  # (nodes+1,) i8 the contour of node i is rows[start[i]:start[i+1]]; empty if condition 1 fails
     rows: np.ndarray  # (k,) i4 vertices along the contours
     twin: np.ndarray  # (m,3) i4 rows that must coincide with the corners of each triangle; (0,3) without copies
-    # (9,m) (b - a) x (c - a) over the longest edge of each triangle, zero if degenerate: 3 coefficients
+    # (9,m) the three Bernstein coefficients of (b - a) x (c - a) over the longest edge of each triangle; 0 if
+    # degenerate
     scaled_normals: np.ndarray
     seen: np.ndarray  # (k,4) contours and their displacements projected onto the plane
 
@@ -66,7 +67,7 @@ class PatchMotion(NamedTuple):
 
     x: np.ndarray  # (n,3)
     drift: np.ndarray  # (n,3), or (0,3) if nothing moves
-    spread: np.ndarray  # (nodes,) upper bound of the relative displacement of two vertices below a node
+    boxes: np.ndarray  # (nodes,6) least and greatest displacements of the vertices below each node
 
 
 @kernel
@@ -148,7 +149,7 @@ def scale_normals(corners, faces, motion, twin, scaled_normals):
 
 @kernel
 def faces_along(scaled_normals, first, last, n, least):
-    """Whether the components along n of all slopes (3,) first..last-1 exceed `least`."""
+    """Whether the components along n of all scaled normals first..last-1 exceed `least`."""
     x, y, z = n
     q = first
     while q < last:
@@ -163,7 +164,7 @@ def faces_along(scaled_normals, first, last, n, least):
 
 @kernel
 def axis_of(scaled_normals, first, last, least, moves):
-    """Return a unit vector along which all slopes first..last-1 exceed `least`, or zero if none was found."""
+    """Return a unit vector along which all scaled normals first..last-1 exceed `least`, or zero if none was found."""
     x, y, z = 0.0, 0.0, 0.0
     h = 3 if moves else 0
     for q in range(first, last, max(1, (last - first) // SAMPLES)):
@@ -203,7 +204,7 @@ def point_from_edge_2(p, a, b):
 
 @kernel
 def cross_each_other(a, b, c, d):
-    """Return whether the edges a-b and c-d cross, for ends not near the other edge: the signs are reliable.
+    """Return whether the edges a-b and c-d cross. No end may be near the other edge; then the signs are reliable.
 
     If edges cross, the distance of an end from the other line equals its distance from the other edge where its foot
     point lies on that edge; otherwise it is farther from the line than the nearer end is from the first edge.
@@ -219,7 +220,7 @@ def rounded_orient2d(a, b, c):
 
 
 @kernel
-def closer(seen, p, a, b):
+def relative_displacement(seen, p, a, b):
     """Greatest displacement of vertex p of a contour relative to vertices a and b, in the plane."""
     r, s = seen[p, 2] - seen[a, 2], seen[p, 3] - seen[a, 3]
     t, u = seen[p, 2] - seen[b, 2], seen[p, 3] - seen[b, 3]
@@ -228,8 +229,8 @@ def closer(seen, p, a, b):
 
 @kernel
 def edges_clear(seen, first, n, i, j, least, spread):
-    """Whether edges i < j of a contour of n edges are separated: first ends far enough apart, and no crossing. `spread`
-    is an upper bound of all relative displacements; zero if nothing moves.
+    """Whether edges i < j of a contour of n edges are separated: the first end of each is far enough from the other,
+    and they do not cross. `spread` is an upper bound of all relative displacements; zero if nothing moves.
     """
     i_1, j_1 = i + 1, j + 1 if j + 1 < n else 0
     a, b = (seen[first + i, 0], seen[first + i, 1]), (seen[first + i_1, 0], seen[first + i_1, 1])
@@ -241,8 +242,8 @@ def edges_clear(seen, first, n, i, j, least, spread):
         return True
     one = two = least
     if spread > 0.0:
-        one += closer(seen, first + i, first + j, first + j_1)
-        two += closer(seen, first + j, first + i, first + i_1)
+        one += relative_displacement(seen, first + i, first + j, first + j_1)
+        two += relative_displacement(seen, first + j, first + i, first + i_1)
     good = j_1 == i or point_from_edge_2(a, c, d) > one * one
     good = good and (i_1 == j or point_from_edge_2(c, a, b) > two * two)
     return good and (i_1 == j or j_1 == i or not cross_each_other(a, b, c, d))
@@ -271,6 +272,13 @@ def contour_clear(seen, first, last, least, spread):
 
 
 @kernel
+def diagonal(boxes, i):
+    """Length of the diagonal of row i of `boxes` (k,6), rounded up: of displacements, a bound of all relative ones."""
+    d = (boxes[i, 3] - boxes[i, 0], boxes[i, 4] - boxes[i, 1], boxes[i, 5] - boxes[i, 2])
+    return math.sqrt(vec.norm2(d)) * (1.0 + 1e-9)
+
+
+@kernel
 def proved(node, i, motion, patches, least):
     """Whether the patch of node number i is proved to have no pair closer than `least` during the motion."""
     begin, end = patches.start[i], patches.start[i + 1]
@@ -281,12 +289,13 @@ def proved(node, i, motion, patches, least):
     if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
         return False
     project(motion, patches.rows, begin, end, n, patches.seen)
-    return contour_clear(patches.seen, begin, end, least, motion.spread[i] if moves else 0.0)
+    return contour_clear(patches.seen, begin, end, least, diagonal(motion.boxes, i) if moves else 0.0)
 
 
 @kernel(parallel=True)
 def skip_proved_patches(nodes, patches, motion, least, fewest, begin):
-    """Start the traversals of triangles in the largest proved patches behind these; return the number of patches.
+    """Start the traversals of the triangles of the largest proved patches after the patch; return the number of
+    patches.
 
     begin (m,) contains the default start of each traversal. The nodes are processed from the root down, one level at a
     time.

@@ -11,7 +11,7 @@ import numpy as np
 from .. import vec
 from ..geometry.eigen import principal_axes
 from ..jit import kernel, prange
-from .volumes import EPS, SLABS, SPHERE, TINY, add_products, lower, store_oriented, towards, upper
+from .volumes import EPS, SLABS, SPHERE, TINY, add_products, enlarged_to_contain, lower, store_oriented, upper
 
 
 @kernel
@@ -38,7 +38,7 @@ def enclose_spheres(rows, links, first, stop, chained, out, i):
         if d + rows[j, 3] > r:
             # the farthest point of the other sphere, through its centre
             far = vec.madd(p, vec.sub(p, middle), rows[j, 3] / d) if d > 0.0 else vec.add(p, (rows[j, 3], 0.0, 0.0))
-            middle, r = towards(middle, r, far) if d > 0.0 else (p, rows[j, 3])
+            middle, r = enlarged_to_contain(middle, r, far) if d > 0.0 else (p, rows[j, 3])
         j = links[j, at] if chained else j + 1
     r, j = 0.0, first
     while j < stop:
@@ -78,7 +78,7 @@ def axes_of_boxes(rows, links, first, stop, chained):
 
 @kernel
 def half_along(rows, j, axis, more):
-    """Extent of box j, its half sides enlarged by `more`, from its centre along an axis."""
+    """Extent of OBB j, its half extents enlarged by `more`, from its centre along an axis."""
     r = 0.0
     for a in range(3):
         r += (rows[j, 3 + a] + more) * abs(vec.dot(axis_of(rows, j, a), axis))
@@ -126,7 +126,7 @@ def fit_node(bounds, links, items, kind, i, whole):
 
 @kernel
 def farthest(x, y):
-    """Greatest displacement from a row of `x` to its row of `y`, rounded up; inf if a number is not finite."""
+    """Greatest displacement from a row of `x` to the same row of `y`, rounded up; inf if a number is not finite."""
     most = 0.0
     for i in range(len(x)):
         d = vec.norm(vec.sub(vec.load(x, i), vec.load(y, i)))
@@ -267,7 +267,7 @@ def nodes_to_half_depth(links, top, whole):
 
 @kernel
 def refit_some(bounds, links, items, kind, top, whole, stamp, now):
-    """Refit the nodes `top` to their elements if `whole`, else to their children."""
+    """Refit the nodes `top` to their elements if `whole`, else to their children, and stamp them `now`."""
     for k in range(len(top)):
         fit_node(bounds, links, items, kind, top[k], whole[k])
         stamp[top[k]] = now

@@ -106,9 +106,10 @@ def merge_along(clusters, ids, n, new):
 
 @kernel
 def merge_neighbours(clusters, m, pairs, rounds, home):
-    """Merge clusters that share an edge, `pairs` (p,2) of elements, smallest pair first; return the first free index.
+    """Merge clusters that share an edge, given `pairs` (p,2) of elements; return the first free index.
 
-    `home` (2m-1,) becomes the cluster that each one was merged into; those that are their own home remain.
+    In each round, two clusters are merged if each is the cheapest neighbour of the other. `home` (2m-1,) becomes the
+    cluster that each one was merged into; a cluster that is its own home remains.
     """
     best, least = np.empty(2 * m - 1, np.int64), np.empty(2 * m - 1)
     counts, new, p = clusters.counts, m, len(pairs)
@@ -123,7 +124,7 @@ def merge_neighbours(clusters, m, pairs, rounds, home):
                 continue
             pairs[kept, 0], pairs[kept, 1] = i, j
             kept += 1
-            # balance first: regions of similar size; then the least box
+            # the number of elements dominates, so that regions stay of similar size; then the joint box decides
             cost = (counts[i] + counts[j]) * (1.0 + joint_surface(clusters.boxes, i, j))
             for a, b in ((i, j), (j, i)):
                 if cost < least[a] or (cost == least[a] and b == a ^ 1) or best[a] < 0:
@@ -142,9 +143,10 @@ def merge_neighbours(clusters, m, pairs, rounds, home):
 
 @kernel
 def insert_all(clusters, m, stride):
-    """Insert elements one by one where the boxes above grow least; return the number of clusters; the last is the root.
+    """Insert elements one by one where the boxes above them grow least; return the index of the root.
 
-    They are inserted in steps of `stride`, coprime to m, because consecutive neighbours give a list-like tree.
+    Elements are taken in steps of `stride`, which is coprime to m: neighbours inserted in sequence yield a list-like
+    tree.
     """
     boxes, halves, counts = clusters.boxes, clusters.halves, clusters.counts
     up = np.full(2 * m - 1, -1, np.int64)
@@ -177,7 +179,9 @@ def insert_all(clusters, m, stride):
 
 @kernel
 def unroll(clusters, root, leaf, order, starts, counts):
-    """Flatten a cluster tree depth first: `order` of elements, `starts` and `counts` of nodes; return their number."""
+    """Flatten a cluster tree depth first: `order` of elements, `starts` and `counts` of nodes; return the number of
+    nodes.
+    """
     halves, sizes = clusters.halves, clusters.counts
     m = len(order)
     stack = np.empty(m + 1, np.int32)

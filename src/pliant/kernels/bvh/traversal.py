@@ -24,7 +24,7 @@ class TraversedBvh(NamedTuple):
     items: np.ndarray  # (m,k) volumes of the elements, in leaf order
     order: np.ndarray  # (m,) i4 elements
     kind: int  # SLABS, SPHERE or ORIENTED
-    fresh: int  # CURRENT, or how to refit outdated volumes
+    refit_mode: int  # CURRENT, or how to refit outdated volumes
     stamp: np.ndarray  # (n,) i4 when a node's volume was computed
     now: int  # the stamp of current volumes
     weights: np.ndarray  # (t,) of the components of a blended shape
@@ -38,7 +38,9 @@ class BroadPhaseQuery(NamedTuple):
     a: TraversedBvh
     b: TraversedBvh
     same: bool  # whether b is a; then each pair is found once
-    reach: np.ndarray  # (h,) gap per parameter of a volume
+    # (h,) k-DOP: allowed gap along each axis; sphere: allowed gap; OBB: enlargement of the half extents of elements,
+    # and of nodes
+    reach: np.ndarray
 
 
 @kernel
@@ -67,7 +69,7 @@ def blend(parts, weights, kind, slack, i, out):
 def refit_on_demand(tree, i):
     """Refit the volume of node i, and of its elements if it is a leaf and they are outdated."""
     tree.stamp[i] = tree.now
-    if tree.fresh == FROM_ITEMS:
+    if tree.refit_mode == FROM_ITEMS:
         fit_node(tree.bounds, tree.links, tree.items, tree.kind, i, True)
         return
     blend(tree.node_parts, tree.weights, tree.kind, 8.0, i, tree.bounds)
@@ -85,9 +87,10 @@ def spheres_meet(a, i, b, j, within, slack):
 
 @kernel
 def oriented_meet(a, i, b, j, more, slack):
-    """Whether no face normal and no cross product of edges separates two OBBs, their half sides enlarged by `more`.
+    """Whether no face normal and no cross product of edges separates two OBBs, their half extents enlarged by `more`.
 
-    `slack` roundings are allowed for; cross products of nearly parallel edges are not directions and are skipped.
+    `slack` scales the tolerance for rounding; cross products of nearly parallel edges are not directions and are
+    skipped.
     """
     d = vec.sub(vec.load(b, j), vec.load(a, i))
     size = abs(d[0]) + abs(d[1]) + abs(d[2])
@@ -114,7 +117,7 @@ def oriented_meet(a, i, b, j, more, slack):
 
 @kernel
 def others_meet(a, i, b, j, kind, reach, slack):
-    """Whether two spheres or OBBs are within `reach`; k-DOPs are tested inline by the callers."""
+    """Whether two spheres or OBBs are within `reach`; k-DOPs are tested inline by the callers. slack > 1: of nodes."""
     if kind == SPHERE:
         return spheres_meet(a, i, b, j, reach[0], slack)
     return oriented_meet(a, i, b, j, reach[1] if slack > 1.0 else reach[0], slack)
@@ -130,7 +133,7 @@ def extent(rows, i, kind, h):
 
 @kernel
 def item_pairs(query, leaves, n, out, at, capacity):
-    """Write the overlapping pairs of elements of n pairs of leaves to out[at:at + capacity]; return their number."""
+    """Write the overlapping pairs of elements of n pairs of leaves to out[at:at + capacity]; return the full number."""
     a, b, same, reach = query
     items_a, items_b, order_a, order_b, kind, h = a.items, b.items, a.order, b.order, a.kind, len(reach)
     links_a, links_b, w = a.links, b.links, a.links.shape[1] - 4
@@ -160,7 +163,9 @@ def item_pairs(query, leaves, n, out, at, capacity):
 
 @kernel
 def traverse(query, task, out, at, capacity):
-    """Write the pairs below the node pair `task` to out[at:at + capacity]; return the numbers of pairs and tests."""
+    """Write the pairs below the node pair `task` to out[at:at + capacity]; return the full number of pairs, and of
+    tests.
+    """
     a, b, same, reach = query
     bounds_a, bounds_b, links_a, links_b, kind, h = a.bounds, b.bounds, a.links, b.links, a.kind, len(reach)
     stack, leaves = np.empty((512, 2), np.int32), np.empty((512, 2), np.int32)
@@ -170,9 +175,9 @@ def traverse(query, task, out, at, capacity):
         top -= 1
         i, j = stack[top, 0], stack[top, 1]
         end_a, end_b = links_a[i, w], links_b[j, w]
-        if a.fresh != CURRENT and a.stamp[i] != a.now:
+        if a.refit_mode != CURRENT and a.stamp[i] != a.now:
             refit_on_demand(a, i)
-        if b.fresh != CURRENT and b.stamp[j] != b.now:
+        if b.refit_mode != CURRENT and b.stamp[j] != b.now:
             refit_on_demand(b, j)
         itself = same and i == j
         if not itself:
@@ -195,7 +200,7 @@ def traverse(query, task, out, at, capacity):
                 n = 0
             continue
         if top + 40 > len(stack):
-            stack = longer(stack)
+            stack = with_doubled_capacity(stack)
         descend_a = (
             itself or end_b == j + 1 or (end_a > i + 1 and extent(bounds_a, i, kind, h) >= extent(bounds_b, j, kind, h))
         )
@@ -210,8 +215,7 @@ def traverse(query, task, out, at, capacity):
 
 
 @kernel
-def longer(stack):
-    """A copy with twice the capacity."""
+def with_doubled_capacity(stack):
     out = np.empty((2 * len(stack), 2), np.int32)
     for k in range(len(stack)):
         out[k, 0], out[k, 1] = stack[k, 0], stack[k, 1]

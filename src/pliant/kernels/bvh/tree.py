@@ -1,7 +1,7 @@
 """BVH in depth-first order: node i's first child is i + 1, and `skip` is the node after its subtree.
 
-So a traversal needs no stack (go on to i + 1, or to skip[i]), any arity takes the same code, and a subtree is a range
-of the array. `bounds` holds the bounding volume; its length determines the kind (see volumes.py).
+So a traversal needs no stack (after node i comes i + 1 or skip[i]), any arity takes the same code, and a subtree is a
+range of the array. `bounds` holds the bounding volume; its length determines the kind (see volumes.py).
 """
 
 from typing import NamedTuple
@@ -36,7 +36,8 @@ def new_nodes(n, k):
 def link(first, count, leaf, skip):
     """Compute `skip` of nodes in depth-first order that contain the elements first..first+count-1.
 
-    A node with more than `leaf` elements has children; the next node that begins where it ends follows them.
+    A node with more than `leaf` elements has children; its subtree ends before the next node whose elements follow its
+    own.
     """
     for i in range(len(first) - 1, -1, -1):
         skip[i] = i + 1

@@ -1,7 +1,7 @@
 """Bounding volumes around points and around volumes: k-DOP (the AABB is the 6-DOP), sphere, OBB.
 
-Layout: a k-DOP has k/2 least projections, then k/2 greatest; a sphere centre and radius; an OBB centre, half sides and
-three unit axes. Volumes are enlarged by bounds of the rounding error, so that a parent contains its children.
+Layout: a k-DOP has k/2 least projections, then k/2 greatest; a sphere centre and radius; an OBB centre, half extents
+and three unit axes. Volumes are enlarged by bounds of the rounding error, so that a parent contains its children.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ SLABS, SPHERE, ORIENTED = 0, 1, 2
 CHUNK = 512  # elements per task of a thread
 EPS = 2.3e-16
 TINY = 1e-300  # bound of the underflow in products
-# normals of the faces, corners and edges of the cube; 14-DOPs have the first two, 18-DOPs the first and the last
+# normals of the faces, corners and edges of the cube; 14-DOPs use faces and corners, 18-DOPs faces and edges
 CORNERS = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [1.0, -1.0, -1.0]]
 EDGES = [[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 1.0, 1.0], [0.0, 1.0, -1.0]]
 AXES = np.concatenate([np.eye(3), CORNERS, EDGES])
@@ -56,8 +56,8 @@ def sphere_around(x, y, elements, e, middle):
 
 
 @kernel
-def towards(middle, r, p):
-    """The sphere enlarged just enough to contain p too (Ritter's step)."""
+def enlarged_to_contain(middle, r, p):
+    """The smallest sphere around a sphere and point p (Ritter's step)."""
     d = vec.sub(p, middle)
     length = vec.norm(d)
     if length <= r:
@@ -67,7 +67,7 @@ def towards(middle, r, p):
 
 @kernel
 def sphere_of_points(x, y, elements, e, out, q):
-    """Sphere around element e: through its two farthest corners at `x`, then enlarged to contain the others."""
+    """Sphere around element e: its two farthest corners at `x` are a diameter; it is enlarged around the others."""
     middle, r = vec.load(x, elements[e, 0]), -1.0
     for c in range(elements.shape[1]):
         a = vec.load(x, elements[e, c])
@@ -78,8 +78,8 @@ def sphere_of_points(x, y, elements, e, out, q):
                 middle, r = vec.mix(a, b, 0.5), length
     r = max(r, 0.0)
     for c in range(elements.shape[1]):
-        middle, r = towards(middle, r, vec.load(x, elements[e, c]))
-        middle, r = towards(middle, r, vec.load(y, elements[e, c]))
+        middle, r = enlarged_to_contain(middle, r, vec.load(x, elements[e, c]))
+        middle, r = enlarged_to_contain(middle, r, vec.load(y, elements[e, c]))
     out[q, 0], out[q, 1], out[q, 2] = middle
     out[q, 3] = sphere_around(x, y, elements, e, middle)
 
@@ -122,8 +122,8 @@ def store_oriented(out, q, middle, axes, low, high):
 
 
 @kernel
-def widest(out, q, d):
-    """Extend the half sides of OBB q to contain the offset d from its centre, with rounding bounds."""
+def extend_half_extents(out, q, d):
+    """Extend the half extents of OBB q to contain the point at offset d from its centre, with rounding bounds."""
     size = EPS * 8.0 * (abs(d[0]) + abs(d[1]) + abs(d[2])) + TINY
     for a in range(3):
         along = d[0] * out[q, 6 + 3 * a] + d[1] * out[q, 7 + 3 * a] + d[2] * out[q, 8 + 3 * a]
@@ -155,8 +155,8 @@ def oriented_of_points(x, y, elements, e, out, q):
             low, high = lower(low, along), upper(high, along)
     centre = store_oriented(out, q, vec.add(origin, middle), axes, low, high)
     for c in range(corners):
-        widest(out, q, vec.sub(vec.load(x, elements[e, c]), centre))
-        widest(out, q, vec.sub(vec.load(y, elements[e, c]), centre))
+        extend_half_extents(out, q, vec.sub(vec.load(x, elements[e, c]), centre))
+        extend_half_extents(out, q, vec.sub(vec.load(y, elements[e, c]), centre))
 
 
 @kernel(parallel=True)

@@ -120,7 +120,7 @@ def vertex_face_pairs(search, x_a, x_b, faces_b, start, out):
 
 @kernel(parallel=True)
 def edge_edge_pairs(search, a, b, low_b, start, out):
-    """The same for the edges of a and b; low_b as in `edges_near`."""
+    """As `vertex_face_pairs`, for the edges of a and b; low_b as in `edges_near`."""
     cells = Cells(*search.cells)
     rest, within = search.rest, search.within
     for e in prange(len(a.ends)):

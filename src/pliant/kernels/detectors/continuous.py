@@ -2,12 +2,13 @@
 
 The traversal is that of proximity.py: every vertex and every edge is assigned to one of its triangles, so a pair of
 features occurs once. Here the boxes contain a feature at the start and at the end, hence throughout. Two triangles with
-overlapping boxes are mostly layers that stay separated: if one is beside the other along the normal of the first, at
-the start and at the end, so are all their features. Of the others, the features with overlapping boxes are recorded,
-and their times of impact are computed in batches of BATCH pairs.
+overlapping boxes are mostly layers that stay separated: if the normal of one separates them at the start and at the
+end, it separates all their features. Of the other pairs, the features with overlapping boxes are recorded, and their
+times of impact are computed in batches of BATCH pairs.
 
-One loop serves two queries. The least time of all: the time found so far bounds the search of the next pair, and the
-minimum does not depend on the order (see impact.py). All pairs that touch: each with its own time.
+One loop serves two queries. For the least time of all pairs, the time found so far bounds the search of the next pair,
+and the minimum does not depend on the order (see impact.py). The other query returns all pairs that touch, each with
+its own time.
 """
 
 import math
@@ -60,7 +61,7 @@ class MovingSide(NamedTuple):
 
 class ImpactQuery(NamedTuple):
     same: bool  # whether both sides are one mesh
-    ask: int  # LEAST, ALL or ALL_BY_CUBIC
+    mode: int  # LEAST, ALL or ALL_BY_CUBIC
     tolerance: float  # distance that counts as contact, relative to the largest edge of a pair
     slack: float  # bound of the rounding error of positions, metres
 
@@ -109,10 +110,10 @@ def update_motion(leaves, x_0, x_1, swept):
 @kernel
 def touch(start, end, face, query, until):
     """Time of contact of one pair, or inf; with ALL it does not depend on `until`."""
-    if query.ask == ALL_BY_CUBIC:
+    if query.mode == ALL_BY_CUBIC:
         hit, t = cubic_impact(relative_motion(start, end, face), face, query.tolerance)
         return t if hit else math.inf
-    before = math.inf if query.ask == ALL else until
+    before = math.inf if query.mode == ALL else until
     return first_touch(start, end, face, before, query.tolerance)
 
 
@@ -132,7 +133,7 @@ def keep(kind, i, j, t, hits, count):
 
 
 @kernel
-def ask_faces(kind, points, faces, query, batch, hits, count, until):
+def face_impacts(kind, points, faces, query, batch, hits, count, until):
     """Return (count, least time) after pairs of rows of `points` (n,6) and `faces` (m,18), with their indices."""
     (names, points), (face_names, faces), pairs = points, faces, batch.pairs
     for m in range(batch.size):
@@ -147,7 +148,7 @@ def ask_faces(kind, points, faces, query, batch, hits, count, until):
 
 
 @kernel
-def ask_edges(one, two, query, batch, hits, count, until):
+def edge_impacts(one, two, query, batch, hits, count, until):
     """Return (count, least time) after pairs of rows of edges (k,12), with their indices."""
     (names_a, edges_a), (names_b, edges_b), pairs = one, two, batch.pairs
     for m in range(batch.size):
@@ -165,15 +166,15 @@ def ask_edges(one, two, query, batch, hits, count, until):
 
 
 @kernel
-def ask_all(one, two, query, batches, sizes, hits, count, until):
+def batch_impacts(one, two, query, batches, sizes, hits, count, until):
     """Return (count, least time) after the pairs in `batches` (3,BATCH,2), `sizes` of each kind."""
     (a, at_a), (b, at_b) = one, two
     there, across, back = Batch(batches[0], sizes[0]), Batch(batches[1], sizes[1]), Batch(batches[2], sizes[2])
     points, faces = (a.vertex, at_a.vertices), (b.face, at_b.faces)
-    count, until = ask_faces(VERTEX_TO_FACE, points, faces, query, there, hits, count, until)
+    count, until = face_impacts(VERTEX_TO_FACE, points, faces, query, there, hits, count, until)
     points, faces = (b.vertex, at_b.vertices), (a.face, at_a.faces)
-    count, until = ask_faces(FACE_TO_VERTEX, points, faces, query, back, hits, count, until)
-    return ask_edges((a.edge, at_a.edges), (b.edge, at_b.edges), query, across, hits, count, until)
+    count, until = face_impacts(FACE_TO_VERTEX, points, faces, query, back, hits, count, until)
+    return edge_impacts((a.edge, at_a.edges), (b.edge, at_b.edges), query, across, hits, count, until)
 
 
 @kernel
@@ -233,7 +234,7 @@ def sweep_range(one, two, query, begin, first, last, hits):
     batches, n_t, n_e, n_b = np.empty((3, BATCH, 2), np.int32), 0, 0, 0
     there, edges, back = batches[VERTEX_TO_FACE], batches[EDGE_TO_EDGE], batches[FACE_TO_VERTEX]
     # more than the distance at which impact.py reports a contact, so that both agree on all features
-    sure = 2.0 * query.tolerance + 16.0 * MARGIN
+    least_gap = 2.0 * query.tolerance + 16.0 * MARGIN
     for p in range(first, last):
         own, x = grown(box(at_a.boxes, p), slack), corners(at_a.faces, p)
         n = cross(sub(x[4], x[3]), sub(x[5], x[3]))
@@ -250,7 +251,7 @@ def sweep_range(one, two, query, begin, first, last, hits):
             if node["skip"] > at:
                 continue
             q, other = node["first"], grown((w[0], w[1], w[2], w[3], w[4], w[5]), slack)
-            gap = wide * (sure * (own_extent + extent(other)) + slack) + 1e-300
+            gap = wide * (least_gap * (own_extent + extent(other)) + slack) + 1e-300
             if beside(own_span, span(n, x[0], x[3], corners(at_b.faces, q)), gap):
                 continue
             j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
@@ -270,9 +271,9 @@ def sweep_range(one, two, query, begin, first, last, hits):
                     edges[n_e, 0], edges[n_e, 1] = e, f
                     n_e += overlap(box(at_b.edge_boxes, f), edge_box) & (i != k) & (i != h) & (j != k) & (j != h)
             if max(n_t, n_e, n_b) > BATCH - 9:
-                count, until = ask_all(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
+                count, until = batch_impacts(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
                 n_t, n_e, n_b = 0, 0, 0
-    return ask_all(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
+    return batch_impacts(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
 
 
 @kernel(parallel=True)

@@ -14,7 +14,7 @@ from ..jit import kernel, prange
 from ..kinds import EDGE_EDGE, EDGE_TO_EDGE, VERTEX_FACE
 from ..queries.contact_records import gap_normal_and_distance, write, write_vertices
 from ..queries.proximity import STRIDE
-from .sphere_surface import BATCH, halve_batch, middle, spheres_of, take_faces
+from .sphere_surface import BATCH, face_distances, halve_batch, midpoint, spheres_of
 
 
 class Spheres(NamedTuple):
@@ -67,7 +67,7 @@ def update_spheres(geometry, exact, points, face_balls, faces, edge_balls, edges
             face_balls[q, 3] = math.sqrt(max(r, s, t))
         for e in range(part * len(edges) // PARTS, (part + 1) * len(edges) // PARTS):
             a, b = corner(at_edges, e, 0), corner(at_edges, e, 3)
-            m, u = middle(a, b), vec.sub(b, a)
+            m, u = midpoint(a, b), vec.sub(b, a)
             for k in range(3):
                 edge_balls[e, k], edges[e, k] = m[k], u[k]
             edge_balls[e, 3] = 0.0 if exact else 0.5 * math.sqrt(vec.norm2(u))
@@ -105,7 +105,7 @@ def near_faces(spheres, batch, n, deepest, within, rows, kept):
         for k in range(9):
             p[3 + k, m] = faces[q, k]
         levels[m] = level[q]
-    take_faces(p, n, levels, deepest, at, d_2)
+    face_distances(p, n, levels, deepest, at, d_2)
     for m in range(n):
         rows[kept, 0], rows[kept, 1], rows[kept, 2] = batch[m, 0], batch[m, 1], batch[m, 2]
         kept += d_2[m] <= within * within
@@ -138,11 +138,11 @@ def narrow_range(spheres, same, deepest, within, rows, count):
     if count == 0:
         return 0
     faces, edges, names = np.empty((BATCH, 3), np.int32), np.empty((BATCH, 3), np.int32), spheres.names
-    middles = deepest[1] == 0  # the bounding spheres of edges were already exact
+    midpoints_only = deepest[1] == 0  # the bounding spheres of edges were already exact
     for c in range(count):
         kind, i, j = rows[c, 0], rows[c, 1], rows[c, 2]
         if kind == EDGE_TO_EDGE:
-            if middles:
+            if midpoints_only:
                 rows[kept, 0], rows[kept, 1], rows[kept, 2] = kind, i, j
                 kept += 1
                 continue
@@ -189,7 +189,7 @@ def fill_faces(x_a, triangles, pairs, levels_b, sign, owners, out, degenerate):
             y, levels[m] = vec.sub(vec.load(x_a, v), o), level[f]
             for h in range(3):
                 p[h, m], p[3 + h, m], p[6 + h, m] = y[h], u[h], w[h]
-        take_faces(p, n, levels, deepest, at, d_2)
+        face_distances(p, n, levels, deepest, at, d_2)
         for m in range(n):
             v, f = pairs[begin + m, 0], pairs[begin + m, 1]
             i, j, k = faces_b[f, 0], faces_b[f, 1], faces_b[f, 2]
@@ -215,7 +215,7 @@ def fill_edges(one, two, pairs, edge_levels, owners, out, degenerate):
             e, f = pairs[begin + m, 0], pairs[begin + m, 1]
             a, b = vec.load(x_a, edges_a[e, 0]), vec.load(x_a, edges_a[e, 1])
             i, j = vec.load(x_b, edges_b[f, 0]), vec.load(x_b, edges_b[f, 1])
-            y, u, w = vec.sub(middle(a, b), middle(i, j)), vec.sub(b, a), vec.sub(j, i)
+            y, u, w = vec.sub(midpoint(a, b), midpoint(i, j)), vec.sub(b, a), vec.sub(j, i)
             levels[m] = max(level_a[e], level_b[f])
             for h in range(3):
                 p[h, m], p[3 + h, m], p[6 + h, m] = y[h], u[h], w[h]

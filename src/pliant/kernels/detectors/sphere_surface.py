@@ -30,7 +30,7 @@ def spheres_of(a, b, c):
 
 
 @kernel
-def middle(a, b):
+def midpoint(a, b):
     return (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
 
 
@@ -172,7 +172,7 @@ def halve_batch(p, n, levels, deepest, at, d_2):
 
 
 @kernel
-def take_faces(p, n, levels, deepest, at, d_2):
+def face_distances(p, n, levels, deepest, at, d_2):
     """Squared distances of n points from their triangles, p (12,BATCH), after descending `levels`."""
     if deepest > 0:
         locate_batch(p, n, at)

@@ -50,7 +50,7 @@ class Hinges(NamedTuple):
 def colour(elements, colours):
     """Give each element the lowest colour that no earlier element at its vertices has; return the number of colours.
 
-    Elements at vertices with more elements than there are colours get colour LAST.
+    Elements for which no other colour is free get colour LAST.
     """
     used = np.zeros(elements.max() + 1, np.int64)
     most = 0
@@ -190,7 +190,7 @@ def part(first, last, p, parts):
 
 @kernel(parallel=True)
 def relax_parallel(m, h, x, w, dt):
-    """The same sweep, each colour in parallel; bitwise identical to the serial result."""
+    """As `relax_serial`, with each colour in parallel; bitwise identical."""
     colours = min(len(m.start) - 1, LAST)
     for c in range(colours):
         for p in prange(PARTS):
@@ -206,7 +206,7 @@ def relax_parallel(m, h, x, w, dt):
 
 
 @kernel(parallel=True)
-def even_out(v, before, start, beside, share):
+def smooth_velocities(v, before, start, beside, share):
     """Smooth velocities between neighbours: v_i += sum share (v_j - v_i), from the velocities `before`.
 
     If share times m_i is the same in both directions of an edge, momentum is conserved; a uniform motion is not damped.
@@ -217,12 +217,12 @@ def even_out(v, before, start, beside, share):
             vec.store(before, i, vec.load(v, i))
     for p in prange(PARTS):
         a, b = part(0, len(v), p, PARTS)
-        exchange(v, before, a, b, start, beside, share)
+        smooth_range(v, before, a, b, start, beside, share)
 
 
 @kernel
-def exchange(v, before, first, last, start, beside, share):
-    """`even_out` vertices first..last-1."""
+def smooth_range(v, before, first, last, start, beside, share):
+    """As `smooth_velocities`, for vertices first..last-1."""
     for i in range(first, last):
         own = vec.load(before, i)
         total = own
@@ -235,8 +235,8 @@ def exchange(v, before, first, last, start, beside, share):
 def air_push(air, x, v, wind, dt, w):
     """Add to `v` the aerodynamic drag on each face in `dt`: along its normal, by the wind relative to the face.
 
-    Gathered per vertex, so that the order of additions is fixed. A vertex is never accelerated by more than its speed
-    relative to the air.
+    Gathered per vertex, so that the order of additions is fixed. The velocity of a vertex never changes by more than
+    its speed relative to the air.
     """
     for p in prange(PARTS):
         a, b = part(0, len(air.faces), p, PARTS)

@@ -25,31 +25,31 @@ class Repulsion(NamedTuple):
     soft: float  # fraction of it by which springs are compressed at most
     friction: float  # coefficient of Coulomb friction
     still: float  # smallest sliding displacement of a substep, metres
-    fall: tuple[float, float, float]  # by gravity in a substep, metres: what the first guess leaves out
+    fall: tuple[float, float, float]  # displacement by gravity in a substep, metres, which the first guess leaves out
 
 
 class LastSubstep(NamedTuple):
-    """What the springs of a substep need to know of those of the last one, for all vertices of the scene."""
+    """Results of the springs of the last substep, for all vertices of the scene."""
 
-    slid: np.ndarray  # (n,) how far each is expected to slide now, metres; 0: without contact
+    slid: np.ndarray  # (n,) how far each vertex is expected to slide now, metres; 0: without contact
     pressed: np.ndarray  # (n,) by how much its springs were compressed, metres
 
 
 class SpringArrays(NamedTuple):
-    """Springs of up to c contacts, and of up to n vertices the sum of theirs; rows are those of the cloth."""
+    """Springs of up to c contacts, and sums over the springs of up to n vertices; rows are those of the cloth."""
 
     vertices: np.ndarray  # (c,4) or -1
     weights: np.ndarray  # (c,4)
     normals: np.ndarray  # (c,3)
-    origins: np.ndarray  # (c,3) of the weighted point, if it stuck to its surface
+    origins: np.ndarray  # (c,3) where the weighted point would be if it stuck to its surface
     levels: np.ndarray  # (c,) normal . point at which the spring is at rest, metres
     stiffness: np.ndarray  # (c,2) along the normal, and of friction along the surface, N/m
     rows: np.ndarray  # (n,) of the vertices that have springs
     place: np.ndarray  # (n,) of each vertex in `rows`, or -1
     axes: np.ndarray  # (n,3) sum of the normals of each
     totals: np.ndarray  # (n,2) stiffness of all springs of each
-    factors: np.ndarray  # (n,6) symmetric: by which the preconditioner is scaled: xx, yy, zz, xy, xz, yz
-    saved: np.ndarray  # (n,3) their rows of a vector
+    factors: np.ndarray  # (n,6) symmetric matrices that scale the preconditioner: xx, yy, zz, xy, xz, yz
+    saved: np.ndarray  # (n,3) saved rows of a vector
     slides: np.ndarray  # (n,) how far each vertex slides, metres
     supports: np.ndarray  # (n,) stiffness by which each vertex is supported, N/m
 
@@ -72,7 +72,8 @@ def tangential(a, n):
 
 @kernel
 def mobility_of(contact, w, first, n_rows):
-    """Inverse mass of the weighted point of a contact; 0 if it moves others than n_rows vertices from `first` on."""
+    """Inverse mass of the weighted point of a contact; 0 if the contact involves a movable vertex outside the rows
+    first..first+n_rows-1."""
     total = 0.0
     for a in range(4):
         i = contact["vertices"][a]
@@ -102,12 +103,12 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
     """Store the springs of contacts of cloth with obstacles in `s`; return their number, and that of their vertices.
 
     Cloth has the rows from `first` on, as many as s.place; x, the first guess, and x_start have those of obstacles as
-    well. A spring acts if it is compressed at the start of the substep or at the guess, and also when gravity is added
-    to the guess: what rests on a surface is held in every substep, and what the cloth lifts off it is not held down.
-    Friction resists like a spring to where the point would stick to its surface. Its stiffness gives the force
-    of friction, its coefficient times the normal force of the `last` substep, at the sliding displacement expected from
-    it, or the present one if the point was not in contact then. So a point within the cone of
-    friction comes to rest, one beyond it accelerates, and friction never reverses a motion.
+    well. A spring acts if it is compressed at the start of the substep or at the guess, and is still compressed when
+    gravity is added to the guess: cloth that rests on a surface is held in every substep, and cloth that lifts off is
+    not held down. Friction acts like a spring to where the point would stick to its surface. At the expected sliding
+    displacement, or at the present one if the point was not in contact in the `last` substep, that spring exerts the
+    coefficient of friction times the normal force of the last substep. So a point within the friction cone comes to
+    rest, one beyond it accelerates, and friction never reverses a motion.
     """
     x, x_start, w, dt = substep
     s.place[:] = -1
@@ -133,13 +134,13 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
         level = min(level, vec.dot(at, n) + deep)
         hold = repulsion.friction * stiffness * compression_before(weights, rows, last.pressed, first)
         slide = vec.norm(tangential(vec.sub(vec.sub(at, start), wall), n))
-        before = slide_before(weights, rows, last.slid, first)
+        expected = expected_slide(weights, rows, last.slid, first)
         s.stiffness[count, 0] = stiffness
-        s.stiffness[count, 1] = hold / max(before if before > 0.0 else slide, repulsion.still)
+        s.stiffness[count, 1] = hold / max(expected if expected > 0.0 else slide, repulsion.still)
         s.levels[count] = level
         vec.store(s.normals, count, n)
         vec.store(s.origins, count, vec.add(start, wall))
-        touched = note_vertices(s, count, w, first, touched)
+        touched = add_to_vertices(s, count, w, first, touched)
         count += 1
     share_stiffness(s, count, touched)
     return count, touched
@@ -156,8 +157,9 @@ def compression_before(weights, rows, pressed, first):
 
 
 @kernel
-def slide_before(weights, rows, slid, first):
-    """Weighted mean of what the vertices of a spring slid in the last substep; 0 if any of them was not in contact."""
+def expected_slide(weights, rows, slid, first):
+    """Weighted mean of how far the vertices of a spring are expected to slide in this substep; 0 if any of them was not
+    in contact in the last one."""
     total = 0.0
     for a in range(4):
         if rows[a] >= 0:
@@ -172,8 +174,8 @@ def store_slides(s, count, x, still, most, out, pressed):
     """Store how far the vertices of springs slide along their surfaces at positions x, at least `still`, in out (n,),
     and by how much their springs are compressed in `pressed` (n,); 0 for others.
 
-    Those that slide farther than before, by the former `out`, are expected to grow by the same ratio again, at most
-    `most` (1: not at all): friction holds them back while they begin to slide.
+    A slide longer than before, the former `out`, is expected to grow by the same ratio again, at most by the factor
+    `most` (1: not at all): friction holds vertices back while they begin to slide.
     """
     s.slides[:], s.supports[:], pressed[:] = 0.0, 0.0, 0.0
     for c in range(count):
@@ -196,7 +198,7 @@ def store_slides(s, count, x, still, most, out, pressed):
 
 
 @kernel
-def note_vertices(s, c, w, first, touched):
+def add_to_vertices(s, c, w, first, touched):
     """Add spring `c` to the axes of its vertices, of which `touched` have springs already, and its squared weights to
     their totals; return how many vertices have springs now."""
     for a in range(4):
@@ -217,11 +219,11 @@ def note_vertices(s, c, w, first, touched):
 
 @kernel
 def share_stiffness(s, count, touched):
-    """Divide the stiffness of springs by the number of those that support the same vertices, where it is above 1, and
-    sum the stiffness at each vertex.
+    """Divide the stiffness of springs by the number of springs that support the same vertices, where that exceeds 1,
+    and sum the stiffness at each vertex.
 
     Otherwise pairs of edges that come and go while cloth slides would change the stiffness of its support, and with it
-    the mean of the normal force, which is taken at the start of a substep, with the springs of its end.
+    the normal force of friction, which is this stiffness times the compression of the last substep.
     """
     for c in range(count):
         total, crowd = 0.0, 0.0
@@ -279,13 +281,13 @@ def spread(s, c, force, out):
 @kernel
 def stiffen(s, touched, blocks):
     """Add the stiffness of the springs to the inverse diagonal blocks (n,6) of their vertices, and compute the factors
-    by which the other part of the preconditioner, which does not know them, is scaled."""
+    that scale the other part of the preconditioner, which does not include the springs."""
     for k in range(touched):
         i = s.rows[k]
         n = vec.load(s.axes, k)
         length = vec.norm(n)
         n = vec.scale(n, 1.0 / length) if length > 0.0 else (0.0, 1.0, 0.0)
-        c = 1.0  # double precision
+        c = 1.0  # converts the blocks to double precision
         b = (c * blocks[i, 0], c * blocks[i, 1], c * blocks[i, 2], c * blocks[i, 3], c * blocks[i, 4], c * blocks[i, 5])
         across = n[0] * n[0] * b[0] + n[1] * n[1] * b[1] + n[2] * n[2] * b[2]
         across += 2.0 * (n[0] * n[1] * b[3] + n[0] * n[2] * b[4] + n[1] * n[2] * b[5])

@@ -15,12 +15,12 @@ import numpy as np
 from .. import vec
 from ..jit import kernel, prange
 from .cloth import columns, part, unit_columns
-from .stiffness import CHUNKS, MOST, in_order
+from .stiffness import CHUNKS, MOST, ordered_sum
 from .triangle_batches import BATCH, INPUTS, gather, set_three, three
 
 
 class VertexRows(NamedTuple):
-    """What the residual of every vertex is the sum of: corners of triangles, and its row of the bending matrix."""
+    """The terms of the residual of every vertex: corners of triangles, and its row of the bending matrix."""
 
     start: np.ndarray  # (n+1,) first entry of each vertex in `corner`
     corner: np.ndarray  # 3 * triangle + corner, ascending
@@ -106,7 +106,7 @@ def add_blocks(blocks, r, z):
             vec.store(z, i, (a, b, d))
             total += x * a + y * b + w * d
         partial[c] = total
-    return in_order(partial)
+    return ordered_sum(partial)
 
 
 @kernel(parallel=True)
@@ -120,7 +120,7 @@ def take_step(p, q, step, x, r):
 
 
 @kernel(parallel=True)
-def turn(z, share, p):
+def next_direction(z, share, p):
     """p = z + share p: the next direction."""
     for c in prange(CHUNKS):
         first, last = part(0, len(p), c, CHUNKS)

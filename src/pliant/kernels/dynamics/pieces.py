@@ -1,4 +1,4 @@
-"""Momentum of connected bodies that nothing holds: internal forces change neither it nor the angular one."""
+"""Momentum of connected bodies that nothing holds: internal forces change neither the linear nor the angular one."""
 
 from typing import NamedTuple
 

@@ -1,6 +1,6 @@
 """Springs between a vertex and a point on an edge, or another vertex: stitches, which only pull.
 
-There are few of them beside the triangles, so the loops are serial, in a fixed order.
+They are few compared with the triangles, so the loops are serial, in a fixed order.
 """
 
 from typing import NamedTuple
@@ -51,8 +51,8 @@ def relax_springs(s, rest, x, w, dt):
 
 @kernel
 def add_rest_forces(s, rest, x, out):
-    """Add to `out` (n,3) the gradient by which the energy of springs of rest length `rest` (s,) differs at x from that
-    of springs without: towards the nearest point at that distance; a shorter spring has no energy."""
+    """Add to `out` (n,3) the gradient, at x, of the energy of springs of rest length `rest` (s,) minus that of springs
+    of rest length zero; a spring shorter than `rest` has no energy."""
     for e in range(len(rest)):
         g = gap(s, e, x)
         target = vec.scale(g, min(1.0, rest[e] / max(vec.norm(g), TINY)))

@@ -171,7 +171,7 @@ def assemble(m, k, mass, x, parts, inverses):
 
 
 @kernel
-def in_order(a):
+def ordered_sum(a):
     """Sum from first to last; NumPy's sum in a parallel kernel would depend on the number of threads."""
     total = 0.0
     for k in range(len(a)):
@@ -202,4 +202,4 @@ def multiply(k, mass, p, out):
     for c in prange(CHUNKS):
         a, b = part(0, len(p), c, CHUNKS)
         partial[c] = multiply_rows(k, a, b, mass, p, out)
-    return in_order(partial)
+    return ordered_sum(partial)

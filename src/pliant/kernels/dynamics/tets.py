@@ -169,7 +169,7 @@ def relax_serial(t, answers, x, w):
 
 @kernel(parallel=True)
 def relax_parallel(t, answers, x, w):
-    """The same sweep, each colour in parallel; bitwise identical to the serial result."""
+    """As `relax_serial`, with each colour in parallel; bitwise identical."""
     colours = min(len(t.start) - 1, LAST)
     for c in range(colours):
         for p in prange(PARTS):

@@ -2,7 +2,7 @@
 
 A batch is one array (rows * BATCH,): row k has component k of every triangle of the batch. Constant distances between
 the rows let LLVM prove that they do not overlap. The arithmetic, and so every bit of the result, is that of a loop over
-single triangles. Batches at the end of a range have leftovers of the one before in their last columns.
+single triangles. The unused columns of the last batch of a range contain values of the batch before it.
 """
 
 from ..jit import kernel

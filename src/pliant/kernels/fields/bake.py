@@ -14,7 +14,17 @@ from ..jit import kernel, prange
 from ..mesh.adjacency import CHUNK
 from ..vec import load, sub
 from .bricks import BRICK
-from .regions import DOUBTFUL, NEAR_BORDER, SLACK, TILE, boxes_range, cones_range, prisms_range, wedge, wedges_range
+from .regions import (
+    NEAR_BOUNDARY,
+    SIGN_UNKNOWN,
+    SLACK,
+    TILE,
+    boxes_range,
+    cones_range,
+    prisms_range,
+    wedge,
+    wedges_range,
+)
 
 PER_TILE = (TILE // BRICK) ** 3
 FACES, EDGES, VERTICES = 0, 1, 2  # kinds of items
@@ -47,10 +57,10 @@ class Bins(NamedTuple):
 class Packed(NamedTuple):
     values: np.ndarray  # (slots,64,64) f4, metres; nan beyond the band
     rim: np.ndarray  # (slots,64) u8: bit q set where node q of the brick is nearest to a boundary edge
-    doubt: np.ndarray  # (slots,64) u8: bit q set where the pseudonormal does not determine the sign at node q
-    numbers: np.ndarray  # (slots,64) u1: index of the brick in its tile
+    sign_unknown: np.ndarray  # (slots,64) u8: bit q set where the pseudonormal does not determine the sign at node q
+    numbers: np.ndarray  # (slots,64) u2: index of the brick in its tile
     counts: np.ndarray  # (slots,) i8: bricks in use
-    examined: np.ndarray  # (slots,) i8
+    examined: np.ndarray  # (slots,) i8: distances computed
 
 
 @kernel
@@ -228,8 +238,8 @@ def pack(best, mark, h, s, out):
             for q in range(BRICK**3):
                 d = best[o + node_of(q)]
                 values[s, count, q] = d * h if d < np.inf else np.nan
-            out.rim[s, count] = bits(mark, o, NEAR_BORDER) if marks & NEAR_BORDER else np.uint64(0)
-            out.doubt[s, count] = bits(mark, o, DOUBTFUL) if marks & DOUBTFUL else np.uint64(0)
+            out.rim[s, count] = bits(mark, o, NEAR_BOUNDARY) if marks & NEAR_BOUNDARY else np.uint64(0)
+            out.sign_unknown[s, count] = bits(mark, o, SIGN_UNKNOWN) if marks & SIGN_UNKNOWN else np.uint64(0)
             out.numbers[s, count] = number
             count += 1
     return count
@@ -237,7 +247,7 @@ def pack(best, mark, h, s, out):
 
 @kernel
 def bits(mark, o, which):
-    """Return bits for the brick at i, j, k: bit q is set where node q has the mark `which`."""
+    """Return bits for the brick that starts at node o of its tile: bit q is set where node q has the mark `which`."""
     total = np.uint64(0)
     for q in range(BRICK**3):
         if mark[o + node_of(q)] & which:

@@ -15,7 +15,7 @@ PARTS = 8  # tasks at least
 BLOCK = 512  # points located, then fetched, then interpolated together
 KEPT = 64  # bricks kept unpacked at a time
 SIX, SEVEN = np.uint64(6), np.uint64(7)  # bits of a node index in a brick, and in an unpacked brick
-LOW, HALF = np.uint64(127), np.uint64(32)  # mask of the latter; bits of a float32
+LOW, HALF = np.uint64(127), np.uint64(32)  # mask of a node index in an unpacked brick; bits of a float32
 NANS = np.uint64(0x7FC000007FC00000)  # two float32 nans
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 # bits of the nodes of a brick with i = 0, j = 0, k = 0
@@ -69,14 +69,14 @@ def brick_at(t, number, tiles):
 
 
 @kernel(parallel=True)
-def gather(order, start, packed, tiles, values, rim, doubt, index):
+def gather(order, start, packed, tiles, values, rim, sign_unknown, index):
     """Copy slot s of `packed`, which holds tile order[s], to the rows from start[s] on."""
     for s in prange(len(order)):
         for b in range(packed.counts[s]):
             to = start[s] + b
             for q in range(BRICK**3):
                 values[to, q] = packed.values[s, b, q]
-            rim[to], doubt[to] = packed.rim[s, b], packed.doubt[s, b]
+            rim[to], sign_unknown[to] = packed.rim[s, b], packed.sign_unknown[s, b]
             i, j, k = brick_at(order[s], packed.numbers[s, b], tiles)
             index[i, j, k] = to
 
@@ -163,7 +163,7 @@ def cells_with(bits, index, i, j, k):
 def mark_jumps(bricks, above, below, jump):
     """Set the bits of cells with both signs and no surface in between, where interpolation creates a false surface.
 
-    There a corner is nearest to a boundary edge, or two are farther from the surface than from each other.
+    There a corner is nearest to a boundary edge, or the values at two corners differ by more than their distance.
     """
     values, index, rim, h = bricks.values, bricks.index, bricks.rim, bricks.h
     ni, nj, nk = index.shape

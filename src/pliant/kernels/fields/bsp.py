@@ -31,11 +31,12 @@ class Samples(NamedTuple):
     x: np.ndarray  # (n,m,3) points
     d: np.ndarray  # (n,m) signed distances
     normal: np.ndarray  # (n,m,3)
-    sign_plane_distance: np.ndarray  # (n,m) distances to a jump of the sign; infinite where there is none
+    # (n,m) distances from the sign plane (detect/fields/exact.py); inf if there is none
+    sign_plane_distance: np.ndarray
 
 
 class Fits(NamedTuple):
-    """What is decided about n cells."""
+    """Decisions about n cells."""
 
     done: np.ndarray  # (n,) u1: whether the linear function fits
     linear: np.ndarray  # (n,4) that function, or the split plane
@@ -240,7 +241,9 @@ def best_split(x, d, normal, part):
 
 @kernel
 def sign_jumps(x, d, sign_plane_distance):
-    """Whether samples of opposite sign are farther from the surface than from each other, or near a boundary edge."""
+    """Whether samples of opposite sign are farther from the surface than from each other, or a boundary edge is nearest
+    to one of them.
+    """
     for i in range(len(d)):
         for j in range(i):
             if d[i] * d[j] < 0.0:

@@ -69,7 +69,7 @@ def relax_row(u, side, h, tolerance, i, j, forward):
         if sides != known:
             side[i, j, k] = sides
             changed = True
-        # nothing to gain if it is nearer than its neighbours, as half of the nodes of a sweep are
+        # a node that is nearer than its neighbours, as half of the nodes of a sweep are, cannot decrease
         if old <= least + lowest:
             continue
         new = np.float32(upwind(np.float64(a), np.float64(b), np.float64(c), h))
@@ -80,7 +80,7 @@ def relax_row(u, side, h, tolerance, i, j, forward):
 
 
 @kernel
-def awake(stamp, seen, i, j):
+def is_active(stamp, seen, i, j):
     """Return whether row i, j or an adjacent row changed since row i, j was last processed."""
     last = stamp[i, j]
     if i > 0:
@@ -107,7 +107,7 @@ def sweep(u, side, h, tolerance, number, stamp, seen):
         for r in prange(first, min(level, ni - 1) + 1):
             i = ni - 1 - r if down_i else r
             j = nj - 1 - (level - r) if down_j else level - r
-            if awake(stamp, seen, i, j):
+            if is_active(stamp, seen, i, j):
                 seen[i, j] = number
                 if relax_row(u, side, h, tolerance, i, j, forward):
                     stamp[i, j] = number

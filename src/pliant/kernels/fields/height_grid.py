@@ -8,7 +8,7 @@ import numpy as np
 from .. import vec
 from ..jit import kernel, prange
 
-NOBODY, DONE = -1, -2  # in `Answers.which`: no grid covers the point; no further grid needs to be queried
+NO_RESULT, DONE = -1, -2  # in `Answers.which`: no grid has given a result; no further grid needs to be queried
 CHUNK = 4096  # points per task of a thread
 
 
@@ -26,7 +26,7 @@ class Columns(NamedTuple):
 class Answers(NamedTuple):
     distance: np.ndarray  # (n,) f8 metres, the largest of all grids; nan without a result
     normal: np.ndarray  # (n,3) f8
-    which: np.ndarray  # (n,) i1 the grid of the result, or NOBODY, DONE
+    which: np.ndarray  # (n,) i1 the grid of the result, or NO_RESULT, DONE
     blind: np.ndarray  # (n,) u1 whether a grid that covers the whole body found no surface there
 
 
@@ -48,7 +48,8 @@ def probe_range(grid, number, points, first, last, answers):
     """Query a grid at points first..last-1; the larger distance is kept, of equals the earlier. Grid 0 comes first.
 
     The distance is the gap along the direction times the cosine of the slope. Points above all columns within reach are
-    out of reach regardless of the cosine, which does not account for the end of a cliff. Cells are half-open.
+    out of reach whatever the cosine is: on a cliff it makes the distance of a point above the cliff too small. Cells
+    are half-open.
     """
     heights, roof, frame, sign, w = grid.heights, grid.roof, grid.frame, grid.sign, grid.axis
     distance, normal, which, blind = answers.distance, answers.normal, answers.which, answers.blind
@@ -58,7 +59,7 @@ def probe_range(grid, number, points, first, last, answers):
     whole, reach, roofed = grid.whole, grid.reach, roof.size > 0
     for at in range(first, last):
         if number == 0:
-            distance[at], which[at], blind[at] = np.nan, NOBODY, 0
+            distance[at], which[at], blind[at] = np.nan, NO_RESULT, 0
         elif which[at] == DONE:
             continue
         x, y = (points[at, u] - o_u) * per_u, (points[at, v] - o_v) * per_v
@@ -80,7 +81,7 @@ def probe_range(grid, number, points, first, last, answers):
         elif math.isnan(h) or far > reach:
             # beside a cliff one column is not conclusive: another grid may have found a near surface
             blind[at] |= whole
-        elif which[at] == NOBODY or far > distance[at]:
+        elif which[at] == NO_RESULT or far > distance[at]:
             distance[at], which[at] = far, number
             normal[at, u], normal[at, v], normal[at, w] = -along_u * cosine, -along_v * cosine, sign * cosine
 
@@ -92,14 +93,14 @@ def probe_points(grid, number, points, answers):
 
 
 @kernel
-def middles(edges, x, out):
+def edge_midpoints(edges, x, out):
     """Edge midpoints (m,3)."""
     for e in range(len(edges)):
         vec.store(out, e, vec.mix(vec.load(x, edges[e, 0]), vec.load(x, edges[e, 1]), 0.5))
 
 
 @kernel
-def add_velocity(grid, number, which, rows, points, contacts):
+def set_anchor_velocity(grid, number, which, rows, points, contacts):
     """Set the velocity of the surface on the contacts that come from grid `number` (entry rows[c] of `points`)."""
     velocity, frame, u, v = grid.velocity, grid.frame, (grid.axis + 1) % 3, (grid.axis + 2) % 3
     for c in range(len(contacts)):

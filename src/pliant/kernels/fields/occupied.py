@@ -15,7 +15,7 @@ from .regions import CONE, SLACK, clip, cone_edges, inverse, length1, turned, we
 
 LONG = 8.0  # cells: a longer edge almost certainly has nodes in its wedge, or is rare
 WIDE = 2.0 * SLACK  # for slopes that differ by more, the other half of a needle is empty beyond a distance of one
-STEEP = 0.1  # cosine: vertices with faces inclined more than this from the first face's axis take the slower test
+STEEP = 0.1  # vertices with a face whose unit normal has a smaller component along the axis take the slower test
 
 
 class Chosen(NamedTuple):
@@ -33,7 +33,7 @@ class Occupied(NamedTuple):
 
 
 @kernel
-def wedge_holds_node(a, u, m, m_g, low, high):
+def wedge_contains_node(a, u, m, m_g, low, high):
     """Whether any node lies in the wedge at the edge a, a + u between two faces, given its bounds low, high."""
     b = (a[0] + u[0], a[1] + u[1], a[2] + u[2])
     k_0, k_1 = min(a[2], b[2]) + low[2] - SLACK, max(a[2], b[2]) + high[2] + SLACK
@@ -57,7 +57,7 @@ def wedge_holds_node(a, u, m, m_g, low, high):
 
 @kernel
 def find_wedges(adjacency, reach, chosen, first, last, occupied):
-    """Set live[f, j] for edges of the `chosen` among faces first..last-1 whose wedge contains a grid node."""
+    """Set occupied[f, j] for edges of the `chosen` among faces first..last-1 whose wedge contains a grid node."""
     x, faces, normals, across = adjacency.x, adjacency.faces, adjacency.normals, adjacency.across
     for f in range(first, last):
         if not chosen[f]:
@@ -72,11 +72,11 @@ def find_wedges(adjacency, reach, chosen, first, last, occupied):
                 continue
             n_g = load(normals, max(other >> 1, 0))
             empty, m_g, low, high = wedge(n, n_g, other, u, reach)
-            occupied[f, c] = not empty and (length1(u) > LONG or wedge_holds_node(a, u, cross(n, u), m_g, low, high))
+            occupied[f, c] = not empty and (length1(u) > LONG or wedge_contains_node(a, u, cross(n, u), m_g, low, high))
 
 
 @kernel
-def needle_holds_node(p, reach, low, high):
+def needle_contains_node(p, reach, low, high):
     """Whether any node lies in a needle from p: between p + t low and p + t high, t along the last axis."""
     # where low and high differ, only one half of the needle exists, apart from the slack
     wide_x, wide_y = high[0] - low[0], high[1] - low[1]
@@ -94,7 +94,7 @@ def needle_holds_node(p, reach, low, high):
 
 @kernel
 def find_needles(adjacency, reach, chosen, first, last, occupied):
-    """Set live[v] for the `chosen` among vertices first..last-1 whose cone may contain a grid node.
+    """Set occupied[v] for the `chosen` among vertices first..last-1 whose cone may contain a grid node.
 
     Projected along an axis, each direction lies in one of the faces around the vertex, and the slope of this face
     bounds the cone in that direction: a face with normal n implies y_x <= n_x / n_z y_z. Four such bounds give a needle
@@ -127,12 +127,12 @@ def find_needles(adjacency, reach, chosen, first, last, occupied):
             n, n_1 = turned(load(normals, g_0), axis), turned(load(normals, g_1), axis)
             n_2, n_3 = turned(load(normals, g_2), axis), turned(load(normals, g_3), axis)
             low, high = (n[0] / n[2], n_2[1] / n_2[2]), (n_1[0] / n_1[2], n_3[1] / n_3[2])
-            occupied[v] = needle_holds_node(turned(o, axis), reach, low, high)
+            occupied[v] = needle_contains_node(turned(o, axis), reach, low, high)
 
 
 @kernel
 def find_cones(adjacency, reach, first, last, occupied):
-    """Clear live[v] for vertices first..last-1 whose cone contains no grid node."""
+    """Clear occupied[v] for vertices first..last-1 whose cone contains no grid node."""
     x = adjacency.x
     edges = np.empty((CONE, 4))
     for v in range(first, last):
@@ -162,7 +162,9 @@ def find_cones(adjacency, reach, first, last, occupied):
 
 @kernel(parallel=True)
 def find_occupied(adjacency, reach, chosen, first, last, chunks, occupied):
-    """For parts first..last-1 of `chunks`: mark the edges of chosen faces, and the chosen vertices, that have nodes."""
+    """For parts first..last-1 of `chunks`: mark the edges of chosen faces, and the chosen vertices, with nodes in their
+    regions.
+    """
     m, n = len(adjacency.faces), len(adjacency.x)
     for c in prange(first, last):
         find_wedges(adjacency, reach, chosen.faces, c * m // chunks, (c + 1) * m // chunks, occupied.wedges)

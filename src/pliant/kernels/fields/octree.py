@@ -57,8 +57,8 @@ def fit(lattice, corner, tolerance, relative, worst, nearest):
 def mark_jumps(lattice, sign_plane_distance, side, offsets, reach, jump):
     """Mark cells of size `side` where the sign jumps without a surface, so that interpolation would create a false one.
 
-    `offsets` (m,3): positions of the m points of a row in the unit cell, none of whose points is farther than `reach`
-    from all of them. A cell is marked if it has both signs and a boundary edge is nearest to one of its points; if a
+    `offsets` (m,3): positions of the m points of a row in the unit cell; every point of the cell is within `reach` of
+    one of them. A cell is marked if it has both signs and a boundary edge is nearest to one of its points; if a
     point is so near to the plane beyond a boundary edge that the cell may cross it; or if opposite signs are farther
     from the surface than from each other.
     """

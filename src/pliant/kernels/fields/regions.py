@@ -21,8 +21,8 @@ SLACK = 1e-7  # cells: regions overlap by this, so that rounding leaves no gap b
 FLAT = 1e-8  # sine of an angle between faces whose wedge is thinner than the slack
 SIDE = 1e-7  # cosine to the pseudonormal below which it does not determine the sign
 TOUCH = 1e-12  # cells: nearer than this counts as on the surface, which is outside
-CONE = 64  # edges of a vertex that are used; more would only save time
-NEAR_BORDER, DOUBTFUL = 1, 2  # bits of `mark`
+CONE = 64  # most edges of a vertex that limit its cone; more would only save time
+NEAR_BOUNDARY, SIGN_UNKNOWN = 1, 2  # bits of `mark`: nearest to a boundary edge; the pseudonormal is inconclusive
 
 
 @kernel
@@ -142,7 +142,9 @@ def wedge(n, n_g, other, u, reach):
 
 @kernel
 def wedges_range(adjacency, items, first, last, reach, corner, best, mark):
-    """The same for the edges items[first..last-1] (3 f + j is edge j of face f), each within the wedge of its faces."""
+    """As `prisms_range`, for the edges items[first..last-1] (3 f + j is edge j of face f), each within the wedge of its
+    faces.
+    """
     x, faces, normals, across = adjacency.x, adjacency.faces, adjacency.normals, adjacency.across
     o = (float(corner[0]), float(corner[1]), float(corner[2]))
     examined = 0
@@ -178,8 +180,8 @@ def wedges_range(adjacency, items, first, last, reach, corner, best, mark):
                     examined += 1
                     node = (i * TILE + j) * TILE + k
                     if d <= reach and d < abs(best[node]):
-                        best[node], doubt = signed(d, y, total)
-                        mark[node] = flag | doubt
+                        best[node], unknown = signed(d, y, total)
+                        mark[node] = flag | unknown
     return examined
 
 
@@ -187,8 +189,8 @@ def wedges_range(adjacency, items, first, last, reach, corner, best, mark):
 def edge_mark(n, n_g, other):
     """Mark of nodes nearest to an edge."""
     if other == MANY or norm2(n) == 0.0 or (other >= 0 and norm2(n_g) == 0.0):
-        return DOUBTFUL
-    return 0 if other >= 0 else NEAR_BORDER
+        return SIGN_UNKNOWN
+    return 0 if other >= 0 else NEAR_BOUNDARY
 
 
 @kernel
@@ -197,8 +199,8 @@ def signed(d, y, pseudonormal):
     if d <= TOUCH:
         return d, 0
     side = dot(y, pseudonormal)
-    doubt = DOUBTFUL if abs(side) <= SIDE * d * math.sqrt(norm2(pseudonormal)) else 0
-    return -d if side < 0.0 else d, doubt
+    unknown = SIGN_UNKNOWN if abs(side) <= SIDE * d * math.sqrt(norm2(pseudonormal)) else 0
+    return -d if side < 0.0 else d, unknown
 
 
 @kernel
@@ -250,7 +252,9 @@ def add_edge(edges, row, e, p):
 
 @kernel
 def cones_range(adjacency, items, first, last, reach, corner, best, mark):
-    """The same for the vertices items[first..last-1], each within the cone that none of its edges points into."""
+    """As `prisms_range`, for the vertices items[first..last-1], each within the cone that none of its edges points
+    into.
+    """
     x = adjacency.x
     edges = np.empty((CONE, 4))
     examined = 0
@@ -275,8 +279,8 @@ def cones_range(adjacency, items, first, last, reach, corner, best, mark):
                     examined += 1
                     node = (i * TILE + j) * TILE + k
                     if d <= reach and d < abs(best[node]):
-                        best[node], doubt = signed(d, y, total)
-                        mark[node] = flag | doubt
+                        best[node], unknown = signed(d, y, total)
+                        mark[node] = flag | unknown
     return examined
 
 
@@ -292,8 +296,8 @@ def vertex_normal(adjacency, v):
         e, d = sub(load(x, faces[g, (at + 1) % 3]), load(x, v)), sub(load(x, faces[g, (at + 2) % 3]), load(x, v))
         total = madd(total, n, corner_angle(e, d))
         ahead, behind = across[g, at], across[g, (at + 2) % 3]
-        flag |= DOUBTFUL if norm2(n) == 0.0 or ahead == MANY or behind == MANY else 0
-        flag |= NEAR_BORDER if ahead < 0 or behind < 0 else 0
+        flag |= SIGN_UNKNOWN if norm2(n) == 0.0 or ahead == MANY or behind == MANY else 0
+        flag |= NEAR_BOUNDARY if ahead < 0 or behind < 0 else 0
     return total, flag
 
 

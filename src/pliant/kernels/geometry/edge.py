@@ -2,7 +2,7 @@
 
 All distances use only differences of the inputs. Rounding these moves the ends by half an ulp of the coordinates, and a
 distance changes by no more than its ends do; the only quantity that amplifies rounding is the direction of the cross
-product of nearly parallel edges, which is therefore `cross_compensated`.
+product of nearly parallel edges, which `cross_compensated` therefore computes.
 """
 
 import math

@@ -4,12 +4,13 @@
 
 It takes the four points (tuples) at the start and at the end, of a vertex and a face (FACE) or of two edges (EDGES),
 and returns the time of the first contact, 0..1, or inf if there is none before `until`. It is designed for loops that
-compute the minimum over many queries: such a loop passes the least time found so far (inf at first). T(query) does not
-depend on `until`: the steps towards it are the same for every `until` and only increase, and as soon as one reaches
-`until` the result is inf. So a query with a T below `until` returns exactly T, the others cannot be the minimum, and
-the minimum depends neither on the order nor on threads.
+compute the minimum over many queries: such a loop passes the least time found so far (inf at first). The time T of a
+query does not depend on `until`: the steps towards T are the same for every `until` and only increase, and as soon as
+one reaches `until` the result is inf. So a query with a T below `until` returns exactly T, the others cannot be the
+minimum, and the minimum depends neither on the order nor on threads.
 
-Stages, each for the queries that the previous one leaves (percentages of candidates of a folded moving cloth):
+Stages, each for the queries that the previous one leaves (g is the gap of impact_motion.py; the percentage is of the
+candidates of a folded moving cloth):
 
 - two directions, between the centroids at the start and the common normal at the end: where n.g is positive at both
   ends of the motion, it is positive throughout (95 to 100 %);
@@ -66,7 +67,7 @@ def stays_apart(motion, face):
 
 @kernel
 def advance(motion, face, t, gap, keep, until):
-    """Return a time after t before which nothing touches, 2 if nothing does at all; `keep` is at least two margins.
+    """Return a time after t before which nothing touches, 2 if nothing ever does; `keep` is at least two margins.
 
     `gap` is the shortest g at t. The search ends when `until` is reached.
     """
@@ -95,7 +96,7 @@ def foot(a, b, c, n):
 
 @kernel
 def crosses_soon(motion, face, t, margin):
-    """Whether the features pass through each other at a time after t of which t is at least LATEST.
+    """Whether the features pass through each other after t, at a time of which t is at least the fraction LATEST.
 
     The volume a.(b x c) changes sign, so all points are coplanar in between; the foot points of the common normal are
     inside both features before and after, by four times their motion.

@@ -91,7 +91,7 @@ def least(n, a, b, c, face):
 
 @kernel
 def reached(f_0, f_1, t, keep):
-    """Time at which the line from f_0 to f_1 decreases to `keep`: 2 if it does not, at most t if it is there."""
+    """Time at which the line from f_0 to f_1 decreases to `keep`: 2 if it does not, t if it is not above it at t."""
     if not f_0 + t * (f_1 - f_0) > keep:
         return t
     return (f_0 - keep) / (f_0 - f_1) if f_1 < keep else 2.0

@@ -81,9 +81,9 @@ def push(stack, top, box, axis, start, stop):
 def first_contact(motion, face, t, tolerance, margin):
     """Return a time after t before which nothing touches, or inf if nothing does: bisection, earlier halves first.
 
-    After a contact at some time only boxes before 9/10 of it matter, so that edges which meet along a line do not have
-    the whole line searched. The stack is allocated here, at a hundredth of the cost: passing an array would cost every
-    candidate a reference count, even those that never reach this function.
+    After a contact at some time only boxes before 9/10 of that time matter, so that the search does not follow the
+    whole line along which two edges meet. The stack is allocated here: passing an array would cost every candidate a
+    reference count, even those that never reach this function.
     """
     stack = np.empty((DEPTH, 6))
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4], stack[0, 5] = t, 1.0, 0.0, 1.0, 0.0, 1.0

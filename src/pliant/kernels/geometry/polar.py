@@ -27,8 +27,8 @@ def jacobi_step(p, q, pq, pr, qr, u, v):
 
 
 @kernel
-def least_last(f_0, f_1, f_2):
-    """Right singular vectors of a matrix of columns f: the largest first, the third perpendicular to both."""
+def right_singular_vectors(f_0, f_1, f_2):
+    """Right singular vectors of a matrix of columns f, that of the largest singular value first; right-handed."""
     a, b, c = vec.norm2(f_0), vec.norm2(f_1), vec.norm2(f_2)
     d, e, f = vec.dot(f_0, f_1), vec.dot(f_0, f_2), vec.dot(f_1, f_2)
     u, v, w = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -36,7 +36,7 @@ def least_last(f_0, f_1, f_2):
         a, b, d, e, f, u, v = jacobi_step(a, b, d, e, f, u, v)
         a, c, e, d, f, u, w = jacobi_step(a, c, e, d, f, u, w)
         b, c, f, d, e, v, w = jacobi_step(b, c, f, d, e, v, w)
-    # among equal ones the third counts as least, so that equally inverted neighbours are restored alike
+    # of equal singular values the third counts as least, so that equally inverted neighbours are restored alike
     near = 1.0 + 1e-9
     if c > near * min(a, b):
         if a <= near * b:
@@ -67,7 +67,7 @@ def symmetric3(p, b):
 @kernel
 def rotation_of_any(f_0, f_1, f_2):
     """Columns of the rotation nearest to any matrix: from singular vectors, the third perpendicular to the others."""
-    u, v, w = least_last(f_0, f_1, f_2)
+    u, v, w = right_singular_vectors(f_0, f_1, f_2)
     a = apply3(f_0, f_1, f_2, u)
     size = vec.norm(a)
     a = vec.unit(a) if size > 1e-12 else u

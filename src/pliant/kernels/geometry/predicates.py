@@ -74,7 +74,7 @@ def _orient3d_exactly(a, b, c, d):
         _difference(b[k], a[k], m, 0, k)
         _difference(c[k], a[k], m, 1, k)
         _difference(d[k], a[k], m, 2, k)
-        _even(m, k, 3, 300)
+        _normalise_axis(m, k, 3, 300)
     total = np.empty(200)
     n = 0
     for i in range(3):
@@ -104,7 +104,7 @@ def _orient2d_exactly(a, b, c):
     for k in range(2):
         _difference(b[k], a[k], m, 0, k)
         _difference(c[k], a[k], m, 1, k)
-        _even(m, k, 2, 300)
+        _normalise_axis(m, k, 2, 300)
     one = np.array([1.0, 0.0])
     total = np.empty(40)
     n = _grow_by_products(total, 0, m[0, 0], m[1, 1], one, 1.0)
@@ -118,8 +118,8 @@ def _difference(x, y, m, row, axis):
 
 
 @kernel
-def _even(m, axis, rows, exponent):
-    """Scale an axis by a power of two until its largest difference is near 2^exponent, so that all bits fit."""
+def _normalise_axis(m, axis, rows, exponent):
+    """Scale an axis by a power of two so that its largest difference is near 2^exponent and all bits fit."""
     size = 0.0
     for i in range(rows):
         size = max(size, abs(m[i, axis, 0]))

@@ -154,7 +154,7 @@ def _nearest_band(p, points, faces, first, stop, z, face, bary):
 def nearest(p, points, faces, high, z, face, bary):
     """Fill z (h,w), face (h,w), bary (h,w,2): the nearest face of each pixel and its first two weights.
 
-    Bands are `high` rows; each processes all faces, so that many faces on few pixels are best served by few bands.
+    Bands have `high` rows; each processes all faces, so that many faces on few pixels are best served by few bands.
     """
     for band in prange((len(z) + high - 1) // high):
         _nearest_band(p, points, faces, band * high, min(len(z), (band + 1) * high), z, face, bary)

@@ -20,7 +20,8 @@ BLOCK = 1024  # faces at a time: their data stays in the L1 cache
 SMALL = 2  # centres that a small face reaches
 APART = 16  # padding between rows of a block, against cache-line conflicts
 ROW = np.uint64(SMALL * BLOCK + APART)
-EVEN = np.uint64(1 << 4 | 1 << 9 | 1 << 2)  # words i + 4 j whose corners i, j, third are oriented as in the strip
+# bit i + 4 j is set if corners i, j and the third are oriented as in the strip
+EVEN = np.uint64(1 << 4 | 1 << 9 | 1 << 2)
 NEAR = 1 << 15
 COVERS, COVERS_OTHER, LARGE = 1, 2, 4
 WORD = np.int32 if COMPILED else np.int64  # plain Python warns about unused sums that overflow 32 bits
@@ -30,13 +31,12 @@ ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 class FaceBlock(NamedTuple):
     """Data of a block of faces."""
 
-    kept: np.ndarray  # (BLOCK,) unsigned; where they end in a strip
+    kept: np.ndarray  # (BLOCK,) unsigned; position of the last corner of each face in a strip
     corner: np.ndarray  # (6,BLOCK and padding) columns and rows of their three corners, snapped, plus BEFORE
-    pixel: np.ndarray  # (2*BLOCK,) the first centre they reach, row << 16 | column; after all of them, the last
-    edge_values: (
-        np.ndarray
-    )  # (3*ROW,) edge functions there: the one opposite to corner c, in strip order, from c * ROW on
-    state: np.ndarray  # (BLOCK,) COVERS, COVERS_OTHER, or LARGE
+    pixel: np.ndarray  # (2*BLOCK,) the first centre that each face reaches, row << 16 | column; from BLOCK on, the last
+    # (3*ROW,) edge functions at these centres: the one opposite to corner c, in strip order, from c * ROW on
+    edge_values: np.ndarray
+    state: np.ndarray  # (BLOCK,) COVERS (the first centre), COVERS_OTHER (the last), both, neither, or LARGE
 
 
 class Hits(NamedTuple):
@@ -56,7 +56,7 @@ def workspace():
 
 @kernel
 def passed(a, count):
-    """Number of `count` centres before a snapped coordinate; a centre exactly on it is not counted."""
+    """How many of `count` centres lie before a snapped coordinate; a centre exactly on it is not counted."""
     return min(max(((a + (SUB // 2 - 1)) >> SHIFT) - REACH, 0), count)
 
 
@@ -78,7 +78,7 @@ def fetch(strip, p, kept, count, corner):
 
 @kernel
 def _edge_function(ax, ay, bx, by):
-    """Edge function of a-b at the centre that they are relative to."""
+    """Edge function of a-b at the centre to which both ends are relative."""
     return WORD(WORD(ax * by) - WORD(ay * bx))
 
 
@@ -99,7 +99,7 @@ def _side(u, v, w):
 
 @kernel
 def find_centres(corner, count, screen, pixel, edge_values, state):
-    """Find what faces 0..count-1 cover; each has a column and a row of centres between its corners."""
+    """Find the centres that faces 0..count-1 cover; each has at least one column and row of centres in its range."""
     width, height = WORD(screen.width), WORD(screen.height)
     for m in range(np.uint64(count)):
         ax, bx, cx, ay, by, cy = corner[0, m], corner[1, m], corner[2, m], corner[3, m], corner[4, m], corner[5, m]

@@ -18,8 +18,8 @@ def signed_volume(a, b, c, d):
 def barycentrics(p, a, b, c, d):
     """Barycentric weights (4,) of p, which sum to 1 and are negative where p is beyond the opposite face.
 
-    A flat tetrahedron (an edge rises less than 1e-10 over the opposite face) has no reliable weights: those of the
-    nearest point of its four faces are returned.
+    A flat tetrahedron (an edge at a makes an angle of less than 1e-10 with the face of the other two) has no reliable
+    weights: those of the nearest point of its four faces are returned.
     """
     e, f, g, r = sub(b, a), sub(c, a), sub(d, a), sub(p, a)
     size = max(largest(e), largest(f), largest(g))

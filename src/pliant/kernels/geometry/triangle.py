@@ -20,7 +20,7 @@ EDGE = 4
 
 @kernel
 def normal(a, b, c):
-    """(b - a) x (c - a): twice the area, in the direction that counter-clockwise faces point to."""
+    """(b - a) x (c - a): its length is twice the area, and corners seen from its side run counter-clockwise."""
     return cross(sub(b, a), sub(c, a))
 
 
@@ -55,7 +55,7 @@ def nearest2(p, a, b, c):
     n_2, e_2, f_2, ef = norm2(n), norm2(e), norm2(f), dot(e, f)
     l_2 = max(e_2, f_2, e_2 + f_2 - 2.0 * ef)
     if not (n_2 > 1e-6 * l_2 * l_2 and 1e-200 < n_2 < 1e200):
-        d, feature, u, v, w = _carefully(r, e, f)
+        d, feature, u, v, w = _nearest_robustly(r, e, f)
         return d * d, feature, u, v, w
     re, rf = dot(r, e), dot(r, f)
     if re <= 0.0 and rf <= 0.0:
@@ -94,11 +94,11 @@ def closest_on_triangle(p, a, b, c):
 @kernel
 def point_triangle_distance(p, a, b, c):
     """Distance of p from the closed triangle, accurate to 1e-14 of the largest coordinate; any triangle; metres."""
-    return _carefully(sub(p, a), sub(b, a), sub(c, a))[0]
+    return _nearest_robustly(sub(p, a), sub(b, a), sub(c, a))[0]
 
 
 @kernel
-def _carefully(r, e, f):
+def _nearest_robustly(r, e, f):
     """Return (d, feature, u, v, w) of the point r and the triangle 0, e, f of any shape and scale."""
     m = max(largest(r), largest(e), largest(f))
     if m == 0.0:

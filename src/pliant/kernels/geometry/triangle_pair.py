@@ -1,6 +1,6 @@
 """Exact triangle-triangle intersection of closed sets: touching counts, coplanar and degenerate triangles are included.
 
-Two triangles intersect exactly if an edge of one meets the other: their intersection is a point, a segment or a
+Two triangles intersect if and only if an edge of one meets the other: their intersection is a point, a segment or a
 polygon, and its corners lie on edges. Only signs of `predicates` decide, so nothing here has a tolerance.
 """
 
@@ -93,11 +93,11 @@ def corners_intersect(f, g, p_0, p_1, p_2, q_0, q_1, q_2):
     if f[0] == f[1] or f[1] == f[2] or f[2] == f[0] or g[0] == g[1] or g[1] == g[2] or g[2] == g[0]:
         return False
     if shared == 0:
-        return not surely_apart(p_0, p_1, p_2, q_0, q_1, q_2) and triangles_intersect(p_0, p_1, p_2, q_0, q_1, q_2)
+        return not surely_disjoint(p_0, p_1, p_2, q_0, q_1, q_2) and triangles_intersect(p_0, p_1, p_2, q_0, q_1, q_2)
     if shared == 1:
         s, p_1, p_2 = cyclic_order(p_0, p_1, p_2, i)
         _, q_1, q_2 = cyclic_order(q_0, q_1, q_2, j)
-        if surely_apart_beside(s, p_1, p_2, q_1, q_2):
+        if surely_disjoint_beyond_vertex(s, p_1, p_2, q_1, q_2):
             return False
         return triangles_intersect_beyond_vertex(s, p_1, p_2, q_1, q_2)
     if shared == 2:
@@ -118,7 +118,7 @@ def cyclic_order(a, b, c, k):
 
 
 @kernel
-def surely_apart(p_0, p_1, p_2, q_0, q_1, q_2):
+def surely_disjoint(p_0, p_1, p_2, q_0, q_1, q_2):
     """True only if two triangles are disjoint, and nearly always then: no exact arithmetic is needed."""
     u, v = sub(q_1, q_0), sub(q_2, q_0)
     a, b, c = sub(p_0, q_0), sub(p_1, q_0), sub(p_2, q_0)
@@ -134,7 +134,7 @@ def surely_apart(p_0, p_1, p_2, q_0, q_1, q_2):
 
 
 @kernel
-def surely_apart_beside(s, p_1, p_2, q_1, q_2):
+def surely_disjoint_beyond_vertex(s, p_1, p_2, q_1, q_2):
     """True only if the triangles s p_1 p_2 and s q_1 q_2 have only s in common, and nearly always then."""
     a, b, u, v = sub(p_1, s), sub(p_2, s), sub(q_1, s), sub(q_2, s)
     size_p, size_q = max(largest(a), largest(b)), max(largest(u), largest(v))
@@ -196,13 +196,13 @@ def _meets(p, q, side_p, side_q, a, b, c):
     if side_p * side_q > 0:
         return False
     if side_p == 0 and side_q == 0:
-        return _meets_within(p, q, a, b, c)
+        return _meets_in_plane(p, q, a, b, c)
     s, t, r = orient3d(p, q, a, b), orient3d(p, q, b, c), orient3d(p, q, c, a)
     return s * t >= 0 and t * r >= 0 and r * s >= 0
 
 
 @kernel
-def _meets_within(p, q, a, b, c):
+def _meets_in_plane(p, q, a, b, c):
     """segment_meets_triangle for a segment in the plane of the triangle, or a triangle without a plane."""
     for axis in range(3):
         d, e, f = drop(a, axis), drop(b, axis), drop(c, axis)

@@ -10,7 +10,7 @@ from ..jit import kernel, prange
 from ..vec import cross, dot, load, norm2, scale, store, sub
 
 CHUNK = 2048  # faces or vertices per task of a thread
-BORDER, MANY = -1, -2  # values of `across` for a boundary edge, and for a non-manifold edge (more than two faces)
+BOUNDARY, MANY = -1, -2  # values of `across` for a boundary edge, and for a non-manifold edge (more than two faces)
 RING = 64  # faces around a vertex compared pairwise; with more, the ring is scanned for each edge
 THINNEST = 1e-9  # in units of length: a face narrower than this is treated as degenerate
 
@@ -78,7 +78,7 @@ def fill_normals(adjacency):
 @kernel
 def across_one(faces, start, ring, f, v, w):
     """Return the only face other than f that contains v and w, encoded as in `FaceAdjacency.across`."""
-    found = BORDER
+    found = BOUNDARY
     for at in range(start[v], start[v + 1]):
         g = ring[at]
         if g == f:
@@ -86,7 +86,7 @@ def across_one(faces, start, ring, f, v, w):
         g_0, g_1, g_2 = faces[g, 0], faces[g, 1], faces[g, 2]
         if g_0 == w or g_1 == w or g_2 == w:
             same = (g_0 == v and g_1 == w) or (g_1 == v and g_2 == w) or (g_2 == v and g_0 == w)
-            found = 2 * g + same if found == BORDER else MANY
+            found = 2 * g + same if found == BOUNDARY else MANY
     return found
 
 
@@ -117,7 +117,7 @@ def across_range(faces, start, ring, first, last, across):
                     hits += hit
                     one = s if hit and s != r else one
                 # the face itself is one of the hits
-                found = BORDER if hits == 1 else 2 * ring[o + one] + (ahead[one] == w)
+                found = BOUNDARY if hits == 1 else 2 * ring[o + one] + (ahead[one] == w)
                 across[f, corner[r]] = found if hits < 3 else MANY
             else:
                 for c in range(3):

@@ -1,7 +1,7 @@
-"""Collapse of short edges of a surface with boundary, one after another: the coarse beginning of remeshing.
+"""Collapse of short edges of a surface with boundary, one after another: the first, coarse step of remeshing.
 
-The corners of a vertex are a linked list; that of the vertex that vanishes is appended to that of the vertex it merges
-into, and faces that vanish stay in the lists with a first corner of -1.
+The corners of a vertex are a linked list. When a vertex merges into another, its list is appended to that of the other;
+faces that vanish stay in the lists with a first corner of -1.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from .. import vec
 from ..jit import kernel
 
 UPRIGHT = 0.3  # least cosine between the normals of a face before and after
-FLAT = 1e-3  # twice the area of a face over its longest edge squared, below which it has no side to keep
+FLAT = 1e-3  # twice the area of a face divided by its longest edge squared, below which it has no orientation to keep
 PASSES = 12  # over all faces, for each length
 
 
@@ -22,7 +22,7 @@ class Work(NamedTuple):
     x: np.ndarray  # (n,3)
     faces: np.ndarray  # (m,3); first corner -1: vanished
     side: np.ndarray  # (n,) boundary loop, -1 inside
-    corner: int  # sides of at least this do not move
+    corner: int  # vertices whose `side` is at least this do not move
     head: np.ndarray  # (n,) first corner of each vertex, 3 face + k
     tail: np.ndarray  # (n,) last one
     after: np.ndarray  # (3m,) next corner of the same vertex, -1 at the end
@@ -52,7 +52,7 @@ def _point(x, v):
 
 @kernel
 def _shared_faces(work, kept, gone, stamp):
-    """Number of faces at the edge, or -1 where collapsing it would close another loop of three edges."""
+    """Number of faces at the edge, or -1 if collapsing it would close another loop of three edges (link condition)."""
     faces, shared = work.faces, 0
     c = work.head[gone]
     while c >= 0:
@@ -102,7 +102,7 @@ def _keeps_shape(work, kept, gone, most):
 
 @kernel
 def _may_merge(work, kept, gone, shared):
-    """Whether the boundary allows it: vertices of a loop merge only along it, and corners stay."""
+    """Whether the boundary allows the merge: vertices of a loop merge only along it, and corners stay."""
     side = work.side[gone]
     if side < 0:
         return True

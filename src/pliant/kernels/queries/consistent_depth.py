@@ -18,9 +18,9 @@ from ..kinds import VERTEX_FACE
 from .contact_records import write, write_vertices
 
 NONE = -1
-NOWHERE = -(2**31)
-FAR = 1024  # tets that a link may traverse
-STEPS = 256  # from face to face to the nearest one
+NOWHERE = -(2**31)  # no tet and no face has this number
+FAR = 1024  # most tets that a link traverses
+STEPS = 256  # most faces that a descent to the nearest one visits
 TRIES = 6  # halvings of the segment between the chosen and the nearest surface point
 LEEWAY = 0.8  # of the face size: how much farther than the nearest surface point the chosen one may be
 TINY = 1e-9  # relative tolerance for lengths
@@ -269,7 +269,9 @@ def propagate_inwards(tet_bodies, nodes, order, x, result):
 
 @kernel
 def find_elsewhere(tet_bodies, nodes, rows, x, first, last, faces):
-    """For nodes `rows`, the nearest of faces first..last-1 with the vertex behind it and not as a corner, or NONE."""
+    """Find, for each of the nodes `rows`, the nearest of the faces first..last-1 that has the vertex behind it and not
+    as a corner; NONE if there is none.
+    """
     corners = tet_bodies.faces
     for m in range(len(rows)):
         v, best = nodes.vertex[rows[m]], np.inf
@@ -287,7 +289,7 @@ def find_elsewhere(tet_bodies, nodes, rows, x, first, last, faces):
 
 @kernel
 def take_nearest(tet_bodies, nodes, rows, faces, x, result):
-    """Set the nodes `rows` against the nearest points of `faces` (k,)."""
+    """Set the surface points of the nodes `rows` to the nearest points of `faces` (k,)."""
     for m in range(len(rows)):
         i, f = rows[m], faces[m]
         a, b, c = (

@@ -6,10 +6,10 @@ along axis + 1, rows along axis + 2 (modulo 3), so that axis, column and row are
 
 Most faces of a fine mesh lie between pixel centres. Each vertex is therefore encoded by the number of columns and rows
 of centres that it has passed, two numbers in one word: where three corners agree in either, the face covers nothing.
-This is exact, including the top-left rule, and all that is read of such a face: one word, if faces are in strips. Most
-of the rest reach one centre or a few. Whether such a face covers them is unpredictable, so there is no branch: each
-possible hit is written, and overwritten by the next one if it was none. Faces that reach more are processed row by row.
-A face that covers a centre is an entry (the axis enters the body) or an exit; exits are written as ~face.
+This test is exact, including the top-left rule, and reads one word per face if faces are in strips. Most of the other
+faces reach one or two centres. Whether such a face covers them is unpredictable, so there is no branch: each possible
+hit is written, and overwritten by the next one if it was none. Faces that reach more are processed row by row. A face
+that covers a centre is an entry (the ray enters the body) or an exit; exits are written as ~face.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from ..jit import kernel, prange
 
 LOW = (1 << 32) - 1  # mask of the coordinate along axis + 1
 ROWS = 64  # vertices read before they are projected
-VERTICES = 8192  # vertices per piece of work; pieces do not depend on threads
+VERTICES = 8192  # vertices per task of a thread
 CORNERS = 8192  # strip corners per piece, and the space for hits of a piece
 FULL = np.uint64(0x7FFF7FFF)  # carries into bits 15 and 31 of a word whose halves are not 0
 HALF, TOP = np.uint64(16), np.uint64(31)
@@ -117,7 +117,9 @@ def project(vertices, screen, p, code):
 
 @kernel
 def _between(strip, code, first, last, kept):
-    """Write to `kept` the ends of faces that enclose a column and a row of pixel centres; return their number."""
+    """Write to `kept` the ends of the faces that have a column and a row of pixel centres between their corners; return
+    their number.
+    """
     b = code[strip[max(first - 1, 0)]]
     n, before = np.uint64(0), np.uint64(b ^ code[strip[max(first - 2, 0)]])
     for k in range(np.uint64(first), np.uint64(last)):
@@ -139,21 +141,21 @@ def _box(a, b, c):
 
 
 @kernel
-def _from(p, row, column):
+def _centred(p, row, column):
     """Snapped position relative to a pixel centre."""
     return (p & LOW) - (column * SUB + (BEFORE + SUB // 2)), (p >> 32) - (row * SUB + (BEFORE + SUB // 2))
 
 
 @kernel
 def _edge_function(a, b):
-    """Edge function of a-b at the centre that they are relative to, exact."""
+    """Edge function of a-b, exact, at the centre to which both ends are relative."""
     return a[0] * b[1] - a[1] * b[0]
 
 
 @kernel
 def _span(p, q, r, row, width):
     """Columns (start, stop) of a row that a face with these corners covers."""
-    a, b, c = _from(p, 0, 0), _from(q, 0, 0), _from(r, 0, 0)
+    a, b, c = _centred(p, 0, 0), _centred(q, 0, 0), _centred(r, 0, 0)
     area, h = side(a[0], a[1], b[0], b[1], c[0], c[1]), SUB // 2
     facing = -1 if area > 0 else 1
     t = Flat(a[0] + h, a[1] + h, b[0] + h, b[1] + h, c[0] + h, c[1] + h, facing, abs(area))
@@ -179,7 +181,7 @@ def _covers(a, b, c):
 
 
 @kernel
-def _faces(owner, kept, count):
+def _keep_face_ends(owner, kept, count):
     """Keep those of kept[:count] at which a face ends; return their number."""
     n, in_strips = np.uint64(0), len(owner) > 0
     for m in range(count):
@@ -222,7 +224,7 @@ def _search(vertices, screen, drawn, first, last, found):
     n = big = np.uint64(first)
     for start in range(max(first, 2), last, BLOCK):
         before, count = n, _between(strip, code, start, min(last, start + BLOCK), face_block.kept)
-        count = _faces(owner, face_block.kept, count)
+        count = _keep_face_ends(owner, face_block.kept, count)
         raster_small.fetch(strip, p, face_block.kept, count, face_block.corner)
         raster_small.find_centres(
             face_block.corner, count, screen, face_block.pixel, face_block.edge_values, face_block.state
@@ -249,7 +251,7 @@ def count_large(drawn, width, large, first, last):
             # one loop over all pixels of the box: each loop of unpredictable length costs more than its work
             row, column = low, left
             for _ in range((right - left) * (high - low)):
-                a, b, c = _from(p[i], row, column), _from(p[j], row, column), _from(p[k], row, column)
+                a, b, c = _centred(p[i], row, column), _centred(p[j], row, column), _centred(p[k], row, column)
                 found += np.int64(_covers(a, b, c))
                 column += 1
                 row, column = (row + 1, left) if column == right else (row, column)
@@ -289,7 +291,7 @@ def _fill(vertices, screen, drawn, large, to, covered):
         for row in range(low, high):
             start, stop = (left, right) if narrow else _span(p[i], p[j], p[k], row, width)
             for column in range(start, stop):
-                a, b, c = _from(p[i], row, column), _from(p[j], row, column), _from(p[k], row, column)
+                a, b, c = _centred(p[i], row, column), _centred(p[j], row, column), _centred(p[k], row, column)
                 if not narrow or _covers(a, b, c):
                     pixel[to] = row * width + column
                     depth[to], face[to] = _layer(a, b, c, z, f)

@@ -39,7 +39,6 @@ class Drift(NamedTuple):
     x: np.ndarray  # (n,3) of each vertex
     boxes: np.ndarray  # (m,6) least and greatest over the corners of each triangle
     nodes: np.ndarray  # (k,6) the same over the triangles of each BVH node
-    spread: np.ndarray  # (k,) upper bound of how much closer two corners below a node can come to each other
     ends: np.ndarray  # (k,6) box of each BVH node at the end of the motion
 
 
@@ -75,27 +74,23 @@ def update_node(nodes, i, drift):
     enclose_children(nodes, i, drift.ends)
 
 
-@kernel
-def diagonal(boxes, i):
-    """Length of the diagonal of row i of `boxes` (k,6), rounded up."""
-    return math.sqrt(vec.norm2(vec.sub(load(boxes, i, 3), load(boxes, i, 0)))) * (1.0 + 1e-9)
-
-
 @kernel(parallel=True)
-def update_drift(tree, corners, faces, drift):
-    """Compute the bounds of the drifts of triangles with these `corners` (m,3) at the positions `faces` (m,9)."""
-    nodes, parts, crown, around = tree.nodes, tree.parts, tree.crown, drift.nodes
-    spread = drift.spread
+def update_drift(tree, corners, faces, drift, before):
+    """Compute the bounds of the drifts of triangles with these `corners` (m,3) at the positions `faces` (m,9): of all
+    if `before` is empty, or where drifts have changed: before (m+1,) is how many triangles 0..q-1 have."""
+    nodes, parts, crown, everywhere = tree.nodes, tree.parts, tree.crown, len(before) == 0
     for p in prange(len(parts)):
-        for i in range(nodes[parts[p]].skip - 1, parts[p] - 1, -1):
-            if nodes[i].skip == i + 1:
-                update_leaf(corners, faces, drift, nodes[i].first, i)
-            else:
-                update_node(nodes, i, drift)
-            spread[i] = diagonal(around, i)
+        root = nodes[parts[p]]
+        if everywhere or before[root.first + root.count] > before[root.first]:
+            for i in range(root.skip - 1, parts[p] - 1, -1):
+                first = nodes[i].first
+                if everywhere or before[first + nodes[i].count] > before[first]:
+                    if nodes[i].skip == i + 1:
+                        update_leaf(corners, faces, drift, first, i)
+                    else:
+                        update_node(nodes, i, drift)
     for c in range(len(crown)):
         update_node(nodes, crown[c], drift)
-        spread[crown[c]] = diagonal(around, crown[c])
 
 
 class Batches(NamedTuple):

@@ -44,7 +44,7 @@ def stack_capacity(nodes):
 
 
 @kernel
-def apart(a, b):
+def boxes_disjoint(a, b):
     """Return whether the boxes of two nodes are disjoint."""
     p, q = a.bounds, b.bounds
     return (p[0] > q[3]) | (q[0] > p[3]) | (p[1] > q[4]) | (q[1] > p[4]) | (p[2] > q[5]) | (q[2] > p[5])
@@ -52,7 +52,7 @@ def apart(a, b):
 
 @kernel
 def traverse(a, b, same, stack, top, out, count, last):
-    """Find crossing pairs below the pairs of nodes on `stack`, written to out[count:last]; beyond that only counted."""
+    """Find intersecting pairs below the pairs of nodes on `stack`, written to out[count:last]; the rest is counted."""
     nodes_a, nodes_b, items_a, items_b, order_a, order_b = a.nodes, b.nodes, a.items, b.items, a.order, b.order
     waiting, n = np.empty((WAITING, 2), np.int32), 0
     while top > 0:
@@ -79,7 +79,7 @@ def traverse(a, b, same, stack, top, out, count, last):
                 top += 1
                 m = nodes_a[k].skip
                 while m < one.skip:
-                    if not apart(nodes_a[k], nodes_a[m]):
+                    if not boxes_disjoint(nodes_a[k], nodes_a[m]):
                         stack[top, 0], stack[top, 1] = k, m
                         top += 1
                     m = nodes_a[m].skip
@@ -87,14 +87,14 @@ def traverse(a, b, same, stack, top, out, count, last):
         elif end_b or (not end_a and one.count >= two.count):
             k = i + 1
             while k < one.skip:
-                if not apart(nodes_a[k], two):
+                if not boxes_disjoint(nodes_a[k], two):
                     stack[top, 0], stack[top, 1] = k, j
                     top += 1
                 k = nodes_a[k].skip
         else:
             k = j + 1
             while k < two.skip:
-                if not apart(one, nodes_b[k]):
+                if not boxes_disjoint(one, nodes_b[k]):
                     stack[top, 0], stack[top, 1] = i, k
                     top += 1
                 k = nodes_b[k].skip
@@ -103,7 +103,7 @@ def traverse(a, b, same, stack, top, out, count, last):
 
 @kernel
 def resolve_waiting(a, b, same, waiting, n, out, count, last):
-    """Write those of `waiting` (n,2) that cross, the lower face first within one mesh; return the new count."""
+    """Write those of `waiting` (n,2) that intersect, the lower face first within one mesh; return the new count."""
     x_a, x_b, faces_a, faces_b, corners = a.x, b.x, a.faces, b.faces, a.corners
     for w in range(n):
         f, g = waiting[w, 0], waiting[w, 1]
@@ -124,7 +124,7 @@ def resolve_waiting(a, b, same, waiting, n, out, count, last):
 
 @kernel(parallel=True)
 def find_intersections(a, b, same, capacity, start, out, found):
-    """Find crossing pairs of the subtrees a.parts with b: found[t] for subtree t, in out[start[t]:start[t+1]].
+    """Find intersecting pairs of the subtrees a.parts with b: found[t] for subtree t, in out[start[t]:start[t+1]].
 
     `same`: b is a, and each pair is reported once. `capacity`: the stack size in pairs of nodes.
     """
@@ -139,9 +139,9 @@ def find_intersections(a, b, same, capacity, start, out, found):
         if same:
             stack[0, 0], stack[0, 1], top = i, i, 1
             for s in range(t + 1, n):
-                if not apart(nodes[i], nodes[parts[s]]):
+                if not boxes_disjoint(nodes[i], nodes[parts[s]]):
                     stack[top, 0], stack[top, 1] = i, parts[s]
                     top += 1
-        elif not apart(a.nodes[i], nodes[0]):
+        elif not boxes_disjoint(a.nodes[i], nodes[0]):
             stack[0, 0], stack[0, 1], top = i, 0, 1
         found[t] = traverse(a, b, same, stack, top, out, start[t], start[t + 1]) - start[t] if top else 0

@@ -25,7 +25,7 @@ class Seen(NamedTuple):
     face: np.ndarray  # (k,) the face; ~face where the ray exits
     first: np.ndarray  # (pixels,) start of the uncertain intervals of each pixel
     last: np.ndarray  # (pixels,) their end
-    doubt: np.ndarray  # (m,4) lowest and highest depth, area, volume, as computed by `doubts`
+    uncertain: np.ndarray  # (m,4) lowest and highest depth, area, volume, as computed by `uncertain_intervals`
     simple: bool  # the body does not overlap itself, so that the volume below its faces is its own
 
 
@@ -34,7 +34,7 @@ class Ray(NamedTuple):
 
     depth: np.ndarray  # (k,) metres, ascending
     face: np.ndarray  # (k,)
-    doubt: np.ndarray  # (m,4)
+    uncertain: np.ndarray  # (m,4)
     simple: bool
 
 
@@ -68,7 +68,7 @@ def _misses(ax, ay, bx, by, facing, x, y):
 
 
 @kernel
-def _doubt(a, b, c, row, column, margin):
+def _depth_range(a, b, c, row, column, margin):
     """Conservative depth range (low, high) of the face abc, in pixel coordinates, over a pixel square."""
     low, high = min(a[2], b[2], c[2]), max(a[2], b[2], c[2])
     ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
@@ -101,7 +101,7 @@ def _clip(p, n, out, axis, at, sign):
 
 
 @kernel
-def _share(a, b, c, row, column, low, p, q):
+def _area_and_moment(a, b, c, row, column, low, p, q):
     """Clip the face abc to a pixel square: its signed area (in pixels, negative for entries), and its height above
     `low` times that area. p, q (8,3) are workspace.
     """
@@ -122,7 +122,7 @@ def _share(a, b, c, row, column, low, p, q):
 
 
 @kernel
-def doubts(mesh, screen, box, first, last, pixel, out):
+def uncertain_intervals(mesh, screen, box, first, last, pixel, out):
     """Compute the depth ranges of faces first..last-1 over the pixel squares of the screen; return their number.
 
     Written while there is space: pixel (m,), and in out (m,4) the lowest and highest depth, the area of the face over
@@ -155,27 +155,27 @@ def doubts(mesh, screen, box, first, last, pixel, out):
                     or _misses(cx, cy, ax, ay, facing, sx, sy)
                 ):
                     continue
-                z_0, z_1 = _doubt(a, b, c, row, column, margin)
+                z_0, z_1 = _depth_range(a, b, c, row, column, margin)
                 if z_0 <= z_1:
                     if n < len(pixel):
                         pixel[n], out[n, 0], out[n, 1] = row * screen.width + column, z_0, z_1
-                        out[n, 2], out[n, 3] = _share(a, b, c, row, column, box[0], room_a, room_b)
+                        out[n, 2], out[n, 3] = _area_and_moment(a, b, c, row, column, box[0], room_a, room_b)
                     n += 1
     return n
 
 
 @kernel(parallel=True)
-def all_doubts(mesh, screen, box, size, start, count, pixel, out):
-    """Apply `doubts` to blocks of `size` faces: block i writes from start[i] on, with space for count[i] rows; count
-    (blocks,) becomes the number found.
+def all_uncertain_intervals(mesh, screen, box, size, start, count, pixel, out):
+    """Apply `uncertain_intervals` to blocks of `size` faces: block i writes from start[i] on, with space for count[i]
+    rows; count (blocks,) becomes the number found.
     """
     for c in prange(len(count)):
         first, last, to, n = c * size, min(len(mesh.faces), (c + 1) * size), start[c], count[c]
-        count[c] = doubts(mesh, screen, box, first, last, pixel[to : to + n], out[to : to + n])
+        count[c] = uncertain_intervals(mesh, screen, box, first, last, pixel[to : to + n], out[to : to + n])
 
 
 @kernel
-def gather_doubts(pixel, found, start, out):
+def sort_intervals_by_pixel(pixel, found, start, out):
     """Sort the rows of found (n,4) by pixel into out (n,4); pixel k has start[k]:start[k+1]. start (pixels+2,),
     initially zero, is filled too.
     """
@@ -191,45 +191,45 @@ def gather_doubts(pixel, found, start, out):
 
 
 @kernel
-def _unite(doubt, first, last):
+def _unite(intervals, first, last):
     """Merge overlapping intervals in rows first..last-1 in place, in order; return the end of the merged rows."""
     stop = first
     for m in range(first, last):
-        low, high, area, moment, at = doubt[m, 0], doubt[m, 1], doubt[m, 2], doubt[m, 3], stop
-        while at > first and doubt[at - 1, 1] >= low:
+        low, high, area, moment, at = intervals[m, 0], intervals[m, 1], intervals[m, 2], intervals[m, 3], stop
+        while at > first and intervals[at - 1, 1] >= low:
             at -= 1
         through = at
-        while through < stop and doubt[through, 0] <= high:
-            low, high = min(low, doubt[through, 0]), max(high, doubt[through, 1])
-            area, moment = area + doubt[through, 2], moment + doubt[through, 3]
+        while through < stop and intervals[through, 0] <= high:
+            low, high = min(low, intervals[through, 0]), max(high, intervals[through, 1])
+            area, moment = area + intervals[through, 2], moment + intervals[through, 3]
             through += 1
-        # rows at..through-1 become one; the rows behind them are shifted
+        # rows at..through-1 become one; the rows after them are shifted
         shift = 1 - (through - at)
         if shift > 0:
             for k in range(stop - 1, through - 1, -1):
                 for c in range(4):
-                    doubt[k + 1, c] = doubt[k, c]
+                    intervals[k + 1, c] = intervals[k, c]
         elif shift < 0:
             for k in range(through, stop):
                 for c in range(4):
-                    doubt[k + shift, c] = doubt[k, c]
-        doubt[at, 0], doubt[at, 1], doubt[at, 2], doubt[at, 3] = low, high, area, moment
+                    intervals[k + shift, c] = intervals[k, c]
+        intervals[at, 0], intervals[at, 1], intervals[at, 2], intervals[at, 3] = low, high, area, moment
         stop += shift
     return stop
 
 
 @kernel(parallel=True)
-def unite(start, doubt, stop):
+def unite(start, intervals, stop):
     """Merge the intervals of each pixel and write their ends into stop (pixels,)."""
     for c in prange(-(-len(stop) // PIXELS)):
         for k in range(c * PIXELS, min(len(stop), (c + 1) * PIXELS)):
-            stop[k] = _unite(doubt, start[k], start[k + 1])
+            stop[k] = _unite(intervals, start[k], start[k + 1])
 
 
 @kernel
-def _under(row, low, inside):
+def _volume_in_interval(row, low, inside):
     """Volume (pixels times metres) of a body over a pixel within an interval that contains only its own faces;
-    `inside`: whether the ray is inside the body behind the interval.
+    `inside`: whether the ray is inside the body at the end of the interval.
     """
     return row[3] - (row[0] - low) * row[2] + (row[1] - row[0] if inside else 0.0)
 
@@ -241,22 +241,22 @@ def _intersect_ray(a, b, low, least, out):
 
     Intervals longer than `least` are written to out (m,2) while there is space.
     """
-    z_a, f_a, u_a, z_b, f_b, u_b = a.depth, a.face, a.doubt, b.depth, b.face, b.doubt
+    z_a, f_a, u_a, z_b, f_b, u_b = a.depth, a.face, a.uncertain, b.depth, b.face, b.uncertain
     i, j, k, m = 0, 0, 0, 0
-    w_a, w_b, z, since, n, alone = 0, 0, -np.inf, 0.0, 0, False
-    both, sure, possible = 0.0, 0.0, 0.0
+    w_a, w_b, z, since, n, one_body = 0, 0, -np.inf, 0.0, 0, False
+    both, certain, possible = 0.0, 0.0, 0.0
     while i < len(z_a) or j < len(z_b) or k < 2 * len(u_a) or m < 2 * len(u_b):
         to = np.inf
         to = min(to, z_a[i]) if i < len(z_a) else to
         to = min(to, z_b[j]) if j < len(z_b) else to
         to = min(to, u_a[k >> 1, k & 1]) if k < 2 * len(u_a) else to
         to = max(z, min(to, u_b[m >> 1, m & 1]) if m < 2 * len(u_b) else to)
-        doubt_a, doubt_b = k & 1 == 1, m & 1 == 1
+        uncertain_a, uncertain_b = k & 1 == 1, m & 1 == 1
         was = w_a > 0 and w_b > 0
-        if not alone:
+        if not one_body:
             both += to - z if was else 0.0
-            sure += to - z if was and not doubt_a and not doubt_b else 0.0
-            possible += to - z if (w_a > 0 or doubt_a) and (w_b > 0 or doubt_b) else 0.0
+            certain += to - z if was and not uncertain_a and not uncertain_b else 0.0
+            possible += to - z if (w_a > 0 or uncertain_a) and (w_b > 0 or uncertain_b) else 0.0
         z = to
         while i < len(z_a) and z_a[i] <= z:
             w_a += 1 if f_a[i] >= 0 else -1
@@ -268,19 +268,19 @@ def _intersect_ray(a, b, low, least, out):
             k += 1
         while m < 2 * len(u_b) and u_b[m >> 1, m & 1] <= z:
             m += 1
-        if alone:  # until the interval ends
+        if one_body:  # until the interval ends
             if k & 1 == 0 and m & 1 == 0:
-                alone, part = False, 0.0
-                if doubt_a and w_b > 0:
-                    part = _under(u_a[(k >> 1) - 1], low, w_a > 0)
-                if doubt_b and w_a > 0:
-                    part = _under(u_b[(m >> 1) - 1], low, w_b > 0)
-                both, sure, possible = both + part, sure + part, possible + part
-        elif not doubt_a and not doubt_b and (k ^ m) & 1 == 1:
+                one_body, part = False, 0.0
+                if uncertain_a and w_b > 0:
+                    part = _volume_in_interval(u_a[(k >> 1) - 1], low, w_a > 0)
+                if uncertain_b and w_a > 0:
+                    part = _volume_in_interval(u_b[(m >> 1) - 1], low, w_b > 0)
+                both, certain, possible = both + part, certain + part, possible + part
+        elif not uncertain_a and not uncertain_b and (k ^ m) & 1 == 1:
             if k & 1 == 1:
-                alone = a.simple and (m >= 2 * len(u_b) or u_b[m >> 1, 0] > u_a[k >> 1, 1])
+                one_body = a.simple and (m >= 2 * len(u_b) or u_b[m >> 1, 0] > u_a[k >> 1, 1])
             else:
-                alone = b.simple and (k >= 2 * len(u_a) or u_a[k >> 1, 0] > u_b[m >> 1, 1])
+                one_body = b.simple and (k >= 2 * len(u_a) or u_a[k >> 1, 0] > u_b[m >> 1, 1])
         now = w_a > 0 and w_b > 0
         if now and not was:
             since = z
@@ -288,12 +288,12 @@ def _intersect_ray(a, b, low, least, out):
             if n < len(out):
                 out[n, 0], out[n, 1] = since, z
             n += 1
-    return both, sure, possible, n
+    return both, certain, possible, n
 
 
 @kernel
 def _intersect_ray_range(one, two, low, least, first, last, common):
-    z_a, f_a, u_a, z_b, f_b, u_b = one.depth, one.face, one.doubt, two.depth, two.face, two.doubt
+    z_a, f_a, u_a, z_b, f_b, u_b = one.depth, one.face, one.uncertain, two.depth, two.face, two.uncertain
     lengths, start, out = common.lengths, common.start, common.intervals
     for k in range(first, last):
         a, b, c, d = one.start[k], one.start[k + 1], one.first[k], one.last[k]
@@ -316,9 +316,11 @@ def intersect_rays(one, two, low, least, common):
 
 @kernel
 def stretches(start, depth, face, least, shortest, first, out, pixel):
-    """Find intervals longer than `shortest` where the winding number is at least `least`; return their number.
+    """Find intervals longer than `shortest` where the winding number is at least `least`; return `first` plus their
+    number.
 
-    Written while there is space: out (m,3) with both depths (metres) and the greatest winding number, and pixel (m,).
+    Written from row `first` on while there is space: out (m,3) with both depths (metres) and the greatest winding
+    number, and pixel (m,).
     """
     n = first
     for k in range(len(start) - 2):
@@ -337,7 +339,7 @@ def stretches(start, depth, face, least, shortest, first, out, pixel):
 
 
 @kernel(parallel=True)
-def inside(screen, start, depth, face, points, found):
+def winding_numbers(screen, start, depth, face, points, found):
     """Fill found (n,) with the winding numbers of points (n,3), each evaluated on the central ray of its pixel."""
     u, v, axis = (screen.axis + 1) % 3, (screen.axis + 2) % 3, screen.axis
     for c in prange(-(-len(points) // PIXELS)):

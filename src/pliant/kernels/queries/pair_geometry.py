@@ -13,10 +13,10 @@ from .surface import corners
 
 
 @kernel
-def gap_direction(p, q, sign, spare):
-    """Return the unit normal and signed distance from q to p; `spare` is the direction if p and q coincide."""
+def gap_direction(p, q, sign, fallback):
+    """Return the unit normal and signed distance from q to p; `fallback` is the direction if p and q coincide."""
     n, distance, degenerate = gap_normal_and_distance(p, q, sign)
-    return (spare, vec.dot(vec.sub(p, q), spare)) if degenerate else (n, distance)
+    return (fallback, vec.dot(vec.sub(p, q), fallback)) if degenerate else (n, distance)
 
 
 @kernel(parallel=True)
@@ -43,11 +43,11 @@ def edge_edge_geometry(one, two, normals_b, pairs, normal, distance):
         c, d = vec.load(x_b, edges_b[pairs[m, 1], 0]), vec.load(x_b, edges_b[pairs[m, 1], 1])
         s, t = closest_on_edges(a, b, c, d)
         u, v = vec.unit(vec.sub(b, a)), vec.unit(vec.sub(d, c))
-        spare = vec.cross(u, v)
-        if vec.norm2(spare) < 1e-24:
-            spare = any_normal(u if vec.norm2(u) > 0.0 else v)
-        spare = vec.unit(spare)
-        if vec.dot(spare, vec.load(normals_b, pairs[m, 1])) < 0.0:
-            spare = vec.scale(spare, -1.0)
-        n, distance[m] = gap_direction(vec.mix(a, b, s), vec.mix(c, d, t), 1.0, spare)
+        fallback = vec.cross(u, v)
+        if vec.norm2(fallback) < 1e-24:
+            fallback = any_normal(u if vec.norm2(u) > 0.0 else v)
+        fallback = vec.unit(fallback)
+        if vec.dot(fallback, vec.load(normals_b, pairs[m, 1])) < 0.0:
+            fallback = vec.scale(fallback, -1.0)
+        n, distance[m] = gap_direction(vec.mix(a, b, s), vec.mix(c, d, t), 1.0, fallback)
         vec.store(normal, m, n)

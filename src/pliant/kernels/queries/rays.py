@@ -30,13 +30,13 @@ class Rays(NamedTuple):
     down: float  # cells per metre along axis + 2
     width: int  # cells along axis + 1
     height: int
-    start: np.ndarray  # (width*height+1,) start of the points of each cell
+    start: np.ndarray  # (width*height+2,) start of the points of each cell
     q: np.ndarray  # (n,3) coordinates of the points, cell by cell
 
 
 @kernel
 def _class(a, low, scale, count):
-    """1..count for a cell, 0 before and count + 1 behind them; monotonic in a."""
+    """1..count for a cell, 0 before and count + 1 after the cells; monotonic in a."""
     return np.int64(min(max((a - low) * scale + 1.0, 0.0), count + 1.0))
 
 

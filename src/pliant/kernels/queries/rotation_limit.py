@@ -32,7 +32,7 @@ class StoredDirections(NamedTuple):
     weights: np.ndarray  # (k,3)
     normal: np.ndarray  # (k,3) unit
     depth: np.ndarray  # (k,) m
-    turns: np.ndarray  # (k,) bool: still rotating towards the direction without memory
+    turns: np.ndarray  # (k,) bool: still rotating towards the direction that positions alone determine
 
 
 @kernel
@@ -82,7 +82,7 @@ def limited_direction(tet_bodies, x, p, tet, most, a, b, free):
 
 
 @kernel
-def most_of(tet_bodies, x, p, f, g):
+def greatest_distance(tet_bodies, x, p, f, g):
     """Greatest allowed distance of a surface point from p: LEEWAY of a face more than the nearest around f and g."""
     f, q, _, _, _ = descend(tet_bodies, x, f, p)
     g, r, _, _, _ = descend(tet_bodies, x, g, p)
@@ -92,11 +92,11 @@ def most_of(tet_bodies, x, p, f, g):
 
 @kernel
 def limit_rotation(tet_bodies, nodes, result, x, before, i, m, aim):
-    """Move the surface point of node i within the rotation limit; whether it moved.
+    """Move the surface point of node i so that its direction rotates within the limit; return whether it was moved.
 
-    aim: its direction and distance, as of `direction_to`. m: the index of the node in `before`. Nodes that moved
-    farther than a face since then are not limited, nor are small rotations; a rotation in progress continues with the
-    displacement, so that a repeated pass changes nothing.
+    aim: its direction and distance, as returned by `direction_to`. m: the index of the node in `before`. Nodes that
+    moved farther than a face since then are not limited, nor are small rotations. A rotation in progress continues in
+    proportion to the displacement, so that a repeated pass changes nothing.
     """
     b, d = aim
     p, a, f, g = vec.load(x, nodes.vertex[i]), vec.load(before.normal, m), result.face[i], before.face[m]
@@ -111,8 +111,8 @@ def limit_rotation(tet_bodies, nodes, result, x, before, i, m, aim):
         result.face[i] = g
         vec.store(result.weights, i, vec.load(before.weights, m))
         return True
-    # at most one element deeper than the nearest surface, unless it already was or would be now
-    most = max(most_of(tet_bodies, x, p, f, g), max(before.depth[m], d))
+    # no farther than LEEWAY allows, unless the surface point was farther before or would be now
+    most = max(greatest_distance(tet_bodies, x, p, f, g), max(before.depth[m], d))
     n, f, d = limited_direction(tet_bodies, x, p, nodes.tet[i], most, a, b, free)
     if f == NONE:
         return False

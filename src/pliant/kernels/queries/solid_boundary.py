@@ -1,4 +1,4 @@
-"""Split intersected faces into triangles that nothing crosses.
+"""Split intersected faces into triangles that no other face crosses.
 
 A face g meets the plane of a face f in a segment (or in its three edges, if both are coplanar). Each triangle of f that
 a segment crosses is split along the whole line: more pieces than necessary, but none is partly inside, partly outside.
@@ -16,12 +16,12 @@ ROUNDING = 2.0**-49  # of the coordinates: a point nearer to a line than this is
 
 
 @kernel
-def through_plane(x, faces, f, g, n, hair, ends):
-    """Segments (k,2,3), at most three, in which face g meets the plane of face f with unit normal n; return k. Faces
-    nowhere farther than `hair` from the plane count as coplanar.
+def through_plane(x, faces, f, g, n, tolerance, ends):
+    """Write to `ends` the segments (k,2,3), at most three, in which face g meets the plane of face f with unit normal
+    n; return k. Faces nowhere farther than `tolerance` from the plane count as coplanar.
     """
     a, b, c = vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2])
-    if lies_in(x, faces, g, a, n, hair):
+    if lies_in(x, faces, g, a, n, tolerance):
         for k in range(3):
             vec.store(ends[k], 0, vec.load(x, faces[g, k]))
             vec.store(ends[k], 1, vec.load(x, faces[g, (k + 1) % 3]))
@@ -48,24 +48,24 @@ def through_plane(x, faces, f, g, n, hair, ends):
 
 
 @kernel
-def lies_in(x, faces, g, a, n, hair):
-    """Whether face g is nowhere farther than `hair` from the plane through a with unit normal n."""
+def lies_in(x, faces, g, a, n, tolerance):
+    """Whether face g is nowhere farther than `tolerance` from the plane through a with unit normal n."""
     far = 0.0
     for k in range(3):
         far = max(far, abs(vec.dot(n, vec.sub(vec.load(x, faces[g, k]), a))))
-    return far <= hair
+    return far <= tolerance
 
 
 @kernel
-def lie_together(x, faces, pairs, hair, found):
-    """Mark the pairs (k,2) of faces of which one lies in the plane of the other, within `hair`."""
+def mark_coplanar(x, faces, pairs, tolerance, found):
+    """Mark the pairs (k,2) of faces of which one lies in the plane of the other, within `tolerance`."""
     for c in range(len(pairs)):
         found[c] = False
         for k in range(2):
             f, g = pairs[c, k], pairs[c, 1 - k]
             a = vec.load(x, faces[f, 0])
             n = unit_normal(a, vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2]))
-            if vec.norm2(n) > 0.0 and lies_in(x, faces, g, a, n, hair):
+            if vec.norm2(n) > 0.0 and lies_in(x, faces, g, a, n, tolerance):
                 found[c] = True
 
 
@@ -116,10 +116,12 @@ def put(triangles, t, a, b, c):
 
 
 @kernel
-def split_faces(x, faces, which, start, others, hair, most):
-    """Return (triangles (k,3,3), their faces (k,)): each of the faces `which` split by others[start[i]:start[i + 1]].
+def split_faces(x, faces, which, start, others, tolerance, most):
+    """Split each of the faces `which` by others[start[i]:start[i + 1]]; return (triangles (k,3,3), their faces (k,),
+    k).
 
-    Degenerate faces are skipped. At most `most` pieces are made: if k exceeds it, the list is incomplete.
+    Degenerate faces are skipped. If there are more than `most` pieces, the work is abandoned and only the number
+    returned is meaningful.
     """
     triangles, origin, count = np.empty((8 * len(which) + 64, 3, 3)), np.empty(8 * len(which) + 64, np.int64), 0
     ends = np.empty((3, 2, 3))
@@ -131,11 +133,11 @@ def split_faces(x, faces, which, start, others, hair, most):
             continue
         near = ROUNDING * max(largest(a), largest(b), largest(c))
         begin = count
-        triangles, origin = with_room(triangles, origin, count)
+        triangles, origin = with_capacity(triangles, origin, count)
         put(triangles, count, a, b, c)
         count += 1
         for r in range(start[i], start[i + 1]):
-            for k in range(through_plane(x, faces, f, others[r], n, hair, ends)):
+            for k in range(through_plane(x, faces, f, others[r], n, tolerance, ends)):
                 s = vec.load(ends[k], 0)
                 d = vec.sub(vec.load(ends[k], 1), s)
                 length = vec.norm(d)
@@ -143,7 +145,7 @@ def split_faces(x, faces, which, start, others, hair, most):
                     continue
                 d = vec.scale(d, 1.0 / length)
                 m = vec.cross(n, d)
-                triangles, origin = with_room(triangles, origin, count)
+                triangles, origin = with_capacity(triangles, origin, count)
                 for t in range(begin, count):
                     count = split_triangle(triangles, t, count, s, d, m, length, near)
             if count > most:
@@ -153,12 +155,12 @@ def split_faces(x, faces, which, start, others, hair, most):
 
 
 @kernel
-def with_room(triangles, origin, count):
+def with_capacity(triangles, origin, count):
     """The lists, or longer copies: each of `count` triangles may become three."""
     if len(triangles) >= 3 * count + 8:
         return triangles, origin
     more, of = np.empty((6 * count + 64, 3, 3)), np.empty(6 * count + 64, np.int64)
-    for t in range(count):  # an assignment of slices would compile 3 s longer, for the text of its error
+    for t in range(count):  # an assignment of slices takes 3 s longer to compile, because of its error message
         put(more, t, vec.load(triangles[t], 0), vec.load(triangles[t], 1), vec.load(triangles[t], 2))
         of[t] = origin[t]
     return more, of

@@ -18,12 +18,12 @@ from .depth_image_order import ordered
 GROUP = 8  # corners: one coordinate of them fills a cache line
 FACES = GROUP - 2  # per group at most
 STEPS = 65_000  # across a body's box; two bytes allow a few more
-LOOK = 256  # boxes per block
+BOXES = 256  # boxes per block
 AT_ONCE = BLOCK // GROUP  # groups
 PIECE = CORNERS // GROUP  # groups per piece
-JOBS = 16  # for threads, each of every 16th piece: visible groups are seldom evenly distributed
-SAMPLE = 16
-FAR = 2.0**22  # pixels: greatest distance at which boxes can be used
+JOBS = 16  # tasks for threads, each with every 16th piece: visible groups are seldom evenly distributed
+SAMPLE = 16  # every 16th block of boxes is sampled
+FAR = 2.0**22  # pixels: boxes farther away than this cannot be used
 
 
 class Groups(NamedTuple):
@@ -36,7 +36,7 @@ class Groups(NamedTuple):
     step: np.ndarray  # (3,) metres
 
 
-class Glance(NamedTuple):
+class BoxTest(NamedTuple):
     """Pixel centres passed along one axis, from box steps: scale * steps + low bounds it below, + high above."""
 
     axis: int
@@ -46,7 +46,7 @@ class Glance(NamedTuple):
     count: np.float32  # of centres
 
 
-class Space(NamedTuple):
+class Workspace(NamedTuple):
     """Workspace for a block of groups."""
 
     a: np.ndarray  # (BLOCK,) metres along axis + 1
@@ -96,25 +96,25 @@ def _farthest(groups, axis, edge, scale):
 
 
 @kernel
-def _glance(groups, axis, edge, scale, count):
+def _box_test(groups, axis, edge, scale, count):
     """Coefficients of the box test along an axis."""
     first = (groups.origin[axis] - edge) * scale + 0.5
-    # how far corners may be moved: 1/8192 pixel by snapping, 1/4096 by a centre on them that does not count, and three
-    # roundings to 2^-24 of the sum
+    # how far corners may be moved: 1/8192 pixel by snapping, 1/4096 because a centre on a corner does not count, and
+    # three roundings to 2^-24 of the sum
     slack = 2.0**-10 + _farthest(groups, axis, edge, scale) * 2.0**-21
     low, high = np.float32(first - slack), np.float32(first + slack)
-    return Glance(axis, np.float32(groups.step[axis] * scale), low, high, np.float32(count))
+    return BoxTest(axis, np.float32(groups.step[axis] * scale), low, high, np.float32(count))
 
 
 @kernel
-def _passes(low, high, glance, first, last, seen):
+def _passes(low, high, test, first, last, seen):
     """Set seen[:last-first] where boxes first..last-1 have a centre between their sides."""
     nothing = np.float32(0.0)
     for g in range(np.uint64(last - first)):
         k = np.uint64(first) + g
-        a = np.float32(np.int32(low[k])) * glance.scale + glance.low
-        b = np.float32(np.int32(high[k])) * glance.scale + glance.high
-        a, b = min(max(a, nothing), glance.count), min(max(b, nothing), glance.count)
+        a = np.float32(np.int32(low[k])) * test.scale + test.low
+        b = np.float32(np.int32(high[k])) * test.scale + test.high
+        a, b = min(max(a, nothing), test.count), min(max(b, nothing), test.count)
         seen[g] = np.int32(a) != np.int32(b)
 
 
@@ -122,11 +122,11 @@ def _passes(low, high, glance, first, last, seen):
 def _select(groups, screen, first, last, kept):
     """Write groups whose boxes contain a column and a row of centres to kept from `first` on; return their number."""
     box, u, v = groups.box, (screen.axis + 1) % 3, (screen.axis + 2) % 3
-    columns = _glance(groups, u, screen.left, screen.across, screen.width)
-    rows = _glance(groups, v, screen.top, screen.down, screen.height)
-    column, row, n = np.empty(LOOK, np.uint8), np.empty(LOOK, np.uint8), np.uint64(first)
-    for start in range(first, last, LOOK):
-        stop = min(last, start + LOOK)
+    columns = _box_test(groups, u, screen.left, screen.across, screen.width)
+    rows = _box_test(groups, v, screen.top, screen.down, screen.height)
+    column, row, n = np.empty(BOXES, np.uint8), np.empty(BOXES, np.uint8), np.uint64(first)
+    for start in range(first, last, BOXES):
+        stop = min(last, start + BOXES)
         _passes(box[columns.axis], box[3 + columns.axis], columns, start, stop, column)
         _passes(box[rows.axis], box[3 + rows.axis], rows, start, stop, row)
         for g in range(np.uint64(stop - start)):
@@ -162,7 +162,7 @@ def _project(corner, screen, chosen, first, last, space):
 
 @kernel
 def _between(code, ends, groups, first, last, kept):
-    """Write to `kept` ends of faces in groups[first:last] around a column and a row of centres; return their number."""
+    """As `depth_image._between`, for the faces of groups[first:last]."""
     n = np.uint64(0)
     for m in range(np.uint64(last - first)):
         k, bits = m * np.uint64(GROUP), np.uint64(ends[groups[np.uint64(first) + m]])
@@ -206,10 +206,10 @@ def _keep_large(drawn, chosen, space, large, first, last):
 
 
 @kernel
-def _room():
+def _workspace():
     a, b, p, code = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint32)
     face_block, hits = raster_small.workspace()
-    return Space(a, b, p, code, np.arange(BLOCK).astype(np.uint32), face_block, hits)
+    return Workspace(a, b, p, code, np.arange(BLOCK).astype(np.uint32), face_block, hits)
 
 
 @kernel
@@ -238,7 +238,7 @@ def _search(groups, screen, drawn, chosen, to, found, space):
 @kernel
 def _search_some(groups, screen, drawn, chosen, found, first, every):
     """Process pieces first, first + every, ... of CORNERS corners."""
-    counts, large, box, space = found.count, found.large, groups.box, _room()
+    counts, large, box, space = found.count, found.large, groups.box, _workspace()
     for c in range(first, len(counts), every):
         to, at = c * CORNERS, c * PIECE
         last = at + _select(groups, screen, at, min(box.shape[1], at + PIECE), chosen)
@@ -248,17 +248,17 @@ def _search_some(groups, screen, drawn, chosen, found, first, every):
 
 
 @kernel
-def share(groups, screen, chosen):
+def estimated_fraction(groups, screen, chosen):
     """Estimate the fraction of groups whose boxes contain a column and a row of centres, from every SAMPLE-th block;
-    infinite if pixels are too far away for the boxes to be used.
+    infinite if the body is too far from the screen for the boxes to be used.
     """
     box, u, v = groups.box, (screen.axis + 1) % 3, (screen.axis + 2) % 3
     across = _farthest(groups, u, screen.left, screen.across)
     if not max(across, _farthest(groups, v, screen.top, screen.down)) < FAR:
         return np.inf
     tested = found = 0
-    for first in range(0, box.shape[1], SAMPLE * LOOK):
-        last = min(box.shape[1], first + LOOK)
+    for first in range(0, box.shape[1], SAMPLE * BOXES):
+        last = min(box.shape[1], first + BOXES)
         found += _select(groups, screen, first, last, chosen)
         tested += last - first
     return found / tested
@@ -271,7 +271,7 @@ def search(groups, screen, drawn, most, low, high, chosen, found):
     Return the number of hits of large faces and, if there are none, all hits sorted as by `depth_image_order.ordered`.
     Return -1 and no hits where the estimated fraction of groups exceeds `most`.
     """
-    if share(groups, screen, chosen) > most:
+    if estimated_fraction(groups, screen, chosen) > most:
         return -1, ordered(found, 0, low, high)
     jobs = min(JOBS, len(found.count))
     for job in prange(jobs):

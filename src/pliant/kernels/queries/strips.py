@@ -1,7 +1,8 @@
 """Triangle strips: each face shares two corners with the previous one, so that a list of all faces names one new corner
 per face instead of three (Evans, Skiena, Varshney 1996). They depend on connectivity, not on positions.
 
-Greedy: from the first remaining face, the longest of the six possible strips is followed to its end.
+Greedy: from the first remaining face, strips in six directions are tried for AHEAD faces, and the longest is followed
+to its end.
 """
 
 from typing import NamedTuple
@@ -23,7 +24,7 @@ class Rings(NamedTuple):
 
 
 class Strips(NamedTuple):
-    """List of corners, as `string` describes it."""
+    """List of corners, as `arrange_in_strips` describes it."""
 
     corners: np.ndarray  # (3m,)
     owner: np.ndarray  # (3m,)
@@ -64,7 +65,7 @@ def _walk(rings, mark, trial, f, orientation, most, strips, at):
 
 
 @kernel
-def string(faces, start, ring, strip, owner):
+def arrange_in_strips(faces, start, ring, strip, owner):
     """Arrange all faces (m,3), m below 2^27, in strips; return the length of the list.
 
     The faces around vertex v are ring[start[v]:start[v+1]]. Where strip[k-2], strip[k-1] and strip[k] (3m,) are the
@@ -80,7 +81,7 @@ def string(faces, start, ring, strip, owner):
         for orientation in range(6):
             trial += 1
             n, index_gap = _walk(rings, mark, trial, f, orientation, AHEAD, strips, at)
-            # of equal ones, the one with better memory locality
+            # of equally long strips, the one with better memory locality
             if n > longest or (n == longest and index_gap < least):
                 best, longest, least = orientation, n, index_gap
         at += 2 + _walk(rings, mark, DONE, f, best, len(faces), strips, at)[0]

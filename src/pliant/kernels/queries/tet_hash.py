@@ -28,7 +28,7 @@ GUARDS = 1 << 20 | 1 << 41 | 1 << 62
 CHUNK = 512  # tets per task of a thread
 NONE, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 ALL = 1e280  # greater than any weight, even multiplied by a length
-ROUNDING = 4e-14  # times size^2 times reach: greater than the rounding error of any of the four weights below
+ROUNDING = 4e-14  # times size^2 times max(size, |r|): greater than the rounding error of any of the four weights below
 
 
 class Table(NamedTuple):
@@ -120,8 +120,8 @@ def box_of(a, b, c, d):
 
 @kernel
 def weights_of(a, b, c, d):
-    """Data of a tetrahedron for `least_weight`: three normals and the volume, times 6, positive; its size; the share of
-    size^2 that bounds the error of a weight times reach, or ALL if only exact predicates can decide.
+    """Data of a tetrahedron for `least_weight`: three normals and six times the volume, positive; its size; the error
+    bound of a weight per metre from the first corner, or ALL if only exact predicates can decide.
     """
     u, v, w = sub(b, a), sub(c, a), sub(d, a)
     size = max(largest(u), largest(v), largest(w))
@@ -129,11 +129,11 @@ def weights_of(a, b, c, d):
     volume = dot(u, n_b)
     if volume < 0.0:
         n_b, n_c, n_d, volume = scale(n_b, -1.0), scale(n_c, -1.0), scale(n_d, -1.0), -volume
-    doubt = ROUNDING * size * size
+    error = ROUNDING * size * size
     # products of three must neither underflow nor overflow; a flat tetrahedron has no reliable sides
-    if not (1e-75 < size < 1e60 and volume > doubt * size):
-        doubt = ALL
-    return n_b, n_c, n_d, volume, size, doubt
+    if not (1e-75 < size < 1e60 and volume > error * size):
+        error = ALL
+    return n_b, n_c, n_d, volume, size, error
 
 
 @kernel
@@ -151,8 +151,10 @@ def box_around(a, b, c, d):
 
 
 @kernel
-def holds(p, a, b, c, d):
-    """Exact test; the box also decides for numbers too small for the predicates. A flat tet has no interior."""
+def tet_contains(p, a, b, c, d):
+    """Whether the tet contains p, exactly. The box also decides for numbers too small for the predicates; a flat tet
+    contains nothing.
+    """
     low, high = box_around(a, b, c, d)
     return contains(low, high, p) and orient3d(a, b, c, d) != 0 and point_in_tetra(p, a, b, c, d)
 
@@ -206,12 +208,12 @@ def inside_range(table, x, tets, most, first, last, found, out):
         if others == NONE:
             continue
         a, b, c, d = load(x, i), load(x, j), load(x, k), load(x, m)
-        n_b, n_c, n_d, volume, size, doubt = weights_of(a, b, c, d)
+        n_b, n_c, n_d, volume, size, error = weights_of(a, b, c, d)
         for e in range(others):
             p = load(x, found[e])
             r = sub(p, a)
-            least, margin = least_weight(r, n_b, n_c, n_d, volume), doubt * max(size, largest(r))
-            if least > margin or (not least < -margin and holds(p, a, b, c, d)):
+            least, margin = least_weight(r, n_b, n_c, n_d, volume), error * max(size, largest(r))
+            if least > margin or (not least < -margin and tet_contains(p, a, b, c, d)):
                 if count < len(out):
                     out[count] = np.int64(found[e]) * len(tets) + np.int64(t)
                 count += 1

@@ -48,7 +48,7 @@ def share_a_segment(p, signs_p, q, signs_q):
 
 
 @kernel
-def tell_crossings(x, faces, y, others, pairs, crosses, sides):
+def classify_crossings(x, faces, y, others, pairs, crosses, sides):
     """For intersecting `pairs` (k,2) of faces on x and y: whether they cross (k,), and on which side of the plane of
     the second the first lies, and vice versa (k,2), as by `side_of`.
     """

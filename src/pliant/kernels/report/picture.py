@@ -30,7 +30,7 @@ def interpolate(face, bary, faces, inverse, values, out):
 
 
 @kernel
-def _seen(depth, x, y, z):
+def _lit_fraction(depth, x, y, z):
     """Lit fraction, 0..1, at (x, y) in pixels of a depth map and depth z: four comparisons, interpolated bilinearly."""
     height, width = depth.shape
     left = math.floor(x - 0.5)
@@ -72,17 +72,18 @@ def shadow_maps(x, faces, frames, maps):
 
 
 @kernel(parallel=True)
-def gather(x, n, group, lights, frames, maps, lift, out):
+def gather(x, n, group, lights, frames, maps, offset, out):
     """Fill out (p,2): light that reaches points x (p,3) with unit normals n (p,3), with and without shadows.
 
     lights (g,m,4) direction towards the light and weight, in g groups of which point p uses only group[p]; frames
-    (g,m,3,4) metres to pixels and depth; maps (g,m,s,s) depths; `lift` metres along the normal, against self-shadowing.
+    (g,m,3,4) metres to pixels and depth; maps (g,m,s,s) depths; `offset` metres along the normal, against
+    self-shadowing.
     """
     for p in prange(len(x)):
         g = group[p]
-        px = x[p, 0] + lift * n[p, 0]
-        py = x[p, 1] + lift * n[p, 1]
-        pz = x[p, 2] + lift * n[p, 2]
+        px = x[p, 0] + offset * n[p, 0]
+        py = x[p, 1] + offset * n[p, 1]
+        pz = x[p, 2] + offset * n[p, 2]
         shadowed = 0.0
         full = 0.0
         for k in range(lights.shape[1]):
@@ -90,6 +91,6 @@ def gather(x, n, group, lights, frames, maps, lift, out):
             if cosine > 0.0:
                 sx, sy, sz = _placed(frames[g, k], px, py, pz)
                 full += cosine * lights[g, k, 3]
-                shadowed += cosine * lights[g, k, 3] * _seen(maps[g, k], sx, sy, sz - 0.5 * lift)
+                shadowed += cosine * lights[g, k, 3] * _lit_fraction(maps[g, k], sx, sy, sz - 0.5 * offset)
         out[p, 0] = shadowed
         out[p, 1] = full

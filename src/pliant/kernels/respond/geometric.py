@@ -6,18 +6,18 @@ from ..jit import kernel
 from .projection import friction_displacement, mobility, spread, weighted
 from .surface_tag import relative
 
-BORNE = 0.2  # minimum share of a contact's weights on movable vertices; below it the pair counts as fixed
+MOVABLE_SHARE = 0.2  # minimum share of a contact's weights on movable vertices; below it the pair counts as fixed
 
 
 @kernel
-def yielding(contact, w):
+def mobility_if_movable(contact, w):
     """Gap opened per unit of impulse; 0 where the movable vertices carry almost no weight: they would be ejected."""
     free = 0.0
     for c in range(4):
         i = contact["vertices"][c]
         if i >= 0 and w[i] > 0.0:
             free += abs(contact["weights"][c])
-    return mobility(contact, w) if free >= BORNE else 0.0
+    return mobility(contact, w) if free >= MOVABLE_SHARE else 0.0
 
 
 @kernel
@@ -28,12 +28,12 @@ def too_near(contacts, x, w, least):
         contact = contacts[c]
         n, anchor = normal_of(contact), anchor_of(contact)
         gap = vec.dot(vec.sub(weighted(contact, x), anchor), n)
-        count += gap < least and yielding(contact, w) > 0.0
+        count += gap < least and mobility_if_movable(contact, w) > 0.0
     return count
 
 
 @kernel
-def set_apart(contacts, substep, lift, eps, friction, normal_correction, stopped, friction_correction):
+def separate_contacts(contacts, substep, lift, eps, friction, normal_correction, stopped, friction_correction):
     """Perform one pass over all contacts in order: gaps become eps wide, to first order.
 
     The part of a push that cancels the approach of this substep is an impulse and causes friction; the rest is a
@@ -43,7 +43,7 @@ def set_apart(contacts, substep, lift, eps, friction, normal_correction, stopped
     x, w = substep.x, substep.w
     for c in range(len(contacts)):
         contact = contacts[c]
-        total = yielding(contact, w)
+        total = mobility_if_movable(contact, w)
         if total == 0.0:
             continue
         n, anchor = normal_of(contact), anchor_of(contact)
@@ -66,14 +66,14 @@ def set_apart(contacts, substep, lift, eps, friction, normal_correction, stopped
 
 
 @kernel
-def answer(contacts, v, v_before, w, restitution, slow, friction, normal_correction):
-    """Where pairs still approach, or bounce: apply the response velocity along the normal, and friction.
+def apply_response_velocity(contacts, v, v_before, w, restitution, slow, friction, normal_correction):
+    """Apply the response velocity along the normal, and friction, to pairs that still approach or bounce.
 
     Below the speed `slow` there is no restitution, so that bodies come to rest.
     """
     for c in range(len(contacts)):
         contact = contacts[c]
-        total = yielding(contact, w)
+        total = mobility_if_movable(contact, w)
         if normal_correction[c] == 0.0 or total == 0.0:
             continue
         n, wall = normal_of(contact), anchor_velocity_of(contact)
@@ -90,7 +90,7 @@ def answer(contacts, v, v_before, w, restitution, slow, friction, normal_correct
 
 @kernel
 def keep_lift(lift, after, x):
-    """Reduce lift (n,3) to the part that remains where vertices moved on from `after` to x and reversed some of it."""
+    """Reduce lift (n,3) to the part that remains where the motion from `after` to x has reversed some of it."""
     for i in range(len(lift)):
         a = vec.load(lift, i)
         length = vec.norm2(a)

@@ -27,7 +27,7 @@ def inverse_masses_of(contact, w):
 
 
 @kernel
-def share_out(contact, x, w, r, one, two):
+def distribute(contact, x, w, r, one, two):
     """Move the first object by `one` r and the second by -`two` r."""
     split = first_side(contact["kind"])
     for c in range(4):
@@ -78,4 +78,4 @@ def repel(contacts, substep, eps, dt_over_tau, friction, normal_correction, fric
             r = friction_displacement(vec.madd(move, n, -out), push, friction)
             normal_correction[c] = push
             vec.store(friction_correction, c, r)
-        share_out(contact, x, w, vec.madd(r, n, push), one / total, two / total)
+        distribute(contact, x, w, vec.madd(r, n, push), one / total, two / total)

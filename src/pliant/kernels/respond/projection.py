@@ -121,7 +121,8 @@ def project(contacts, substep, eps, friction, recovery, normal_correction, frict
 
 @kernel
 def apply_restitution(contacts, v, v_before, w, restitution, slow, normal_correction, repelled):
-    """Set the separating velocity to the restitution times the approach velocity, where that is faster than `slow`.
+    """Set the separating velocity to the restitution times the approach velocity where pairs approach faster than
+    `slow`.
 
     Slower contacts have no restitution, so that bodies come to rest: their separating velocity is limited to zero,
     because projection must not eject vertices. repelled: whether contacts that were not projected have been repelled by

@@ -16,7 +16,7 @@ def relative(contact, substep):
 
 
 @kernel
-def hold(tags, substep, friction, stopped):
+def cancel_inward_motion(tags, substep, friction, stopped):
     """Prevent tagged points from moving towards their surface, with friction for the cancelled displacement.
 
     stopped (c,) accumulates the cancelled displacement of each, metres.
@@ -36,7 +36,7 @@ def hold(tags, substep, friction, stopped):
 
 
 @kernel
-def set_out(contacts, substep, eps, deep, stiffness_per_mass, friction, normal_correction, outward):
+def project_out(contacts, substep, eps, deep, stiffness_per_mass, friction, normal_correction, outward):
     """Project points nearer than eps out to the distance eps, with friction.
 
     Points that were already deeper than that by more than `deep` are not projected: their inward motion is cancelled,

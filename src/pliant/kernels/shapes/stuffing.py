@@ -5,11 +5,12 @@ from ..jit import kernel
 
 @kernel
 def warp_nodes(nodes, start, edges, share, far, limit, warped, dead):
-    """Move nodes that a cut point violates there, one after the other: warped (n,) is the edge each moves along, or -1.
+    """Move each node that a cut point violates to that point, in order: warped (n,) is the edge each moves along, or
+    -1.
 
     Node nodes[k] has the cut edges `edges[start[k]:start[k+1]]`; `share` is the part of each before the cut, from the
     node, `far` the same in metres, `limit` the share below which the cut is too near. A moved node lies on the surface,
-    so its edges are no longer cut (`dead`) and cannot violate later ones.
+    so its edges are no longer cut (`dead`) and cannot violate later nodes.
     """
     for k in range(len(nodes)):
         best = -1

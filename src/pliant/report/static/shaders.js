@@ -9,7 +9,7 @@ const EMPTY_FRAGMENT = `#version 300 es
 precision mediump float;
 void main() {}`;
 
-// Depth as two bytes of a colour and where there is any, which textures interpolate; they cannot interpolate depth.
+// Depth as two bytes of a colour, and a mask of where there is any: textures interpolate colours but not depth.
 const HEIGHT_FRAGMENT = `#version 300 es
 precision highp float;
 out vec4 pixel;

@@ -22,6 +22,7 @@ from .pairs import (
     guarded,
     keys,
     leaf_mesh_of,
+    measure,
     near_at_rest,
     pairs_with_any,
     records,
@@ -46,6 +47,7 @@ LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 _NONE = np.zeros((0, 5), np.int32)
+_ALL = slice(None)
 _NO_FACES = np.zeros((0, 3), np.int32)
 _NO_DRIFT = np.zeros((0, 6)), np.zeros(6)
 
@@ -150,7 +152,7 @@ class Detection:
         self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
         self.guarded = self.guarded.measured(x, self.least, self.rounding)
         for found in (self.contacts, self.obstacle_contacts):
-            _kernels.measure_contacts(found, x)
+            measure(found, x)
         return True
 
     def follows_prediction(self, target: Floats) -> bool:
@@ -231,16 +233,20 @@ class Detection:
         if moved:
             t = self._begin_at_base(t)
         _bounds.turn_towards(outside, self._bounds, self._base, target, max(t, SHORTEST * self._substep), OVERSHOOT)
+        triangles = with_any(outside, self._cloth.leaves.corners)
         if moved:
             self._move()
-        self._cloth.predict(self.predicted)
-        for body in self.obstacles if moved else ():
-            if body.moves:
-                body.near.b.predict(self.predicted)
-        cloth = self._around(self._near, outside, self._reach)
-        bodies = [self._around(body.near, outside, body.reach) for body in self.obstacles]
+            self._cloth.predict(self.predicted)
+            for body in self.obstacles:
+                if body.moves:
+                    body.near.b.predict(self.predicted)
+        else:
+            self._cloth.predict_anew(triangles)
+        cloth = self._around(self._near, outside, triangles, self._reach)
+        bodies = [self._around(body.near, outside, triangles, body.reach) for body in self.obstacles]
+        changed = _ALL if moved else np.flatnonzero(triangles)
         for body in self.obstacles:
-            self._bound_by_distance(body)
+            self._bound_by_distance(body, changed)
         count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
         # a vertex may be nearer to a body now, and its bound less than its distance from the predicted position
         self._base_is_known = self._is_within_bounds(self._base, self._time)
@@ -265,9 +271,10 @@ class Detection:
                 return outside
         return None
 
-    def _around(self, near: NearPairs, which: NDArray[np.bool_], reach: float) -> Contacts:
-        """Return the contacts of the vertices `which` (n,) of cloth."""
-        triangles = with_any(which, self._cloth.leaves.corners)
+    def _around(
+        self, near: NearPairs, which: NDArray[np.bool_], triangles: NDArray[np.bool_], reach: float
+    ) -> Contacts:
+        """Return the contacts of the vertices `which` (n,) of cloth; `triangles` (m,) are those with any of them."""
         pairs = near.around(triangles, reach, drifting=self._predicts)
         found = self._records(near, pairs_with_any(which, near, pairs), reach)
         return guarded(found, self.given_up) if self.given_up.any() else found
@@ -275,7 +282,7 @@ class Detection:
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
         """Replace all contacts of the vertices `which` (n,) by those given; return their number."""
         for found in (cloth, bodies):
-            _kernels.measure_contacts(found, self._base)  # they were found at the start of the predicted motion
+            measure(found, self._base)  # they were found at the start of the predicted motion
         self.guarded = self.guarded[~with_any(which, self.guarded.vertices)] + self._guard(cloth, bodies)
         cloth = self._pushed(cloth)
         kept = [found[~with_any(which, found["vertices"])] for found in (self.contacts, self.obstacle_contacts)]
@@ -341,11 +348,12 @@ class Detection:
             body.reach = min(1.5 * body.reach, max(self.max_reach, REACH * self.eps))
         return found
 
-    def _bound_by_distance(self, body: Obstacle) -> None:
-        """Bound the motion of vertices by their distance from a body, or by the query distance around it."""
+    def _bound_by_distance(self, body: Obstacle, changed: slice | NDArray[np.intp] = _ALL) -> None:
+        """Bound the motion of vertices by their distance from a body, or by the query distance around it; only
+        those of the triangles that have `changed`."""
         cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
-        drifts = (cloth.drift.boxes, body.near.b.drift.nodes[0]) if self._predicts else _NO_DRIFT
-        boxes = cloth.leaves.corners, cloth.at.boxes, body.box
+        drifts = (cloth.drift.boxes[changed], body.near.b.drift.nodes[0]) if self._predicts else _NO_DRIFT
+        boxes = cloth.leaves.corners[changed], cloth.at.boxes[changed], body.box
         least = _bounds.bound_by_distance(*boxes, *drifts, body.reach, share, self.radius)
         if body.moves:
             self.radius[body.rows] = np.minimum(self.radius[body.rows], _kernels.SHARE * least)

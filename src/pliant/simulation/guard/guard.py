@@ -11,7 +11,7 @@ they are separated.
 
 import logging
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs, too_near, vertices_and_bodies
+from .prediction import expected_motion
 from .thickness import thickness_of
 
 log = logging.getLogger("pliant.simulation.guard")
@@ -60,7 +61,6 @@ class Guard(FormerNames):
     Implements `SelfContact` with detectors and a response of its own, which have no names.
     """
 
-    detects: ClassVar[bool] = True
     method = response_name = ""
     detectors: Sequence[Any] = ()
     iterates, unresolved = False, 0
@@ -74,13 +74,14 @@ class Guard(FormerNames):
         self.rows, self.driven = self._detection.rows, self._detection.driven
         self._free, links = scene.inverse_masses > 0.0, self._detection.links
         self._soft = np.zeros(len(state.x), np.bool_)
-        self._soft[scene.deformable_rows] = True
+        self._deformable = scene.deformable_rows
+        self._soft[self._deformable] = True
         rest_length = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
         self._carry = Carry(links, rest_length, self._free, self.driven, self._detection.max_reach)
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
-        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene)
+        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene, links)
         closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
         self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
@@ -139,7 +140,6 @@ class Guard(FormerNames):
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt. Nothing is kept from the last frame, so a resumed run is bitwise
         identical."""
-        speed = _bounds.longest(self._detection.moving, state.v)
         self._detection.begin_frame(steps)
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
@@ -147,9 +147,11 @@ class Guard(FormerNames):
         unsure = self._tangled or self.failed_substeps > 0
         if unsure:
             self._detection.given_up[:] = False
+        speed = _bounds.longest(self._detection.moving, state.v)
+        motion = expected_motion(state, self._deformable, dt, steps)
         # no prediction from a speed that is not finite
-        known = bool(np.isfinite(speed))
-        now = state.x, speed * dt if known else 0.0, state.v * (dt * steps) if known else None
+        known = bool(np.isfinite(speed + _bounds.longest(self._detection.moving, motion)))
+        now = state.x, speed * dt if known else 0.0, motion if known else None
         self.detection_pass(*now)
         tight = self.safe and is_tight(self._detection.guarded, self._detection.least)
         if tight:
@@ -200,6 +202,9 @@ class Guard(FormerNames):
     def follow_bodies(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self._no_room.follow(state, dt)
+
+    def keep_on_their_way(self, state: State) -> None:
+        self._no_room.keep_on_their_way(state)
 
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""

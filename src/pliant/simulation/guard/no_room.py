@@ -24,6 +24,7 @@ Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 DEEP = 2.0  # times eps: cloth that is farther inside is not pushed out by contacts, which would throw it
 OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
+TAUT = 0.5  # m/s: speed at which cloth without room moves towards its neighbours
 
 
 class NearestPoints(NamedTuple):
@@ -57,8 +58,12 @@ class NoRoom:
     """The vertices of cloth without room in the present frame: inside of bodies when it began, or joined to such
     vertices by stretched edges since (`spread`)."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, edges: Rows) -> None:
+        from scipy.sparse import coo_array
+
         self.eps, self._w = scene.eps, scene.inverse_masses
+        n, both = len(self._w), np.concatenate([edges, edges[:, ::-1]])
+        self._beside = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
         self._without_room = np.zeros((int(scene.first[-1]), len(scene.bodies)), np.bool_)  # [vertex, body]
         self.clear()
 
@@ -68,6 +73,7 @@ class NoRoom:
         self.all_rows = np.zeros(0, np.int32)  # free or not
         self._held = self._leaving = _NOTHING
         self._deep = np.zeros(len(self._w), np.bool_)
+        self._followed = np.zeros((0, 3)), np.zeros((0, 3))  # positions and displacements of the last `follow`
 
     def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], x: Floats) -> None:
         """Find which of the vertices `inside` of bodies at x (n,3), as of `vertices_inside`, have no room. Grips never
@@ -85,6 +91,11 @@ class NoRoom:
         self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
         far = np.linalg.norm(self._leaving.at(x) - x[self._leaving.rows], axis=1)
         self._deep[self._leaving.rows] = far > DEEP * self.eps
+
+    @property
+    def _rows(self) -> Rows:
+        """The free vertices that were inside of bodies when the frame began."""
+        return np.unique(np.concatenate([self._held.rows, self._leaving.rows]))
 
     def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
         """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
@@ -110,21 +121,42 @@ class NoRoom:
         for found in (self._held, self._leaving):
             if len(found.rows):
                 state.x[found.rows] = state.x_start[found.rows] + found.at(state.x) - found.at(state.x_start)
+        ways = np.zeros_like(state.x)
+        rows = self._held.rows
+        if len(rows):
+            near = self._beside[rows]
+            middle = (near @ state.x_start) / np.maximum(near.sum(1), 1.0)[:, None]
+            ways[rows] = _shortened(middle - state.x_start[rows], TAUT * dt)
         if len(self._leaving.rows):
-            found, x = self._leaving, state.x[self._leaving.rows]
-            way = found.at(state.x) - x
-            far = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
-            state.x[found.rows] = x + np.minimum(OUTWARD * dt / far, 1.0) * way
+            ways[self._leaving.rows] = _shortened(self._leaving.at(state.x) - state.x[self._leaving.rows], OUTWARD * dt)
+        rows = self._rows
+        state.x[rows] += ways[rows]
+        self._followed = state.x[rows], ways[rows]
+
+    def keep_on_their_way(self, state: State) -> None:
+        """Undo what the solve has moved vertices inside of bodies back on their way of `follow`. No contact holds them,
+        so that cloth that is compressed around them would press them farther in."""
+        rows, (reached, way) = self._rows, self._followed
+        if len(rows):
+            way = way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+            back = ((reached - state.x[rows]) * way).sum(1, keepdims=True)
+            state.x[rows] += np.maximum(back, 0.0) * way
 
     def without(self, found: Contacts) -> Contacts:
         """Return the contacts with bodies without those of vertices that have no room, or of midpoints beside them."""
         if not len(self.all_rows) and not self._deep.any():
             return found
-        v, other = found["vertices"], found["bodies"][:, 1]
+        v, (one, two) = found["vertices"].T, found["bodies"].T  # either side may be the body
         stuck = np.zeros(len(found), np.bool_)
-        for k in range(4):
-            stuck |= (v[:, k] >= 0) & (self._without_room[v[:, k], other] | self._deep[v[:, k]])
+        for i in v:
+            stuck |= (i >= 0) & (self._without_room[i, one] | self._without_room[i, two] | self._deep[i])
         return found[~stuck]
+
+
+def _shortened(way: Floats, most: float) -> Floats:
+    """Return the displacements `way` (k,3), none of them longer than `most` metres."""
+    far = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+    return np.asarray(np.minimum(most / far, 1.0) * way)
 
 
 def squeezed(found: Contacts, x: Floats, soft: Flags, which: Rows, around: FacesAround, near: float) -> Flags:

@@ -11,6 +11,7 @@ from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
+from ...kernels.jit import worth
 from ...kernels.queries import contact_records as _records
 from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import carry as _carry
@@ -21,6 +22,7 @@ from ...scene import Scene
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
+_WORTH_THREADS = 1024  # pairs
 LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 # weights of a pair's four vertices: the centroid of its first side less that of its second
 _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
@@ -61,7 +63,7 @@ class GuardedPairs:
     def measured(self, x: Floats, least: float, rounding: float) -> "GuardedPairs":
         """Return the same pairs with their normals and gaps at x."""
         pairs = FeaturePairs(self.vertices, self.kinds, np.empty_like(self.normals))
-        _kernels.measure_normals(pairs, x)
+        worth(_kernels.measure_normals, len(pairs.kinds), _WORTH_THREADS)(pairs, x)
         return self._separated(pairs, x, least, rounding)
 
     @classmethod
@@ -167,11 +169,12 @@ def pairs_with_any(
 ) -> tuple[Rows, Rows, Rows]:
     """Return those `pairs`, as `NearPairs` returns them, that have any vertex of its first mesh in `which` (n,)."""
     forward, backward, edges = pairs
-    faces, ends = with_any(which, near.a.top.faces), with_any(which, near.a.top.edges)
+    faces, ends = near.a.top.faces, near.a.top.edges
     if near.same:
-        forward = forward[which[forward[:, 0]] | faces[forward[:, 1]]]
-        return forward, backward, edges[ends[edges].any(1)]
-    return forward[which[forward[:, 0]]], backward[faces[backward[:, 1]]], edges[ends[edges[:, 0]]]
+        forward = forward[which[forward[:, 0]] | which[faces[forward[:, 1]]].any(1)]
+        return forward, backward, edges[which[ends[edges]].any((1, 2))]
+    backward = backward[which[faces[backward[:, 1]]].any(1)]
+    return forward[which[forward[:, 0]]], backward, edges[which[ends[edges[:, 0]]].any(1)]
 
 
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
@@ -197,15 +200,27 @@ def records(
     unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
     owners = _records.Owners(zero, zero)
     one, two = len(forward), len(forward) + len(backward)
-    _records.fill_faces(a.x, b.x, b.top.faces, forward, none, owners, out[:one], unclear[:one])
-    _records.fill_faces(b.x, a.x, a.top.faces, backward, none, owners, out[one:two], unclear[one:two])
-    _records.fill_edges(a.x, a.top.edges, b.x, b.top.edges, edges, owners, out[two:], unclear[two:])
+    if len(forward):
+        fill = worth(_records.fill_faces, len(forward), _WORTH_THREADS)
+        fill(a.x, b.x, b.top.faces, forward, none, owners, out[:one], unclear[:one])
+    if len(backward):
+        fill = worth(_records.fill_faces, len(backward), _WORTH_THREADS)
+        fill(b.x, a.x, a.top.faces, backward, none, owners, out[one:two], unclear[one:two])
+    if len(edges):
+        fill = worth(_records.fill_edges, len(edges), _WORTH_THREADS)
+        fill(a.x, a.top.edges, b.x, b.top.edges, edges, owners, out[two:], unclear[two:])
     if motion is not None:
         near = np.empty(len(out), np.bool_)
         _kernels.may_approach(out, motion, reach, near)
         out = out[near]
     out["bodies"] = body_of[out["vertices"][:, [0, 2]]]
     return out
+
+
+def measure(found: Contacts, x: Floats) -> None:
+    """Compute nearest points, normals and distances of contacts anew at x."""
+    if len(found):
+        worth(_kernels.measure_contacts, len(found), _WORTH_THREADS)(found, x)
 
 
 def rows_of(scene: Scene, b: int) -> Rows:

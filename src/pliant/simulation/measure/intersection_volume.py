@@ -18,17 +18,17 @@ class IntersectionVolumeMeasurement:
         self._found = [
             IntersectionVolume((a, b), np.zeros(frames), np.zeros(frames), [None] * frames) for a, b in scene.overlaps
         ]
-        self._ask = [
+        self._queries = [
             Overlaps(scene.bodies[a].mesh, scene.bodies[b].mesh, resolution=scene.overlap_resolution)
             for a, b in scene.overlaps
         ]
 
     def at(self, frame: int, x: Floats) -> None:
         """Measure all pairs at positions x (n,3) and store them under `frame`."""
-        for found, ask in zip(self._found, self._ask, strict=True):
+        for found, query in zip(self._found, self._queries, strict=True):
             rows = (self.scene.rows(b).start for b in found.bodies)
-            places = [x[first : first + s.n_vertices] for first, s in zip(rows, ask.surfaces, strict=True)]
-            shared = ask.at(*places)
+            places = [x[first : first + s.n_vertices] for first, s in zip(rows, query.surfaces, strict=True)]
+            shared = query.at(*places)
             found.volume[frame], found.bound[frame] = shared.volume, shared.bound
             found.meshes[frame] = shared.mesh()
 

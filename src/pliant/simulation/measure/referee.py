@@ -87,9 +87,9 @@ def near_faces(mesh: Mesh, faces: NDArray[np.int32], points: Floats, reach: floa
 class _LeastDistance:
     """The least distance of moving points from a body; points that cannot attain it are culled.
 
-    A point at distance d that moved by s is now at least d - s away. Behind an open body is not inside: a point counts
-    as inside only after it crossed the faces, not after it passed around the boundary (it moved too little to cross, or
-    its nearest point is on the boundary).
+    A point at distance d that moved by s is now at least d - s away. The space behind an open body is not its inside: a
+    point counts as inside only after it crossed the faces, not after it passed around the boundary (it moved too little
+    to cross, or its nearest point is on the boundary).
     """
 
     def __init__(self, mesh: Mesh) -> None:

@@ -24,7 +24,7 @@ from .probes import SOME, Probes, Touching, query_inside
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the sampled poses of a clip
-AROUND = 1.5  # times `within`: query distance; a point found beyond `within` is known to be outside for some time
+AROUND = 1.5  # times `within`: query distance in a closed skin; a point found beyond `within` stays clear for some time
 MOST = 240  # sampled poses of a clip
 _CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
 

@@ -111,9 +111,9 @@ class StochasticBvhDetector(BaseDetector):
         self._parts = [WeldedSide.of(side) for side in self._seams.sides]
         self._whole = joined(self._parts, isolated=True)
         self._recorder = Recorder(self._parts)
-        apart = self._exact and not self.same
+        signed = self._exact and not self.same
         self._distance_queries = [
-            DeformingClosestPoints(part.side.mesh) if part.solid and apart else None for part in self._parts
+            DeformingClosestPoints(part.side.mesh) if part.solid and signed else None for part in self._parts
         ]
 
     def update(self, state: State) -> Self:
@@ -137,18 +137,18 @@ class StochasticBvhDetector(BaseDetector):
             return contacts_of(poses[0], poses[-1], *pairs, self._recorder.pool)
         if self.budget_ms is None:
             return self._recorder.make(state, self._found, self._whole)
-        began, spare = self._clock(), 0
+        began, continued = self._clock(), 0
         # reserve time for the work that follows the search for deep vertices
         until = self._began + 1e-3 * self.budget_ms - 0.7 * self._recording * (len(self._found) + FIXED)
 
-        def go_on() -> bool:
-            nonlocal spare
+        def time_remains() -> bool:
+            nonlocal continued
             more = self._clock() < until
-            spare += more
+            continued += more
             return more
 
-        made = self._recorder.make(state, self._found, self._whole, go_on)
-        if not spare:
+        made = self._recorder.make(state, self._found, self._whole, time_remains)
+        if not continued:
             each = (self._clock() - began) / (len(self._found) + FIXED)
             self._recording += 0.2 * (each - self._recording)
         return made

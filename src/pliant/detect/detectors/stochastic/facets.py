@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Rows = NDArray[np.int64]
 COARSE = 256  # approximate number of vertices of a side on the coarsest level
-_BYTES = 24  # peak memory per pair of them while distances along the surface are computed
+_BYTES = 24  # peak memory per pair of coarse vertices while distances along the surface are computed
 
 
 class Joined(NamedTuple):
@@ -131,8 +131,8 @@ def _along(x: Floats, links: Rows, kept: Rows, number: Rows, max_bytes: float | 
     length = np.linalg.norm(x[links[:, 0]] - x[links[:, 1]], axis=1)
     ends = number[links]
     far = dijkstra(coo_array((length, (ends[:, 0], ends[:, 1])), shape=(len(kept), len(kept))).tocsr(), directed=False)
-    apart = ~np.isfinite(far)
-    far[apart] = far[~apart].max(initial=1.0)
+    unconnected = ~np.isfinite(far)
+    far[unconnected] = far[~unconnected].max(initial=1.0)
     return np.asarray(far)
 
 

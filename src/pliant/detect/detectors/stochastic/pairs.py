@@ -23,7 +23,7 @@ from .records import Recorder
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-EVERY = 16  # one of so many near triangle pairs is tracked
+EVERY = 16  # one of this many near triangle pairs is tracked
 MOST = 4096  # descent iterations of a pair per level
 ALL = np.iinfo(np.int64).max
 FADE = 0.8  # decay per step of the statistics behind the recall estimate
@@ -35,10 +35,11 @@ class ActivePairsDetector(BaseDetector):
     """Find contacts at a distance of at most `within` around randomly sampled, tracked vertex pairs; `other=None` finds
     self-contact, excluding adjacent features.
 
-    Every update samples `fresh` new pairs from `seed`. A pair descends over both meshes to a local distance minimum;
-    where triangles are within this distance, the contact is flood-filled over adjacent pairs, up to `spread` pairs of
-    triangles (None: the whole region). Pairs farther apart than `far` are dropped, and coinciding pairs are merged. The
-    result is deterministic for the same seed and the same positions from the first update on.
+    Every update samples `fresh` new pairs, with random numbers from `seed`. A pair descends over both meshes to a local
+    distance minimum; where triangles there are in contact, the contact region is flood-filled over adjacent pairs of
+    triangles, up to `spread` of them (None: the whole region). Pairs farther apart than `far` are dropped, and
+    coinciding pairs are merged. The result is deterministic for the same seed and the same positions from the first
+    update on.
     """
 
     name = "active-pairs"
@@ -141,30 +142,30 @@ class ActivePairsDetector(BaseDetector):
             waiting = np.concatenate([waiting, touching[self._flood_from(x, touching, counts) == 0]])
         else:
             self._flood_from(x, self._settled(x, touching), counts)
-        waiting, apart, _ = self._descend_and_flood(x, waiting, counts)
+        waiting, distance, _ = self._descend_and_flood(x, waiting, counts)
         self._descend(x, new, len(self._levels.graphs.start) - 1, self.within + self._levels.edge)
         new = new if self.spread == ALL else self._settled(x, new)
         outcome = self._flood_from(x, new, counts)
         late, far, more = self._descend_and_flood(x, new[outcome == 0], counts)
         outcome = np.concatenate([outcome, more])
-        free, order = np.concatenate([waiting, late]), np.argsort(np.concatenate([apart, far]), kind="stable")
+        free, order = np.concatenate([waiting, late]), np.argsort(np.concatenate([distance, far]), kind="stable")
         return free[order][: self.fresh], int((outcome > 0).sum()), int((outcome == 1).sum())
 
     def _settled(self, x: Floats, pairs: Ints) -> Ints:
         """Return the pairs at their local distance minima; pairs that would become adjacent stay as they are."""
         there = pairs.copy()
-        apart = self._descend(x, there, 0, 0.0)
-        return np.where(apart[:, None] < 0.0, pairs, there)
+        distance = self._descend(x, there, 0, 0.0)
+        return np.where(distance[:, None] < 0.0, pairs, there)
 
     def _descend_and_flood(
         self, x: Floats, pairs: Ints, counts: NDArray[np.int64]
     ) -> tuple[Ints, Floats, NDArray[np.int8]]:
         """Descend to local distance minima and flood-fill from there; return the pairs that are not in contact but
         within `far`, their distances, and the flood status of all pairs."""
-        apart = self._descend(x, pairs, 0, 0.0)
-        pairs, apart = self._within_far(pairs, apart)
+        distance = self._descend(x, pairs, 0, 0.0)
+        pairs, distance = self._within_far(pairs, distance)
         outcome = self._flood_from(x, pairs, counts)
-        return pairs[outcome == 0], apart[outcome == 0], outcome
+        return pairs[outcome == 0], distance[outcome == 0], outcome
 
     def _flood_from(self, x: Floats, pairs: Ints, counts: NDArray[np.int64]) -> NDArray[np.int8]:
         status = np.zeros(len(pairs), np.int8)
@@ -176,17 +177,17 @@ class ActivePairsDetector(BaseDetector):
         return FacetQuery(self._whole.facets, x, self.same, self._reach, self.within)
 
     def _descend(self, x: Floats, pairs: Ints, level: int, stop: float) -> Floats:
-        apart = np.zeros(len(pairs))
-        _descent.descend(self._levels.graphs, x, level, stop, MOST, pairs, apart)
-        return apart
+        distance = np.zeros(len(pairs))
+        _descent.descend(self._levels.graphs, x, level, stop, MOST, pairs, distance)
+        return distance
 
-    def _within_far(self, pairs: Ints, apart: Floats) -> tuple[Ints, Floats]:
+    def _within_far(self, pairs: Ints, distance: Floats) -> tuple[Ints, Floats]:
         """Remove distant, adjacent and duplicate pairs."""
-        kept = (apart >= 0.0) & (apart <= self.far)
-        pairs, apart = (np.sort(pairs[kept], 1) if self.same else pairs[kept]), apart[kept]
+        kept = (distance >= 0.0) & (distance <= self.far)
+        pairs, distance = (np.sort(pairs[kept], 1) if self.same else pairs[kept]), distance[kept]
         _, first = np.unique(pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1], return_index=True)
         first.sort()
-        return pairs[first], apart[first]
+        return pairs[first], distance[first]
 
     def _guess(self, x: Floats) -> Ints:
         """Sample (fresh,2) vertices: a random one, and a near one of the other side's coarsest level; for self-contact
@@ -221,10 +222,10 @@ class ActivePairsDetector(BaseDetector):
         whole = self.spread == ALL
         rows = np.union1d(first, np.arange(0, len(near), EVERY)) if whole else np.arange(len(near))
         a, b = (self._whole.facets.corners[near[rows, k]] for k in (0, 1))
-        apart = ((x[a][:, :, None] - x[b][:, None]) ** 2).sum(3).reshape(-1, 9)
-        best, at = apart.argmin(1), np.arange(len(rows))
+        distance = ((x[a][:, :, None] - x[b][:, None]) ** 2).sum(3).reshape(-1, 9)
+        best, at = distance.argmin(1), np.arange(len(rows))
         if not whole and len(near):
-            at = np.lexsort((apart[at, best], near[:, 2]))[first]
+            at = np.lexsort((distance[at, best], near[:, 2]))[first]
         return np.stack([a[at, best[at] // 3], b[at, best[at] % 3]], 1)
 
 

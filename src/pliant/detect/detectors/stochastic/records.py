@@ -9,7 +9,7 @@ from ....contacts import Contacts, Pool
 from ....state import State
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
 from .facets import Ints, Joined, sorted_pairs
-from .sides import Closed, turn_inside, with_deep
+from .sides import Closed, flip_inside, with_deep
 
 Floats = NDArray[np.float64]
 
@@ -24,37 +24,40 @@ class Recorder:
     def __init__(self, parts: Sequence[WeldedSide]) -> None:
         self.parts, self.same = parts, len(parts) == 1
         self._closed = [Closed(part) if part.solid and not self.same else None for part in parts]
-        self._plain = [part._replace(solid=False) for part in parts]
+        self._unsigned = [part._replace(solid=False) for part in parts]
         self.pool = Pool()
 
-    def make(self, state: State, found: Ints, whole: Joined, go_on: Callable[[], bool] = lambda: True) -> Contacts:
-        """Return the records of rows (kind, feature, feature) of `add_features`; adds deep vertices while `go_on()`."""
+    def make(
+        self, state: State, found: Ints, whole: Joined, may_continue: Callable[[], bool] = lambda: True
+    ) -> Contacts:
+        """Return the records of rows (kind, feature, feature) of `add_features`; adds deep vertices while
+        `may_continue()` holds."""
         vertex_face, face_vertex, edges = sorted_pairs(found, whole, self.same)
-        poses = [PosedSide(part, state.x[part.side.rows]) for part in self._plain]
+        poses = [PosedSide(part, state.x[part.side.rows]) for part in self._unsigned]
         a, b = poses[0], poses[-1]
         if self.same:
             return contacts_of(a, a, vertex_face, face_vertex, edges, self.pool)
         for closed, pose in zip(self._closed, poses, strict=True):
             if closed is not None:
                 closed.update(pose.x)
-        vertex_face, deep_a = self._deep(0, a, vertex_face, edges, go_on)
-        face_vertex, deep_b = self._deep(1, b, face_vertex, edges[:, ::-1], go_on)
+        vertex_face, deep_a = self._deep(0, a, vertex_face, edges, may_continue)
+        face_vertex, deep_b = self._deep(1, b, face_vertex, edges[:, ::-1], may_continue)
         e_a, e_b = (part.side.mesh.topology.edges for part in self.parts)
         within = np.zeros(len(edges), np.bool_)
         closed_a, closed_b = self._closed
         if closed_b is not None:
-            within |= closed_b.holds_edges(a.x, e_a, b.x, e_b, edges)
+            within |= closed_b.edge_points_inside(a.x, e_a, b.x, e_b, edges)
         if closed_a is not None:
-            within |= closed_a.holds_edges(b.x, e_b, a.x, e_a, np.ascontiguousarray(edges[:, ::-1]))
+            within |= closed_a.edge_points_inside(b.x, e_b, a.x, e_a, np.ascontiguousarray(edges[:, ::-1]))
         out = contacts_of(a, b, vertex_face, face_vertex, edges, self.pool)
         faces = [deep_a[vertex_face[:, 0]], deep_b[face_vertex[:, 0]]]
         if self.parts[0].side.body > self.parts[1].side.body:
             faces.reverse()
-        turn_inside(out, np.concatenate([*faces, within]), state.x)
+        flip_inside(out, np.concatenate([*faces, within]), state.x)
         return out
 
     def _deep(
-        self, of: int, pose: PosedSide, pairs: Ints, edges: Ints, go_on: Callable[[], bool]
+        self, of: int, pose: PosedSide, pairs: Ints, edges: Ints, may_continue: Callable[[], bool]
     ) -> tuple[Ints, NDArray[np.bool_]]:
         closed, top = self._closed[1 - of], self.parts[of].side.mesh.topology
         if closed is None:
@@ -62,4 +65,4 @@ class Recorder:
         # where edges intersect, an end may be inside without being near a face
         ends = top.edges[edges[:, 0]].ravel()
         more = np.stack([ends, np.repeat(closed.beside(edges[:, 1]), 2)], 1)
-        return with_deep(pose.x, closed, pairs, more, top.neighbours, go_on)
+        return with_deep(pose.x, closed, pairs, more, top.neighbours, may_continue)

@@ -56,7 +56,9 @@ class Closed:
         """(k,) one face adjacent to each of this side's edges (k,)."""
         return np.asarray(self._edge_faces[self._by_edge[edges]], np.int32)
 
-    def holds_edges(self, x_a: Floats, edges_a: Ints, x_b: Floats, edges_b: Ints, pairs: Ints) -> NDArray[np.bool_]:
+    def edge_points_inside(
+        self, x_a: Floats, edges_a: Ints, x_b: Floats, edges_b: Ints, pairs: Ints
+    ) -> NDArray[np.bool_]:
         """(k,) whether the point of a's edge nearest to the edge of this side, b, is inside it, for each pair."""
         inside = np.zeros(len(pairs), np.bool_)
         faces_of_edges = (self._surface, self._by_edge, self._edge_faces)
@@ -65,12 +67,12 @@ class Closed:
 
 
 def with_deep(
-    x: Floats, closed: Closed, pairs: Ints, more: Ints, ring: tuple[Ints, Ints], go_on: Callable[[], bool]
+    x: Floats, closed: Closed, pairs: Ints, more: Ints, ring: tuple[Ints, Ints], may_continue: Callable[[], bool]
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Extend the vertex-face pairs of a side at x (n,3) by vertices deep inside `closed`; return also which are inside.
 
     Propagates from vertices inside near the surface to their neighbours, each with its nearest face, while these are
-    inside and `go_on()` holds. Additional seeds: `more` (k,2), a vertex and a nearby face.
+    inside and `may_continue()` holds. Additional seeds: `more` (k,2), a vertex and a nearby face.
     """
     inside = np.zeros(len(x), np.bool_)
     start, joined = ring
@@ -89,7 +91,7 @@ def with_deep(
         deep = front[distance < 0.0]
         inside[deep] = True
         extra.append(deep)
-        if not go_on():
+        if not may_continue():
             break
         count = start[deep + 1] - start[deep]
         source = np.repeat(deep, count)
@@ -109,7 +111,7 @@ def with_deep(
     return pairs, inside
 
 
-def turn_inside(out: Contacts, inside: NDArray[np.bool_], x: Floats) -> None:
+def flip_inside(out: Contacts, inside: NDArray[np.bool_], x: Floats) -> None:
     """Flip the normals and distances of records that are inside; intersecting edges have no gap to flip.
 
     x (n,3): all positions, for the rounding margin.

@@ -37,7 +37,7 @@ class Touching(NamedTuple):
 
 @kernel
 def boxes_near(world, points, which, first, last, reach, near):
-    """Collect the boxes that may contain some of the points which[first:last]; return their number."""
+    """Collect the boxes within `reach` of the AABB of the points which[first:last]; return their number."""
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
     for t in range(first, last):
         p = vec.load(points, which[t])

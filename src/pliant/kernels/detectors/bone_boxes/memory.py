@@ -10,8 +10,9 @@ from .boxes import CHUNK, Boxes, Placed, Skin
 from .lookup import search_one
 
 # measuring the clearance of a point outside pays off if the result stays valid for several steps
-WORTH = 3.0  # displacements per step beyond reach; below it, a new query costs no more
-LASTS, MOST = 16.0, 20.0  # search radius at most: in displacements per step, and as a multiple of `near`
+WORTH = 3.0  # displacements per step beyond `near`; for a smaller clearance, a new query costs no more
+# the search radius is at most LASTS displacements per step beyond `near`, and MOST times `near`
+LASTS, MOST = 16.0, 20.0
 GROWTH = 0.25  # of a displacement per step: assumed growth of the clearance after each step
 
 

@@ -2,7 +2,7 @@
 
 In each iteration first one end moves to the best of its neighbours and then the other (Raghupathi et al. 2004, the
 two-step update): n + m distances instead of n m, which are computed only if neither got nearer. A coarser level is a
-graph on a subset of the vertices; a pair descends there with long steps, then on finer ones (Guy and Debunne 2004).
+graph on a subset of the vertices; a pair descends there with long steps, then on finer levels (Guy and Debunne 2004).
 """
 
 from typing import NamedTuple
@@ -31,9 +31,9 @@ def choose(start, ring, rows, level, taken):
 
 
 @kernel
-def descend(graphs, x, level, stop, most, pairs, apart):
+def descend(graphs, x, level, stop, most, pairs, distance):
     """Move pairs (k,2) of rows of x downhill from `level` to 0, until no neighbour is nearer or their distance is below
-    `stop`, for at most `most` iterations per level; apart (k,) becomes their distance, -1 for neighbours.
+    `stop`, for at most `most` iterations per level; distance (k,) becomes their distance, -1 for neighbours.
     """
     start, ring = graphs.start, graphs.ring
     for k in range(len(pairs)):
@@ -68,13 +68,14 @@ def descend(graphs, x, level, stop, most, pairs, apart):
                     pairs[k, 0], pairs[k, 1] = first, second
             # neighbours on a coarse level are far apart on the next
             joined = joined and (at == 0 or pairs[k, 0] == pairs[k, 1])
-        apart[k] = -1.0 if joined else here**0.5
+        distance[k] = -1.0 if joined else here**0.5
 
 
 @kernel
 def choose_near(x, rows, others, skip, between, home, ends):
     """For each of `rows` (k,) find the nearest of `others` (c,), except those in skip (k,c). Within one side, prefer
-    those at most half as far as along the surface: between (c,c) metres, by home[row]; empty for two sides.
+    those whose distance is at most half of that along the surface, between (c,c) in metres, by home[row]; empty for two
+    sides.
     """
     for k in range(len(rows)):
         p, best, to = vec.load(x, rows[k]), np.inf, others[0]

@@ -51,7 +51,7 @@ def point_near(p, a, b, c, within):
 
 @kernel
 def edges_near(a, b, c, d, within):
-    """The same for segments ab and cd."""
+    """As `point_near`, for the segments ab and cd."""
     s, t = closest_on_edges(a, b, c, d)
     d_2, w_2 = vec.norm2(vec.sub(vec.mix(a, b, s), vec.mix(c, d, t))), within * within
     if abs(d_2 - w_2) > 1e-8 * (d_2 + w_2):

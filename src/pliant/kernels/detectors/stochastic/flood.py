@@ -1,9 +1,9 @@
 """Contact regions grown from near vertex pairs by flood fill over neighbouring triangle pairs.
 
 Two triangles within a distance are a node of a graph; its neighbours are the pairs in which one of the two is replaced
-by a triangle across an edge. A pair of nearest points that moves over both surfaces passes from one to the next, so a
-region in which the surfaces are near is a connected component of this graph, and a search from any of its nodes finds
-all of it (Raghupathi et al. 2004, the propagation of collisions).
+by a triangle across an edge. A pair of nearest points that moves over both surfaces passes from one node to the next,
+so a region in which the surfaces are near is a connected component of this graph, and a search from any of its nodes
+finds all of it (Raghupathi et al. 2004, the propagation of collisions).
 """
 
 import math
@@ -29,7 +29,7 @@ class Seen(NamedTuple):
 
 
 @kernel
-def apart(facets, x, p, q, reach):
+def excluded(facets, x, p, q, reach):
     """Whether two triangles share a vertex, or their boxes or a plane prove them farther apart than `reach`."""
     corners, welded = facets.corners, facets.welded
     for k in range(3):
@@ -49,8 +49,8 @@ def apart(facets, x, p, q, reach):
 
 @kernel
 def beyond(one, two, reach):
-    """Whether one triangle lies farther than `reach` beyond another along the normal of the latter. Both are projected:
-    the normal of a sliver is rounding noise, and its own corners lie far apart along it.
+    """Whether triangle `two` lies farther than `reach` beyond triangle `one`, along the normal of `one`. Both are
+    projected: the normal of a sliver is rounding noise, and its own corners lie far apart along it.
     """
     n = normal(one[0], one[1], one[2])
     n_2 = vec.norm2(n)
@@ -66,7 +66,8 @@ def beyond(one, two, reach):
 @kernel
 def test_pairs(query, batch, n, region, seen, now, count):
     """Test n pairs of triangles and append those that are near. Return the number of near pairs so far, and how many of
-    these n were found before; a full table or list only counts, and the caller enlarges it and restarts.
+    these n were found before. When the list is full, pairs are only counted; `flood` stops before the hash table is
+    full. The caller then enlarges both and restarts.
     """
     facets, x, same, reach, within = query
     keys, stamp, where, near = seen.keys, seen.stamp, seen.where, seen.near
@@ -83,7 +84,7 @@ def test_pairs(query, batch, n, region, seen, now, count):
             known += where[at] != MISS
             continue
         keys[at], stamp[at], where[at] = key, now, MISS
-        if apart(facets, x, p, q, reach):
+        if excluded(facets, x, p, q, reach):
             continue
         a, b, c = vec.load(x, corners[p, 0]), vec.load(x, corners[p, 1]), vec.load(x, corners[p, 2])
         d, e, f = vec.load(x, corners[q, 0]), vec.load(x, corners[q, 1]), vec.load(x, corners[q, 2])

@@ -1,7 +1,8 @@
 """Average-case traversal of two BVHs, or one with itself, in order of contact probability (Klein and Zachmann 2003).
 
 A node stores the share of cells of a grid over its box that contained much of its surface when the BVH was built. The
-queue is ordered by the probability that some cell in the overlap of two boxes is well filled by both at random.
+queue is ordered by the probability that some cell in the overlap of two boxes is well filled by both, if the filled
+cells of each were distributed at random.
 """
 
 import math
@@ -16,7 +17,8 @@ from .flood import beyond
 
 GRID = 8  # cells along each side of a node's box
 SAMPLES = 256  # least number of points at which the surface of a node is sampled
-STEPS = 1 << 12  # distinct probabilities in the queue; of equal ones the latest comes first, which descends
+# distinct probabilities in the queue; of equal ones the latest comes first, so that the search descends
+STEPS = 1 << 12
 SELF_HALF = 512  # triangles of a node whose self-contact probability is one half
 BATCH = 64  # pairs of triangles whose features are tested together
 OPENED = 40  # least space for opening an entry: a node of 8 children with itself gives 36
@@ -53,7 +55,7 @@ class Traversal(NamedTuple):
 
 @kernel(parallel=True)
 def fill_cells(nodes, order, x, faces, fill):
-    """Compute the share of well-filled cells of each node: at least half the area of a plane through a cell."""
+    """Compute the share of well-filled cells of each node, with at least half the area of a plane through a cell."""
     for i in prange(len(nodes)):
         node = nodes[i]
         w, count = node.bounds, node.count
@@ -191,10 +193,10 @@ def advance(a, b, query, quality, work, traversal):
                 n, m = v["count"], w["count"]
                 p, near = contact_probability(v["bounds"], w["bounds"], a.fill[c], b.fill[d], n, m, reach)
                 if same and c == d:
-                    # the larger, the more contact_probability a fold
+                    # the larger the node, the more probable a fold
                     p, near = n / (n + SELF_HALF), 0.0
                 elif same and p >= 0.0:
-                    # neighbours overlap as much when nothing touches
+                    # the boxes of neighbours also overlap at rest, when nothing touches
                     before, near_at_rest = contact_probability(rest[c], rest[d], a.fill[c], b.fill[d], n, m, reach)
                     p, near = max(p - max(before, 0.0), 0.0), max(near - near_at_rest, 0.0)
                 if p >= 0.0:

@@ -1,0 +1,243 @@
+"""Garments of 10 000 vertices that naive skinning transfer moves on dancing characters, before and after `pliant.fix`:
+the table of docs/fix.md.
+
+    python benchmarks/studies/dancing.py                      # every garment on the dancing mannequin
+    python benchmarks/studies/dancing.py robot/snug-top       # a character of ../shared/data in its own clip
+    python benchmarks/studies/dancing.py mannequin/skirt --vertices 2000 --frames 20
+"""
+
+import argparse
+import dataclasses
+import functools
+import pathlib
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from transfer import by_nearest_points
+
+import pliant
+from pliant import Character, Clip, Mesh
+from pliant.detect.queries.closest_point import ClosestPoints
+from pliant.motion.animation import Animation, Track
+from pliant_bench.garments.characters import NAMES, actor
+from pliant_bench.garments.measuring import Gauge
+from pliant_bench.garments.tailor import MAKERS, Garment
+from pliant_bench.garments.wearing import Run, tailored
+
+Floats = NDArray[np.float64]
+FPS = 30.0
+BEAT = 0.6  # seconds of a beat of the dance
+CLEARANCE = 0.001  # metres, of `fix`
+ROOM = 2.0 * CLEARANCE  # metres: a body leaves cloth room if no other part of it is within twice this
+STRAIN = 0.03  # bar of the edge strain beyond that of the input
+GARMENTS = ("T-shirt", "skirt", "long dress", "snug top")
+
+
+def dance(seconds: float, keys_per_second: float = 60.0) -> dict[str, Floats]:
+    """Rotations (k,4) of bones of the mannequin: it spins, twists and bends, and throws up arms and knees."""
+    from scipy.spatial.transform import Rotation
+
+    t = np.arange(0.0, seconds + 1.0 / keys_per_second, 1.0 / keys_per_second)
+    axes = dict(zip("xyz", np.eye(3)))
+
+    def turn(axis: str, degrees: Floats | float) -> Rotation:
+        return Rotation.from_rotvec(np.radians(np.broadcast_to(degrees, t.shape))[:, None] * axes[axis])
+
+    def wave(period: float, shift: float = 0.0) -> Floats:
+        return np.asarray(np.sin(2.0 * np.pi * (t / (period * BEAT) + shift)))
+
+    # it eases into the spin, one turn in four beats
+    spin = 90.0 * np.maximum(t - BEAT, 0.0) / BEAT
+    found = {
+        "hips": turn("y", spin) * turn("z", 8.0 * wave(2.0)),
+        "spine": turn("y", 15.0 * wave(2.0)) * turn("x", 8.0 * wave(1.0)),
+        "chest": turn("y", 15.0 * wave(2.0)) * turn("z", -10.0 * wave(2.0)),
+        "neck": turn("y", -20.0 * wave(2.0)),
+    }
+    for side, sign, shift in (("left", 1.0, 0.0), ("right", -1.0, 0.5)):
+        up = np.maximum(wave(2.0, shift), 0.0) ** 2
+        found[f"thigh.{side}"] = turn("x", -70.0 * up) * turn("z", sign * (4.0 + 14.0 * up))
+        found[f"shin.{side}"] = turn("x", 85.0 * up)
+        raised = 30.0 + 40.0 * wave(2.0, 0.25 + shift)
+        found[f"upper_arm.{side}"] = turn("z", sign * raised) * turn("x", 25.0 * wave(1.0, shift))
+        found[f"forearm.{side}"] = turn("y", -sign * (40.0 + 35.0 * wave(1.0)))
+    return {name: rotation.as_quat() for name, rotation in found.items()} | {"": t[:, None]}
+
+
+def dancer(seconds: float) -> Character:
+    """The mannequin with the clip "dance"."""
+    who = pliant.shapes.walking_mannequin()
+    turns = dance(seconds)
+    times = turns.pop("")[:, 0]
+    column = {name: who.skeleton.column(who.names.index(name), "rotation") for name in turns}
+    tracks = tuple(Track(column[name], times, turn, "linear", True) for name, turn in turns.items())
+    return dataclasses.replace(who, clips={"dance": Animation(tracks)})
+
+
+class Case(NamedTuple):
+    """A garment that follows the skin of a body, and the garment as it was made."""
+
+    name: str
+    worn: Garment
+    garment: Clip
+    body: Clip
+
+
+def case(name: str, vertices: int, frames: int, folder: pathlib.Path | None) -> Case:
+    """The garment of this name, CHARACTER/GARMENT, in as many frames."""
+    who, _, what = name.partition("/")
+    plain, what = who.replace("-", " "), next(one for one in MAKERS if _plain(one) == _plain(what))
+    worn = tailored(Run(plain, what, vertices, folder=folder))
+    if who == "mannequin":
+        character, clip = dancer(frames / FPS), "dance"
+    else:
+        played = actor(plain, folder)
+        character, clip = played.character, played.clip
+    times = np.arange(frames) / FPS % max(character.clips[clip].duration, 1.0 / FPS)
+    # garments are made in the rest pose, and weights are transferred there
+    skin = character.mesh.moved(character.shape(None, 0.0))
+    moved = by_nearest_points(worn.mesh, _bound_at_rest(character, skin))
+    under = np.stack([character.shape(clip, float(t)) for t in times])
+    over = np.stack([moved.shape(clip, float(t)) for t in times])
+    return Case(name, worn, Clip(worn.mesh, over), Clip(skin, under))
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace(" ", "-")
+
+
+def _bound_at_rest(character: Character, skin: Mesh) -> Character:
+    """The character with its rest pose as the shape that its bones move."""
+    still = np.tile(np.eye(4), (len(character.names), 1, 1))
+    still[:, :3] = character.bones(None, [0.0])[0]
+    inverse = character.inverse @ np.linalg.inv(still)
+    return dataclasses.replace(character, mesh=skin, inverse=inverse, morphs=())
+
+
+class Frames(NamedTuple):
+    """Sums over frames, and the edge strain and relative acceleration of all of them."""
+
+    inside: int  # vertices and edge midpoints inside, where the body leaves room
+    deepest: float  # metres
+    crossings: int  # pairs of garment and body that cross there
+    tangles: int  # self-intersecting pairs there
+    no_room: int  # points, pairs and self-intersecting pairs where the body leaves no room
+    strain: Floats  # (t,k) relative change of length against the rest shape
+    acceleration: Floats  # (t-2,n) metres per frame squared, relative to the skin
+
+
+def measured(one: Case, frames: Floats) -> Frames:
+    """Measure the garment at `frames` (T,n,3) by exact queries that `fix` does not decide."""
+    gauge = Gauge(one.worn, one.body.mesh, ROOM)
+    inside = crossings = tangles = no_room = 0
+    deepest, strain = 0.0, []
+    first = np.unique(one.body.mesh.weld_index, return_index=True)[1]
+    for t, x in enumerate(frames):
+        y = np.asarray(one.body.at(t), np.float64)[first]
+        depth, deep, pinched = gauge.penetration(x, y)
+        with_body, pinched_pairs = gauge._body_pairs(x, y)
+        own, pinched_own = _tangles(gauge, x, y)
+        inside, deepest, crossings = inside + deep, max(deepest, depth), crossings + with_body
+        tangles, no_room = tangles + own, no_room + pinched + pinched_pairs + pinched_own
+        strain.append(gauge.strain(x))
+    return Frames(inside, deepest, crossings, tangles, no_room, np.stack(strain), _relative_acceleration(one, frames))
+
+
+def _tangles(gauge: Gauge, x: Floats, body: Floats) -> tuple[int, int]:
+    """Self-intersecting pairs, where the body leaves room and where it does not."""
+    pairs = gauge._own.update(x).pairs()
+    if not len(pairs):
+        return 0, 0
+    gauge._distances.update(body)
+    middle = x[gauge.cloth.faces[pairs]].mean((1, 2))
+    face, weights = gauge._distances.nearest_faces(middle)
+    nearest = (weights[:, :, None] * body[gauge.skin.faces[face]]).sum(1)
+    room = gauge._leaves_room(body, nearest, face)
+    return int(room.sum()), int((~room).sum())
+
+
+def _relative_acceleration(one: Case, frames: Floats) -> Floats:
+    """(t-2,n) second differences of the garment in the frame of the face of the skin that is nearest at rest."""
+    skin = one.body.mesh
+    face = ClosestPoints(skin).query(one.worn.mesh.vertices)[2]
+    corners = skin.welded.faces[face]
+    first = np.unique(skin.weld_index, return_index=True)[1]
+    local = []
+    for t, x in enumerate(frames):
+        a, b, c = np.moveaxis(np.asarray(one.body.at(t), np.float64)[first][corners], 1, 0)
+        u = (b - a) / np.linalg.norm(b - a, axis=1)[:, None]
+        n = np.cross(b - a, c - a)
+        n /= np.maximum(np.linalg.norm(n, axis=1), 1e-300)[:, None]
+        axes = np.stack([u, np.cross(n, u), n], 1)
+        local.append(np.einsum("nij,nj->ni", axes, x - (a + b + c) / 3.0))
+    place = np.stack(local)
+    return np.asarray(np.linalg.norm(place[:-2] - 2.0 * place[1:-1] + place[2:], axis=2))
+
+
+@functools.cache
+def _warm() -> None:
+    """Load or compile every kernel, so that no case pays for it."""
+    small = case("mannequin/T-shirt", 1000, 4, None)
+    pliant.fix(small.garment, small.body, clearance=CLEARANCE)
+
+
+def row(one: Case) -> list[str]:
+    """The row of a case in the table."""
+    _warm()
+    wall, cpu = time.perf_counter(), time.process_time()
+    fixed = pliant.fix(one.garment, one.body, clearance=CLEARANCE)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    before = measured(one, np.asarray(one.garment.frames, np.float64))
+    after = measured(one, np.asarray(fixed.garment.frames, np.float64))
+    excess = np.maximum(np.abs(after.strain) - np.abs(before.strain), 0.0)
+    fps = FPS**2
+    told = [one.name, f"{one.worn.mesh.n_vertices:,}", f"{len(one.garment)}"]
+    told += [f"{a:,} -> {b:,}" for a, b in zip(before[:1] + before[2:5], after[:1] + after[2:5])]
+    told += [f"{1e3 * before.deepest:.1f} -> {1e3 * after.deepest:.1f}"]
+    told += [f"{100 * np.quantile(excess, q):.1f}" for q in (0.99, 0.999, 1.0)]
+    told += [f"{100 * np.mean(excess > STRAIN):.2f}"]
+    for a, b in ((before.acceleration, after.acceleration),):
+        told += [f"{fps * a.mean():.1f} -> {fps * b.mean():.1f}"]
+        told += [f"{fps * np.quantile(a, 0.99):.0f} -> {fps * np.quantile(b, 0.99):.0f}"]
+    told += [f"{fps * fixed.jitter[0]:.1f} -> {fps * fixed.jitter[1]:.1f}"]
+    return [*told, f"{wall:.1f}", f"{cpu:.1f}"]
+
+
+COLUMNS = (
+    "character/garment",
+    "vertices",
+    "frames",
+    "points inside",
+    "crossing pairs",
+    "self-intersecting pairs",
+    "without room",
+    "deepest, mm",
+    "strain added, %: 99th percentile",
+    "99.9th",
+    "largest",
+    "edges above 3 %, %",
+    "acceleration relative to the skin, m/s2: mean",
+    "99th percentile",
+    "acceleration, mean",
+    "s",
+    "CPU s",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", help=f"CHARACTER/GARMENT; characters: {', '.join(NAMES)}.")
+    parser.add_argument("--vertices", type=int, default=10_000, help="Default: 10000.")
+    parser.add_argument("--frames", type=int, default=100, help="Default: 100.")
+    parser.add_argument("--data", type=pathlib.Path, help="folder of the characters. Default: ../shared/data.")
+    args = parser.parse_args()
+    names = args.cases or [f"mannequin/{name.replace(' ', '-')}" for name in GARMENTS]
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+    for name in names:
+        print(f"| {' | '.join(row(case(name, args.vertices, args.frames, args.data)))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

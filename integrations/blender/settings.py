@@ -1,0 +1,67 @@
+"""What the user chooses: garment, body, frames and limits; and what a check found, frame by frame."""
+
+import os
+
+import bpy
+from bpy.props import BoolProperty, CollectionProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+
+PACKAGE = __package__ or "pliant"
+
+
+def _is_mesh(_: object, thing: bpy.types.Object) -> bool:
+    return thing.type == "MESH"
+
+
+def _go_to_frame(settings: "PliantSettings", context: bpy.types.Context) -> None:
+    if 0 <= settings.chosen < len(settings.findings):
+        context.scene.frame_set(settings.findings[settings.chosen].frame)
+
+
+class PliantFinding(bpy.types.PropertyGroup):
+    """A frame in which something is wrong."""
+
+    frame: IntProperty()
+    depth: FloatProperty(unit="LENGTH", description="Penetration depth of the deepest point")
+    inside: IntProperty(description="Vertices inside the body")
+    crossings: IntProperty(description="Pairs of triangles of garment and body that cross")
+    self_pairs: IntProperty(description="Pairs of the garment's own triangles that intersect")
+
+
+class PliantSettings(bpy.types.PropertyGroup):
+    """The panel's settings, stored in the scene."""
+
+    garment: PointerProperty(name="Garment", type=bpy.types.Object, poll=_is_mesh, description="The clothes to check")
+    body: PointerProperty(name="Body", type=bpy.types.Object, poll=_is_mesh, description="The body that wears them")
+    bodies: PointerProperty(
+        name="Bodies", type=bpy.types.Collection, description="All meshes of this collection, instead of one body"
+    )
+    clearance: FloatProperty(
+        name="Clearance", unit="LENGTH", default=0.001, min=0.0, soft_max=0.05, precision=4,
+        description="Distance from the body that Fix keeps",
+    )  # fmt: skip
+    untangle: BoolProperty(name="Self-Intersections", default=True, description="Fix also removes self-intersections")
+    findings: CollectionProperty(type=PliantFinding)
+    chosen: IntProperty(update=_go_to_frame)
+    summary: StringProperty(description="The result of the last command")
+
+
+class PliantPreferences(bpy.types.AddonPreferences):
+    """Where the pliant program is."""
+
+    bl_idname = PACKAGE
+
+    command: StringProperty(
+        name="Pliant", subtype="FILE_PATH", default="pliant", description="The program, as pip installed it"
+    )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        self.layout.prop(self, "command")
+
+
+def command() -> str:
+    """The pliant program: that of the preferences, or of the variable PLIANT_COMMAND."""
+    found = bpy.context.preferences.addons.get(PACKAGE)
+    return os.environ.get("PLIANT_COMMAND") or (found.preferences.command if found else "pliant")
+
+
+CLASSES = (PliantFinding, PliantSettings, PliantPreferences)

@@ -1,0 +1,332 @@
+"""The repair of a garment in all frames: out of the body, out of itself, evenly over time, never worse than given."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..detect.queries.intersections import Intersections
+from ..detect.queries.penetration import DeformingClosestPoints
+from ..detect.queries.transversal import crossing
+from ..mesh import Mesh
+from ..motion.clip import Clip
+from ..respond.edge_lengths import EdgeLengths, lengths
+from ..respond.project_out import Projector
+from .check import turned_outward
+from .findings import Report
+from .layers import Layer, Layers
+from .patches import Patch, patches
+from .score import DEPTH_TOLERANCE, Score
+from .shape_changes import bend, strain, within_strain
+from .smooth_transforms import TransformSmoother
+from .temporal import TemporalFilter
+from .untangle import Untangler
+
+Floats = NDArray[np.float64]
+NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are dropped
+MOST_ROUNDS = 4  # most rounds of untangling and projecting out of the body
+AGAIN = 8  # rounds of projecting displacements that were smoothed over time
+WHOLE_ATTEMPTS = 3  # frames in which the whole garment is untangled where its patches were not enough
+SCALE = 2.0  # largest ratio of the edges of a clip to those of its mesh, for these to be its rest lengths
+
+
+class Repair:
+    """All frames of one garment."""
+
+    def __init__(
+        self,
+        garment: Clip,
+        body: Clip | None,
+        below: list[Clip],
+        clearance: float,
+        untangle: bool,
+        max_strain: float | None,
+        before: Report,
+    ) -> None:
+        self.garment, self.body, self.below, self.clearance = garment, body, below, clearance
+        self.before, self.max_strain = before, max_strain
+        mesh = garment.mesh.welded
+        if len(mesh.tets):
+            mesh = Mesh(mesh.vertices, mesh.faces, name=mesh.name, groups=mesh.groups)  # only its surface
+        self.mesh, self.first = mesh, np.unique(garment.mesh.weld_index, return_index=True)[1]
+        self.untangler = Untangler(mesh)
+        self.untangle = untangle
+        self.projector = Projector(mesh, self.untangler.links, self.untangler.degree)
+        self.depths = None if body is None else DeformingClosestPoints(turned_outward(body.mesh))
+        self.cross = None if body is None else Intersections(mesh, body.mesh)
+        self._body_x = np.zeros((0, 3))
+        self.count = len(before.frames)
+        self.layers = Layers(garment.mesh, below, self._move_body, lambda x: self._query(x)[0])
+        self._patches: list[Patch] = []
+        self._attempts = WHOLE_ATTEMPTS
+
+    @property
+    def steps(self) -> int:
+        """Guarded steps of all patches."""
+        return self.untangler.steps + sum(p.untangler.steps for p in self._patches if p.untangler is not self.untangler)
+
+    def run(self, report_progress: Callable[[float], None]) -> tuple[Floats, list[int]]:
+        """(T,n,3) positions of the unwelded vertices, and the frames that were left unchanged."""
+        given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
+        x = given[:, self.first]
+        self._lengths = EdgeLengths(self.mesh, self._rest(x))
+        self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
+        smooth = self._smoothed(x)
+        tried = [smooth - x]
+        stages = [self._out_of_body, self._out_of_itself] if self.untangle else [self._out_of_body]
+        u = np.zeros_like(x)
+        for k, stage in enumerate(stages):
+
+            def of_stage(share: float, done: int = k) -> None:
+                report_progress(0.9 * (done + share) / len(stages))
+
+            u = stage(smooth, u, of_stage)
+            tried.append(smooth - x + u)
+        out, unchanged = given.copy(), []
+        for t in range(self.count):
+            best = self._best(t, x[t], [u[t] for u in tried[::-1]])
+            if best is not None:
+                # seams may open in later frames, so each copy of a vertex gets the same displacement
+                out[t] += best[self.garment.mesh.weld_index]
+            elif self._has_problems(t):
+                unchanged.append(t)
+            report_progress(0.9 + 0.1 * (t + 1) / self.count)
+        return out, unchanged
+
+    def _smoothed(self, x: Floats) -> Floats:
+        """The frames x, with smoothed transforms around self-intersections if it is an animation."""
+        self._moved_frames = np.zeros(self.count, np.bool_)
+        if self._filter is None or not self.untangle or self.max_strain is not None:
+            return x
+        pairs = [self.untangler.pairs(frame) for frame in x]
+        if not any(len(some) for some in pairs) or not self._has_rest:
+            return x
+        y = TransformSmoother(self.untangler, x).free_of_tangles(pairs)
+        self._moved_frames = (x != y).any((1, 2))
+        return y
+
+    def _rest(self, x: Floats) -> Floats:
+        """(k,) rest lengths: those of the mesh, or the median over all frames where the frames have another scale."""
+        edges = self.mesh.topology.edges
+        rest, first = lengths(self.mesh.vertices, edges), lengths(x[0], edges)
+        ratio = np.median(first[rest > 0.0] / rest[rest > 0.0]) if (rest > 0.0).any() else 0.0
+        self._has_rest = bool(1.0 / SCALE <= ratio <= SCALE)
+        if self._has_rest:
+            return rest
+        return np.asarray(np.median([lengths(frame, edges) for frame in x], axis=0))
+
+    def _has_problems(self, t: int) -> bool:
+        found = self.before.frames[t]
+        return found.penetrating or found.self_pairs > 0 or bool(self.below)
+
+    def _out_of_body(self, x: Floats, u: Floats, progress: Callable[[float], None]) -> Floats:
+        """Displacements (T,n,3) out of the body: of each frame by itself, then smoothed over time."""
+        u = u.copy()
+        if self.depths is None:
+            return u
+        for t in range(self.count):
+            if not self._is_clear(t):
+                u[t] = self._projected_out(t, x[t], None)
+            progress(0.7 * (t + 1) / self.count)
+        if self._filter is None:
+            return u
+        even = self._filter.held_and_smoothed(u)
+        for t in range(self.count):
+            if even[t].any():
+                u[t] = self._projected_out(t, x[t], even[t], AGAIN)
+            progress(0.7 + 0.3 * (t + 1) / self.count)
+        return u
+
+    def _is_clear(self, t: int) -> bool:
+        """True if every vertex has the clearance, and no face crosses the body."""
+        found = self.before.frames[t]
+        return (
+            not self._moved_frames[t] and not self.below and not found.crossings and found.clearance >= self.clearance
+        )
+
+    def _out_of_itself(self, x: Floats, u: Floats, progress: Callable[[float], None]) -> Floats:
+        """Displacements (T,n,3) without self-intersections; a frame starts from the correction of the last."""
+        u, last = u.copy(), np.zeros_like(x[0])
+        self._patches = patches(self.untangler, [self.untangler.pairs(x[t] + u[t]) for t in range(self.count)])
+        for t in range(self.count):
+            if last.any() and self._filter is not None:
+                last = self._filter.carried(last, t - 1, t)
+            u[t], last = self._untangled(t, x[t], u[t], last)
+            u[t] = self._limit_strain(x[t], u[t])
+            progress((t + 1) / self.count)
+        return u
+
+    def _projected_out(self, t: int, x: Floats, u: Floats | None, rounds: int | None = None) -> Floats:
+        self._move_body(t)
+        required = self._required(t, x)
+        self._lengths.set(x)
+        how = {} if rounds is None else {"rounds": rounds}
+        u = self.projector.project(x, required, self._query, u, lengths=self._lengths, **how)
+        u = self.projector.uncross(x, u, required, self._query, self._crossing_faces)
+        for _ in range(10 if self.max_strain is not None else 0):
+            u = self.projector.project(x, required, self._query, self._limit_strain(x, u), rounds=1)
+        return self._limit_strain(x, u)
+
+    def _crossing_faces(self, x: Floats) -> NDArray[np.int32]:
+        """Faces of the garment that cross the body at its current position."""
+        assert self.cross is not None
+        assert self.body is not None
+        pairs = self.cross.update(x, self._body_x).pairs()
+        crosses = crossing(x, self.mesh.faces, self._body_x, self.body.mesh.faces, pairs)
+        return np.unique(pairs[crosses, 0])
+
+    def _move_body(self, t: int) -> None:
+        if self.depths is not None and self.body is not None:
+            x = np.asarray(self.body.at(t), np.float64)
+            self.depths.update(x)
+            self._body_x = x
+
+    def _query(self, points: Floats) -> tuple[Floats, Floats]:
+        assert self.depths is not None
+        away, _, _, out = self.depths.query(points)
+        return away, out
+
+    def _required(self, t: int, x: Floats) -> Floats:
+        """(n,) required distance of each vertex from the body: outside of the inner garments."""
+        required = np.full(len(x), self.clearance)
+        for clip in self.below:
+            from scipy.spatial import cKDTree
+
+            y = np.asarray(clip.at(t), np.float64)
+            height = np.maximum(self._query(y)[0], 0.0)
+            longest = float(lengths(y, clip.mesh.topology.edges).max(initial=0.0))
+            around = cKDTree(y).query_ball_point(x, max(1.5 * self.untangler.edge, longest))
+            top = np.array([height[rows].max() if rows else -np.inf for rows in around])
+            required = np.maximum(required, top + self.clearance)
+        return required
+
+    def _limit_strain(self, x: Floats, u: Floats) -> Floats:
+        """Displacements limited so that no edge exceeds `max_strain`, where it is given."""
+        if self.max_strain is None:
+            return u
+        return within_strain(self.mesh, self.untangler.degree, x, u, self.max_strain)
+
+    def _untangled(self, t: int, x: Floats, u: Floats, last: Floats) -> tuple[Floats, Floats]:
+        """Displacements without self-intersections, and their difference from u as initial guess for the next frame."""
+        out, found = u, self.untangler.pairs(x + u)
+        if not len(found):
+            return u, np.zeros_like(u)
+        for patch in self._patches:
+            if patch.faces[found].any():
+                out = self._untangled_patch(patch, t, x, out, last)
+        in_parts = not any(patch.untangler is self.untangler for patch in self._patches)
+        if in_parts and self._attempts and len(self.untangler.pairs(x + out)):
+            self._attempts -= 1
+            whole = Patch(np.arange(len(x)), np.ones(self.mesh.n_faces, np.bool_), self.untangler)
+            out = self._untangled_patch(whole, t, x, out, np.zeros_like(last))
+        return out, out - u
+
+    def _untangled_patch(self, patch: Patch, t: int, x: Floats, u: Floats, last: Floats) -> Floats:
+        rows, work = patch.rows, patch.untangler
+        aim, guess = (x + u)[rows], last[rows]
+        begin = aim + np.where(work.pinned[:, None], 0.0, guess)
+        free = begin if guess.any() and not len(work.pairs(begin)) else work.smoothed_free(aim)
+        self._move_body(t)
+        outside = self._outside(t, x, rows) if self.depths is not None else None
+        best, left = u, len(self.untangler.pairs(x + u))
+        for _ in range(MOST_ROUNDS):
+            if free is None:
+                break
+            moved = u.copy()
+            moved[rows] = work.move_back(free, aim, bend=outside) - x[rows]
+            out = self._projected(t, x, moved)
+            pairs = len(self.untangler.pairs(x + out))
+            if pairs < left:
+                best, left = out, pairs
+            if not len(work.pairs((x + out)[rows])):
+                break
+            # intersections that the projection created are smoothed out again
+            free = work.smoothed_free((x + out)[rows])
+        return best
+
+    def _projected(self, t: int, x: Floats, u: Floats) -> Floats:
+        """Displacements projected out of the body, with as much clearance as there is room."""
+        if self.depths is None:
+            return u
+        self._move_body(t)
+        return self.projector.project(x, self._required(t, x) - 0.9 * self.clearance, self._query, u, rounds=0)
+
+    def _outside(self, t: int, x: Floats, rows: NDArray[np.int64]) -> Callable[[Floats, int], Floats]:
+        required = self._required(t, x)[rows]
+
+        def outside(aim: Floats, k: int) -> Floats:
+            away, out = self._query(aim)
+            missing = np.maximum(required - away, 0.0)
+            return np.asarray(aim + missing[:, None] * out)
+
+        return outside
+
+    def _without_negligible(self, u: Floats) -> Floats:
+        """Displacements with negligible ones set to zero."""
+        small = np.linalg.norm(u, axis=1) < NEGLIGIBLE * self.untangler.edge
+        return np.where(small[:, None], 0.0, u)
+
+    def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
+        """The best of the displacements `tried` that improves the frame and is worse in nothing; None without one. Ties
+        are broken by fewer intersections with the body and inner garments, then by clearance, then in the order of
+        `tried`. In an animation a frame without problems may take part in the correction of its neighbours."""
+        self._move_body(t)
+        given, best, least = None, None, None
+        for k, u in enumerate(tried):
+            if not np.isfinite(u).all() or not u.any() or any(np.array_equal(u, other) for other in tried[:k]):
+                continue
+            given = self._evaluate(t, x) if given is None else given
+            for each in (self._without_negligible(u), u):
+                found = self._evaluate(t, x + each, x)
+                better = found.rank < given.rank if self._filter is None else found.rank <= given.rank
+                if better and not found.worse(given) and (least is None or found.rank < least):
+                    best, least = each, found.rank
+                if least is not None and not any(least):
+                    return best
+        return best
+
+    def _self_pairs(self, x: Floats) -> int:
+        """Self-intersecting pairs; where they are to be left, only those of one shell, since a button that is sewn to
+        its cloth meets more or fewer triangles of it as both move."""
+        pairs = self.untangler.pairs(x)
+        if self.untangle or not len(pairs):
+            return len(pairs)
+        shell = self.mesh.topology.components[self.mesh.faces[pairs][:, :, 0]]
+        return int((shell[:, 0] == shell[:, 1]).sum())
+
+    def _evaluate(self, t: int, x: Floats, given: Floats | None = None) -> Score:
+        """Evaluate positions x in frame t; the required distances are taken at the positions `given`."""
+        pairs = self._self_pairs(x)
+        if self.depths is None or self.cross is None:
+            return Score(inside=0, self_pairs=pairs, body_pairs=0, layer_problems=0, too_close=0, deepest=0.0)
+        body_pairs = self.cross.update(x, self._body_x).count
+        away = self._query(x)[0]
+        required = self._required(t, x if given is None else given)
+        every = x[self.garment.mesh.weld_index]
+        layer_problems = sum(sum(self.layers.counts(k, t, every)) for k in range(len(self.below)))
+        return Score(
+            inside=int((away < -DEPTH_TOLERANCE).sum()),
+            self_pairs=pairs,
+            body_pairs=body_pairs,
+            layer_problems=layer_problems,
+            too_close=int((away < 0.5 * required).sum()),
+            deepest=-float(away.min()),
+        )
+
+    def layering(self, frames: Floats | None) -> tuple[Layer, ...]:
+        """The layering over the inner garments: as given, or with other frames (T,n,3)."""
+        if not self.below:
+            return ()
+        if frames is None:
+            frames = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
+        return self.layers.measure(frames)
+
+    def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """The arrays `moved`, `strain` and `bend` of `FixResult`, over all frames."""
+        found = []
+        edges, hinges = self.mesh.topology.edges, self.mesh.topology.hinges
+        for t in range(self.count):
+            x, y = np.asarray(self.garment.at(t), np.float64), frames[t]
+            a, b = x[self.first], y[self.first]
+            found.append((np.linalg.norm(y - x, axis=1), strain(a, b, edges), bend(a, b, hinges)))
+        return tuple(np.stack(part).astype(np.float32) for part in zip(*found, strict=True))  # type: ignore

@@ -1,0 +1,37 @@
+"""The score of a garment in one frame, by which repairs are compared."""
+
+from typing import NamedTuple
+
+DEPTH_TOLERANCE = 1e-4  # m, tolerance of the penetration depth when frames are compared
+
+
+class Score(NamedTuple):
+    """Numbers of problems of the garment in one frame."""
+
+    inside: int  # vertices inside the body
+    self_pairs: int  # self-intersecting face pairs
+    body_pairs: int  # intersecting face pairs with the body
+    layer_problems: int  # vertices below inner garments, and intersecting face pairs with them
+    too_close: int  # vertices nearer to the body than half the required distance
+    deepest: float  # m
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        return self.inside + self.self_pairs, self.body_pairs + self.layer_problems, self.too_close
+
+    def worse(self, given: "Score") -> bool:
+        """True if worse than `given`. Cloth that is moved out may create intersections with the body or inner garments,
+        so their number may grow, but by no more than the number of resolved problems."""
+        deeper = self.deepest > max(given.deepest, DEPTH_TOLERANCE)
+        return (
+            self.inside > given.inside or self.self_pairs > given.self_pairs or deeper or self.problems > given.problems
+        )
+
+    @property
+    def problems(self) -> int:
+        return self.inside + self.self_pairs + self.body_pairs + self.layer_problems
+
+    @property
+    def perfect(self) -> bool:
+        """True if nothing is wrong: no other score is better, and none is worse than this."""
+        return not any(self.rank)

@@ -1,0 +1,93 @@
+"""Start poses: a garment that starts inside a body, in itself or in a garment below it is fixed before it is draped."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..detect.queries.intersections import intersections
+from ..mesh import Mesh
+from .check import check
+from .findings import size_words
+from .fix import fix
+
+WORN = 0.5  # share of the vertices inside: a garment with more of them is not worn on this body
+
+
+class Problems(NamedTuple):
+    """What is wrong with a garment in one pose."""
+
+    inside: int  # vertices inside the body
+    crossings: int  # triangle pairs of garment and body that cross
+    own: int  # intersecting triangle pairs of one shell of the garment
+    shells: int  # intersecting triangle pairs of two of its shells, as of a button and its cloth
+    layers: int  # intersecting triangle pairs with garments below
+
+    @property
+    def found(self) -> bool:
+        """Whether anything is wrong that `fix` can remove; shells that intersect are meant to."""
+        return bool(self.inside or self.crossings or self.own or self.layers)
+
+
+class StartFix(NamedTuple):
+    """A garment whose start pose was fixed."""
+
+    garment: Mesh
+    before: Problems
+    after: Problems
+    moved: int  # vertices
+    farthest: float  # metres
+
+    @property
+    def text(self) -> str:
+        """What was done, as part of a sentence."""
+        names = ("vertices inside the body", "pairs crossing the body", "self-intersecting pairs", "", "pairs below")
+        parts = [
+            f"{name} {a:,} -> {b:,}"
+            for name, a, b in zip(names, self.before, self.after, strict=True)
+            if name and (a or b)
+        ]
+        moved = f"{self.moved:,} vertices moved by up to {size_words(self.farthest)}"
+        return f"{', '.join(parts)}; {moved}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as plain values."""
+        return {
+            "garment": self.garment.name,
+            "before": self.before._asdict(),
+            "after": self.after._asdict(),
+            "moved_vertices": self.moved,
+            "farthest_m": self.farthest,
+        }
+
+
+def fix_start(garment: Mesh, body: Mesh, clearance: float, inner: Sequence[Mesh] = ()) -> StartFix | None:
+    """Fix `garment` on `body`, to `clearance` metres from it and outside of the `inner` garments; None where nothing is
+    wrong, nothing better was found, or most of the garment is inside the body."""
+    before = problems(garment, body, inner)
+    if not before.found or before.inside > WORN * len(np.unique(garment.faces)):
+        return None
+    untangled = before.own > 0 and not before.shells
+    done = fix(garment, body, clearance=clearance, inner=list(inner), untangle=untangled)
+    moved = np.linalg.norm(done.garment.frames[0] - garment.vertices, axis=1)
+    if not moved.any():
+        return None
+    better = garment.moved(np.asarray(done.garment.frames[0], np.float64))
+    after = problems(better, body, inner)
+    return StartFix(better, before, after, int((moved > 0.0).sum()), float(moved.max()))
+
+
+def problems(garment: Mesh, body: Mesh, inner: Sequence[Mesh] = ()) -> Problems:
+    """Count what is wrong with a garment on a body, over other garments."""
+    found = check(garment, body)
+    frame, shell = found.frames[0], garment.welded.topology.components
+    pairs = intersections(garment) if frame.self_pairs else np.zeros((0, 2), np.int32)
+    first = shell[garment.weld_index[garment.faces[:, 0]]]
+    own = int((first[pairs[:, 0]] == first[pairs[:, 1]]).sum())
+    return Problems(
+        inside=frame.inside if found.has_inside else 0,
+        crossings=frame.crossings,
+        own=own,
+        shells=len(pairs) - own,
+        layers=sum(len(intersections(garment, each)) for each in inner),
+    )

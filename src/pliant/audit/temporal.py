@@ -1,0 +1,69 @@
+"""Corrections over time: displacements of neighbouring frames are compared in the frames of the vertices they move, so
+that a correction turns with the limb it belongs to, sets in before it is needed, and fades afterwards."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mesh import Mesh
+
+Floats = NDArray[np.float64]
+REACH = 3  # frames on either side over which a correction is held, and over which it is smoothed
+
+
+class TemporalFilter:
+    """Smooths displacements of the frames x (T,n,3) of a welded mesh."""
+
+    def __init__(self, mesh: Mesh, x: Floats) -> None:
+        n, edges = mesh.n_vertices, mesh.topology.edges
+        beside = np.arange(n)  # a neighbour of each vertex; itself for one without edges
+        for one, two in (edges.T, edges.T[::-1]):
+            beside[one[::-1]] = two[::-1]
+        self._axes = np.stack([_axes(mesh.faces, beside, frame) for frame in x])
+
+    def carried(self, u: Floats, before: int, after: int) -> Floats:
+        """Displacements u (n,3) of frame `before`, turned with their vertices to frame `after`."""
+        return np.einsum("nij,nik,nk->nj", self._axes[after], self._axes[before], u)
+
+    def held_and_smoothed(self, u: Floats) -> Floats:
+        """Displacements (T,n,3) that are nowhere much smaller than u and change slowly: each is the largest of its
+        neighbours in time, then their binomial mean, both in the local frames of the vertices."""
+        if len(u) < 3 or not u.any():
+            return u.copy()
+        rows = np.flatnonzero(u.any((0, 2)))
+        axes = self._axes[:, rows]
+        local = np.einsum("tnij,tnj->tni", axes, u[:, rows])
+        held, size = local.copy(), np.linalg.norm(local, axis=2)
+        most = size.copy()
+        for k in range(1, REACH + 1):
+            for to, at in ((slice(k, None), slice(None, -k)), (slice(None, -k), slice(k, None))):
+                larger = size[at] > most[to]
+                held[to][larger], most[to][larger] = local[at][larger], size[at][larger]
+        weights = np.array([1.0])
+        for _ in range(2 * REACH):
+            weights = np.convolve(weights, [0.5, 0.5])
+        padded = np.concatenate([held[:1].repeat(REACH, 0), held, held[-1:].repeat(REACH, 0)])
+        even = sum(w * padded[k : k + len(u)] for k, w in enumerate(weights))
+        out = np.zeros_like(u)
+        out[:, rows] = np.einsum("tnij,tni->tnj", axes, even)
+        return out
+
+
+def _axes(faces: NDArray[np.int32], beside: NDArray[np.int64], x: Floats) -> NDArray[np.float32]:
+    """(n,3,3) orthonormal rows per vertex: along the edge to a neighbour, across it, and along the normal."""
+    a, b, c = (x[faces[:, k]] for k in range(3))
+    normal, area = np.zeros_like(x), np.cross(b - a, c - a)
+    for k in range(3):
+        for axis in range(3):
+            normal[:, axis] += np.bincount(faces[:, k], area[:, axis], len(x))
+    normal = _unit(normal, (0.0, 1.0, 0.0))
+    along = x[beside] - x
+    along -= np.einsum("ij,ij->i", along, normal)[:, None] * normal
+    other = np.cross(normal, np.where(np.abs(normal[:, :1]) < 0.9, (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
+    flat = np.linalg.norm(along, axis=1) <= 1e-12 * (1.0 + np.abs(x).max(initial=0.0))
+    along = _unit(np.where(flat[:, None], other, along), (1.0, 0.0, 0.0))
+    return np.stack([along, np.cross(normal, along), normal], 1).astype(np.float32)
+
+
+def _unit(v: Floats, instead: tuple[float, float, float]) -> Floats:
+    length = np.linalg.norm(v, axis=1)[:, None]
+    return np.asarray(np.where(length > 0.0, v / np.where(length > 0.0, length, 1.0), instead))

@@ -1,0 +1,51 @@
+"""A character that plays a clip: the length of its lead-in, and the frame in which it is simulated."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from .character import Character
+from .deforming import Skinned
+from .moving_frame import MovingFrame
+
+SHORTEST = 0.5  # s, of a lead-in that is not given
+FASTEST, SIZES = 3.0, 1.25  # m/s, and sizes of the character per second if that is more: speed of the skin in a lead-in
+_SAMPLES = 64  # of a lead-in
+
+
+def played(
+    character: Character,
+    clip: str | None,
+    lead_in: float | None,
+    loop: bool,
+    *,
+    teleports: bool,
+    root_motion: str,
+    turn: bool,
+) -> Skinned:
+    """Return the motion of a character in a moving frame (see `MovingFrame`), if that moves. lead_in None: as long as
+    the skin needs."""
+    if clip is None:
+        return Skinned(character)
+    plain = Skinned(character, clip, lead_in=1.0 if lead_in is None else lead_in, loop=loop)
+    if lead_in is None:
+        framed = _framed(plain, teleports, root_motion, turn)
+        plain = dataclasses.replace(plain, lead_in=lead_in_of(framed))
+    return _framed(plain, teleports, root_motion, turn)
+
+
+def lead_in_of(motion: Skinned) -> float:
+    """Return the seconds that a lead-in has to last, so that no vertex of the skin exceeds its speed; `motion` has one
+    of another length."""
+    rest = motion.character.shape(None, 0.0)
+    limit = max(FASTEST, SIZES * float(np.linalg.norm(np.ptp(rest, axis=0))))
+    times = motion.lead_in * np.arange(_SAMPLES + 1) / _SAMPLES
+    shapes = (motion.shape(sample) for sample in motion.sample(times))
+    farthest = max(float(((b - a) ** 2).sum(1).max()) for a, b in itertools.pairwise(shapes)) ** 0.5
+    return max(SHORTEST, _SAMPLES * farthest / limit)
+
+
+def _framed(plain: Skinned, teleports: bool, root_motion: str, turn: bool) -> Skinned:
+    frame = MovingFrame(plain, teleports, root_motion, turn)
+    return dataclasses.replace(plain, frame=frame) if frame.moves else plain

@@ -1,0 +1,75 @@
+"""Slipping: attached vertices follow the skin only as far as the cloth between them can stretch.
+
+The skin of a character may tear an attached garment: separate parts move apart, a stretched back is longer than the
+garment. No position of the free vertices would then keep the strain limit.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.simulation import slipping as _kernels
+from ..materials import Cloth
+from ..motion.deforming import Attached
+from ..scene import Scene
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+STRETCH = 0.5  # of the strain limit: how far the skin stretches the cloth; the rest is for bodies that push it
+SWEEPS = 100  # over all pairs, per substep
+MOST_SOURCES = 128  # attached vertices of a cloth whose distances from all others are limited
+WORK = 2_000_000  # number of these times that of the vertices of the cloth: the time in which distances are computed
+
+
+class Slipping:
+    """The pairs of vertices that are attached to skin (`Attached`), as places in `Scene.gripped_rows`, and how far
+    apart they may be: along the edges of the cloth, each stretched by `STRETCH` of its strain limit."""
+
+    def __init__(self, scene: Scene) -> None:
+        pairs, most = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
+        attached = np.concatenate(
+            [np.zeros(0, np.bool_), *(np.full(len(rows), isinstance(m, Attached)) for rows, _, m in scene.grips)]
+        )
+        for b in scene.cloths:
+            rows = scene.gripped_rows - int(scene.first[b])
+            places = np.flatnonzero(attached & (rows >= 0) & (rows < scene.bodies[b].mesh.welded.n_vertices))
+            if len(places) > 1:
+                ends, far = _distances(scene, b, rows[places].astype(np.int64))
+                pairs.append(places[ends])
+                most.append(far)
+        self._pairs, self._most = np.concatenate(pairs), np.concatenate(most)
+
+    def apply(self, targets: Floats) -> None:
+        """Move those of the targets (t,k,3) of all gripped vertices at t times that are too far apart."""
+        for x in targets if len(self._most) else ():
+            if _kernels.are_too_far(x, self._pairs, self._most):
+                _kernels.bring_together(x, self._pairs, self._most, SWEEPS, np.empty((len(self._most), 3)))
+
+
+def _distances(scene: Scene, b: int, rows: Rows) -> tuple[Rows, Floats]:
+    """Return pairs (k,2) of the vertices `rows` of cloth b, as places in `rows`, and their largest distances (k,).
+
+    All pairs, or where these are too many those with some of the vertices, and those that edges join."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    body, mesh = scene.bodies[b], scene.bodies[b].mesh.welded
+    assert isinstance(body.material, Cloth)
+    edges, n = mesh.topology.edges, mesh.n_vertices
+    rest = np.linalg.norm(mesh.vertices[edges[:, 0]] - mesh.vertices[edges[:, 1]], axis=1)
+    stretched = max(1.0, *body.rest_scale) * (1.0 + STRETCH * body.material.strain_limit)
+    longest = np.maximum(stretched * rest, 1e-300)
+    both = np.concatenate([edges, edges[:, ::-1]])
+    links = coo_array((np.tile(longest, 2), both.T), shape=(n, n)).tocsr()
+    count = min(max(WORK // n, 16), MOST_SOURCES, len(rows))
+    some = np.unique(np.linspace(0, len(rows) - 1, count).astype(np.int64))
+    far = dijkstra(links, indices=rows[some])[:, rows]
+    place = np.full(n, -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    joined = (place[edges] >= 0).all(1)
+    one, two = np.repeat(some, len(rows)), np.tile(np.arange(len(rows)), len(some))
+    # each pair once: a later source does not repeat the pairs with earlier ones
+    is_source = np.zeros(len(rows), np.bool_)
+    is_source[some] = True
+    once = np.isfinite(far.ravel()) & ((one < two) | (~is_source[two] & (one != two)))
+    pairs = np.concatenate([place[edges[joined]], np.column_stack([one, two])[once]])
+    return pairs, np.concatenate([longest[joined], far.ravel()[once]])

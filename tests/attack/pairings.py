@@ -1,0 +1,168 @@
+"""Attack on `pliant drape`: random garments on random characters, clips and options end with the right exit code,
+finite frames in files that can be read, and no frame that takes far longer than the others of its run."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import re
+import tempfile
+import time
+
+import numpy as np
+
+import pliant
+from attack import wardrobe
+from pliant import cli
+from pliant.io.animation import load_clip
+from pliant.simulation.step import Simulation
+
+SLOW = 30.0  # times the median CPU time of the frames of a run
+FLOOR = 0.25  # seconds of CPU time: shorter frames are never too slow
+DEEP = 1e-5  # metres inside a body that must not pass; less may be rounding
+SUFFIXES = (".glb", ".npz", ".obj", ".pc2", ".usda")
+
+
+def attack(trial):
+    rng = trial.rng
+    worn = wardrobe.any_character(rng)
+    garments = [wardrobe.any_garment(rng, worn.radius, "inner")]
+    if rng.random() < 0.15:
+        garments.append(wardrobe.any_garment(rng, 1.15 * worn.radius, "outer"))
+    what = f"{garments[0][1]} on {worn.what}"
+    trial.note(what)
+    with tempfile.TemporaryDirectory() as folder:
+        before = pathlib.Path.cwd()
+        os.chdir(folder)
+        try:
+            pliant.save_character("body.glb", worn.character)
+            for k, (mesh, _) in enumerate(garments):
+                pliant.save(f"garment{k}.obj", mesh)
+            words, out = options(rng, len(garments))
+            judge(trial, what, words, out)
+        finally:
+            os.chdir(before)
+
+
+def options(rng, layers):
+    """The words of a random `pliant drape`, and its output file."""
+    out = f"run{rng.choice(SUFFIXES)}"
+    words = ["drape", "garment0.obj", "body.glb", "-o", out, "--json", "--frames", str(int(rng.integers(2, 6)))]
+    for k in range(1, layers):
+        words += ["--layer", f"garment{k}.obj"]
+    choices = (
+        ("--dt", ("0.005", "0.02"), 0.3),
+        ("--lead-in", ("0", "0.02", "0.1"), 0.5),
+        ("--substeps", ("1", "2"), 0.6),
+        ("--solver", ("implicit", "xpbd"), 0.3),
+        ("--self-contact", ("off", "push", "safe"), 0.4),
+        ("--friction", ("0", "1"), 0.3),
+        ("--eps", ("1mm", "8mm"), 0.2),
+        ("--thickness", ("0.5mm", "3mm"), 0.2),
+        ("--hold", ("none",), 0.3),
+        ("--method", ("bvh", "bone-boxes"), 0.2),
+        ("--material", ("silk", "denim", "leather"), 0.2),
+        ("--restitution", ("0.5",), 0.1),
+        ("--subdivide", ("1",), 0.05),
+        ("--rest-scale", ("0.9", "1.1"), 0.1),
+        ("--proxy", ("300", "1k"), 0.1),
+    )
+    for name, values, share in choices:
+        if rng.random() < share:
+            words += [name, str(rng.choice(values))]
+    for word, share in (("--no-fix-start", 0.3), ("--no-measure", 0.1)):
+        if rng.random() < share:
+            words.append(word)
+    if rng.random() < 0.1:
+        words += ["--wind", "0", "0", "20"]
+    return words, out
+
+
+def judge(trial, what, words, out):
+    code, said, talk, frames = run(words)
+    line = f"{what}: pliant {' '.join(words)}"
+    last = talk.strip().splitlines()[-1] if talk.strip() else ""
+    if not trial.check(code in (0, 1, 2), f"{line}: exit code {code}: {last}"):
+        return
+    if code == 2:  # refused: one line says why
+        trial.check(last.startswith("error: ") and not said.strip(), f"{line}: exit code 2 without an error: {last}")
+        trial.remark(f"refused: {last[:120]}")
+        return
+    trial.note(f"exit code {code}")
+    summary = json.loads(said)
+    if "--no-measure" not in words:
+        bad = wrong(summary)
+        trial.check(code == 1 or not bad, f"{line}: exit code 0, but {bad}")
+        trial.check(code == 0 or bad or figures(summary), f"{line}: exit code 1 without a problem")
+    shown = readable(out)
+    trial.check(len(shown) > 0, f"{line}: nothing was written")
+    for name, arrays in shown.items():
+        trial.check(np.isfinite(arrays).all(), f"{line}: {name} is not finite", x=arrays)
+    if too_slow(frames):
+        frames = run(words)[3]  # kernels of the first run may have been compiled within a frame
+    slow = too_slow(frames)
+    trial.check(not slow, f"{line}: {slow}")
+
+
+def run(words):
+    """Exit code, stdout, stderr and the CPU seconds of each frame of a command."""
+    frames, step = [], Simulation.step
+
+    def timed(self):
+        began = time.process_time()
+        frame = step(self)
+        frames.append(time.process_time() - began)
+        return frame
+
+    said, talk = io.StringIO(), io.StringIO()
+    Simulation.step = timed
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(talk):
+            code = cli.run(words)
+    finally:
+        Simulation.step = step
+    return code, said.getvalue(), talk.getvalue(), frames
+
+
+def too_slow(frames):
+    """Which frame took more than `SLOW` times the median of its run; empty if none did."""
+    if not frames:
+        return ""
+    most, median = max(frames), float(np.median(frames))
+    if most <= max(SLOW * median, FLOOR):
+        return ""
+    return f"frame {int(np.argmax(frames))} took {most:.2f} s of CPU time, {most / median:.0f} times the median"
+
+
+def wrong(summary):
+    """Figures of a run that must not come with exit code 0."""
+    safe = summary["self_contact"] == "safe"
+    found = {"crossing_pairs_bodies_most": summary["crossing_pairs_bodies_most"]}
+    found["penetration_m"] = summary["penetration_m"] > DEEP
+    if safe:
+        found |= {name: summary[name] for name in ("intersecting_pairs_cloth_most", "failed_substeps")}
+    return [name for name, value in found.items() if value]
+
+
+def figures(summary):
+    """Figures that may explain exit code 1, also those of a run on proxies."""
+    run = summary.get("proxy", {}).get("run", {})
+    names = ("penetration_m", "failed_substeps", "given_up_pairs", "frames_with_intersecting_pairs")
+    names += ("crossing_pairs_bodies_most", "intersecting_pairs_cloth_most", "intersecting_pairs_bodies_most")
+    gained = summary.get("proxy", {}).get("gained_intersections_most")
+    return [name for name in names if summary.get(name) or run.get(name)] + ["gained"] * bool(gained)
+
+
+def readable(out):
+    """Positions in the written files, by name; not finite where a text file has a number that is not."""
+    path = pathlib.Path(out)
+    files = sorted(path.parent.glob(f"{path.stem}*{path.suffix}"))
+    if path.suffix in (".glb", ".npz"):
+        return {file.name: np.asarray(load_clip(file)[0].frames) for file in files}
+    if path.suffix == ".obj":
+        return {file.name: pliant.load(file).vertices for file in files}
+    if path.suffix == ".pc2":
+        return {file.name: np.frombuffer(file.read_bytes()[32:], "<f4") for file in files}
+    texts = {file.name: file.read_text() for file in files}
+    return {name: np.array([np.nan if re.search(r"\b(nan|inf)\b", text) else 0.0]) for name, text in texts.items()}

@@ -1,0 +1,67 @@
+"""`pliant drape` fixes start poses that clip, says so in one line, and leaves them with --no-fix-start."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pliant
+from characters import post, sleeve
+from pliant import cli, shapes
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A character in its rest pose, a sleeve shifted into it, another one through the first, and a static body."""
+    monkeypatch.chdir(tmp_path)
+    pliant.save_character("post.glb", post(clips=("sway",)))
+    inner, outer = sleeve(name="inner"), sleeve(top=0.112, bottom=0.206, name="outer")
+    pliant.save("inner.obj", inner.moved(inner.vertices + np.array([0.03, 0.0, 0.0])))
+    pliant.save("outer.obj", outer.moved(outer.vertices - np.array([0.02, 0.0, 0.0])))
+    pliant.save("ball.obj", shapes.ball(0.1, 3))
+    band = sleeve(-0.05, 0.05, top=0.104, bottom=0.104, rings=9, around=24)
+    pliant.save("band.obj", band.moved(band.vertices + np.array([0.02, 0.0, 0.0])))
+    return tmp_path
+
+
+def drape(capsys, *words):
+    code = cli.run(["drape", *words, "--frames", "1", "--substeps", "1", "-o", "run.npz", "--json"])
+    out, talk = capsys.readouterr()
+    return code, json.loads(out), [line for line in talk.splitlines() if "was fixed" in line]
+
+
+def test_a_garment_that_starts_in_a_character_is_fixed_and_told(folder, capsys):
+    code, found, said = drape(capsys, "inner.obj", "post.glb", "--lead-in", "0")
+    (fixed,), (line,) = found["start_fixes"], said
+    assert fixed["before"]["inside"] > 0
+    assert fixed["after"]["inside"] == fixed["after"]["crossings"] == found["initial_intersecting_pairs"] == 0
+    assert f"vertices inside the body {fixed['before']['inside']} -> 0" in line
+    assert "--no-fix-start" in line
+    assert (code, found["penetration_m"]) == (0, 0.0)
+
+
+def test_with_no_fix_start_it_stays_where_it_is(folder, capsys):
+    code, found, said = drape(capsys, "inner.obj", "post.glb", "--lead-in", "0", "--no-fix-start")
+    assert (code, found["start_fixes"], said) == (1, [], [])
+    assert found["penetration_m"] > 0.01
+
+
+def test_layers_are_fixed_from_the_inside_out(folder, capsys):
+    _, found, said = drape(capsys, "inner.obj", "post.glb", "--layer", "outer.obj", "--lead-in", "0")
+    assert [each["garment"] for each in found["start_fixes"]] == ["inner", "outer"]
+    assert found["start_fixes"][1]["before"]["layers"] > found["start_fixes"][1]["after"]["layers"]
+    assert len(said) == 2
+
+
+def test_a_garment_on_a_static_body_is_fixed_and_still_held(folder, capsys):
+    code, found, said = drape(capsys, "band.obj", "ball.obj")
+    assert len(said) == len(found["start_fixes"]) == 1
+    assert (code, found["initial_intersecting_pairs"]) == (0, 0)
+
+
+def test_a_garment_that_fits_is_not_mentioned(folder, capsys):
+    pliant.save("fits.obj", sleeve())
+    code, found, said = drape(capsys, "fits.obj", "post.glb", "--lead-in", "0")
+    assert (code, found["start_fixes"], said) == (0, [], [])

@@ -1,0 +1,64 @@
+"""Attached vertices that the skin pulls apart: they slip, and the cloth between them keeps its strain limit."""
+
+import numpy as np
+import pytest
+
+from pliant.mesh import Mesh
+from pliant.motion.deforming import Attached, Recorded
+from pliant.scene import Body, Grip, Scene
+from pliant.shapes import box, cloth
+from pliant.simulation import Simulation
+from pliant.simulation.slipping import STRETCH, Slipping
+
+pytestmark = pytest.mark.compiled
+
+
+def torn(apart: float) -> tuple[Scene, np.ndarray, np.ndarray]:
+    """A sheet attached along its upper boundary to two boxes of one body, which move `apart` metres; the attached rows,
+    and their ends."""
+    one, two = box((0.1, 0.02, 0.1), 1, centre=(-0.06, 0.15, 0.0)), box((0.1, 0.02, 0.1), 1, centre=(0.06, 0.15, 0.0))
+    body = Mesh(np.concatenate([one.vertices, two.vertices]), np.concatenate([one.faces, two.faces + one.n_vertices]))
+    last = body.vertices.copy()
+    last[one.n_vertices :, 0] += apart
+    motion = Recorded(np.array([0.0, 0.1]), np.stack([body.vertices, last]))
+    sheet = cloth(0.2, 0.2, 9, plane="xy")
+    rows = np.flatnonzero(sheet.vertices[:, 1] > 0.099)
+    right = sheet.vertices[rows, 0] > 0.0
+    corners = np.where(right[:, None], two.faces[0] + one.n_vertices, one.faces[0])
+    grip = Grip(rows, Attached.at(motion, body.vertices, corners, sheet.vertices[rows]))
+    scene = Scene([Body(sheet, grips=[grip]), Body(body, obstacle=True, motion=motion)], eps=0.003)
+    goal = sheet.vertices[rows] + np.where(right, apart, 0.0)[:, None] * [1.0, 0.0, 0.0]
+    return scene, rows, goal
+
+
+def strain(scene: Scene, x: np.ndarray) -> float:
+    mesh = scene.bodies[0].mesh.welded
+    ends = mesh.topology.edges
+    rest, now = (np.linalg.norm(v[ends[:, 0]] - v[ends[:, 1]], axis=1) for v in (mesh.vertices, x[scene.rows(0)]))
+    return float((now / rest).max() - 1.0)
+
+
+def test_cloth_attached_to_parts_that_move_apart_slips_and_keeps_its_strain_limit():
+    scene, rows, _ = torn(0.1)
+    sim = Simulation(scene, method="bvh")
+    assert max(strain(scene, frame.x) for frame in sim.run(14)) < 0.06
+    ends = sim.state.x[rows[[0, -1]]]
+    assert np.linalg.norm(ends[1] - ends[0]) == pytest.approx(0.2 * (1.0 + 0.05 * STRETCH), rel=1e-3)
+
+
+def test_skin_that_leaves_the_cloth_its_length_is_followed_exactly():
+    scene, rows, goal = torn(0.2 / 8 * 0.05 * STRETCH * 0.99)  # of one edge
+    sim = Simulation(scene, method="bvh")
+    for _ in sim.run(10):
+        pass
+    assert np.abs(sim.state.x[rows] - goal).max() < 1e-12
+
+
+def test_no_two_attached_vertices_are_farther_apart_than_the_cloth_between_them(rng):
+    scene, _, goal = torn(0.0)
+    for _ in range(20):
+        x = goal[None] + rng.normal(0.0, 0.05, goal.shape)
+        Slipping(scene).apply(x)
+        far = np.linalg.norm(x[0][:, None] - x[0][None], axis=2)
+        rest = np.abs(goal[:, None, 0] - goal[None, :, 0])  # along the straight boundary
+        assert (far <= (1.0 + 0.05 * STRETCH) * rest * (1.0 + 1e-5) + 1e-12).all()
