@@ -165,7 +165,8 @@ def squeezed(found: Contacts, x: Floats, soft: Flags, which: Rows, around: Faces
     soft (n,) marks the vertices of cloth; around: the faces of the bodies; near: distance in metres below which two
     surfaces squeeze what is between. Only contacts at which the body lies behind the nearest point count.
     """
-    v, w = found["vertices"], found["weights"]
+    # contiguous whatever the number of contacts, so that one compiled specialisation serves all
+    v, w = np.ascontiguousarray(found["vertices"]), found["weights"]
     split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
     first = soft[v[:, 0]]  # the cloth is the first side
     body = (np.arange(4) < split[:, None]) != first[:, None]
