@@ -54,5 +54,7 @@ def _patch(mesh: Mesh, faces: NDArray[np.bool_]) -> Patch:
     shared = np.zeros(mesh.n_vertices, np.bool_)
     shared[mesh.faces[~faces]] = True
     # vertices of a welded mesh stay apart even where they coincide
-    part = Mesh(mesh.vertices[rows], place[mesh.faces[faces]], name=mesh.name, groups=np.arange(len(rows)))
+    part = Mesh(
+        mesh.vertices[rows], place[mesh.faces[faces]], name=mesh.name, groups=np.arange(len(rows), dtype=np.int32)
+    )
     return Patch(rows, faces, Untangler(part, shared[rows]))
