@@ -48,9 +48,17 @@ class Probes:
         """Move the points to x (n,3) and reduce their clearance by the motion of the skin in each box, moved (b,7)."""
         _coherence.follow_points(x, self._arrays, self.order, boxes.placed.world, moved, boxes.slack)
 
-    def query(self, boxes: BoneBoxes, skin: SurfaceQueries, within: float, exact: bool, deep: bool) -> None:
+    def query(
+        self,
+        boxes: BoneBoxes,
+        skin: SurfaceQueries,
+        within: float,
+        exact: bool,
+        deep: bool,
+        ignored: NDArray[np.bool_],
+    ) -> None:
         """Find the nearest triangle of each point closer than `within`; with `deep`, of all points inside a closed
-        skin."""
+        skin. Nothing is found for the points `ignored` (n,), if any are given."""
         arrays, reach, slack = self._arrays, boxes.reach, boxes.slack
         posed = Skin(boxes.boxes, boxes.placed, skin.surface.x, slack)
         self.visited = self.measured = self.count = 0
@@ -78,6 +86,8 @@ class Probes:
         k = _kernels.gather(arrays, self._wanted, self._rows, self._pairs, self._at, self._where)
         if not exact:  # the triangle found need not be the nearest
             self.clear[:] = 0.0
+        if len(ignored):
+            k = self._drop(ignored, k)
         if not k:
             return
         pairs = self._pairs[:k]
@@ -86,6 +96,16 @@ class Probes:
         if exact:
             self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
         self.count = k
+
+    def _drop(self, ignored: NDArray[np.bool_], k: int) -> int:
+        """Remove the points `ignored` (n,) from the k that were gathered; return the number of the others. Nothing is
+        known about the clearance of those removed."""
+        out = ignored[self._rows[:k]]
+        self.clear[self._rows[:k][out]] = 0.0
+        kept = np.flatnonzero(~out)
+        for array in (self._rows, self._pairs, self._at, self._where):
+            array[: len(kept)] = array[kept]
+        return len(kept)
 
     def last(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of the triangles where the last searches for points `which` ended, or -1."""
