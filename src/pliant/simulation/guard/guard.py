@@ -41,8 +41,7 @@ Rows = NDArray[np.int32]
 ROUNDS = 6  # detection passes with a limited move in one `limit_motion`; then cloth that is still blocked waits
 REPREDICTIONS = 3  # in one `limit_motion`, before a detection pass
 PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
-# limited rounds per substep that a frame may use besides PATIENCE; when this budget is spent, bodies carry cloth at
-# once and blocked cloth waits for the next substep
+# limited rounds of a frame per substep, besides PATIENCE; then bodies carry cloth at once, and blocked cloth waits
 LIMITED = 1
 FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
 PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded

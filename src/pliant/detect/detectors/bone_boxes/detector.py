@@ -119,9 +119,8 @@ class BoneBoxesDetector(BaseDetector):
         _coherence.midpoints(self.edges, one.points, self._middle)
         two.follow(self._middle, self.boxes, self._moved)
         _coherence.propagate_clearance(self.edges, one.points, one.clear, two.clear)
-        two.query(
-            self.boxes, self._skin, *how, self._ignored[self.edges].any(1) if len(self._ignored) else self._ignored
-        )
+        beside = np.asarray(self._ignored[self.edges].any(1)) if len(self._ignored) else self._ignored
+        two.query(self.boxes, self._skin, *how, beside)
         self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
         self._queried = len(one.points) + two.queried
         return self
