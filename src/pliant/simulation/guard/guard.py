@@ -143,8 +143,7 @@ class Guard(FormerNames):
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
         self._no_room.clear()
         unsure = self._tangled or self.failed_substeps > 0
-        if unsure:
-            self._detection.given_up[:] = False
+        self._detection.given_up[:] &= not unsure
         speed = _bounds.longest(self._detection.moving, state.v)
         motion = expected_motion(state, self._deformable, dt, steps)
         # no prediction from a speed that is not finite
