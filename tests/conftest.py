@@ -68,6 +68,13 @@ FIRST = (
     "test_play.py",
     "test_determinism.py",
     "test_deformable_contact.py",
+    "test_implicit.py",
+    "test_jit.py",
+    "test_session.py",
+    "test_geometric.py",
+    "test_dressing.py",
+    "test_command.py",
+    "test_garments.py",
 )
 
 

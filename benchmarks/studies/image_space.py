@@ -72,10 +72,10 @@ def _rays() -> Image.Image:
     fine = screen_of(box, 2, WIDE * SCALE)._replace(height=1, top=-0.01, down=50.0)
     for mesh, tint in ((ball, OCHRE), (torus, BLUE)):
         layers = DepthCamera(mesh).take(mesh.vertices, fine, box)
-        for ends in layers.places(layers.stretches()):
+        for ends in layers.places(layers.intervals_inside()):
             draw.line([at(ends[0, 0], ends[0, 2]), at(ends[1, 0], ends[1, 2])], tint, 1)
     layers = DepthCamera(ball).take(ball.vertices, fine, box)
-    for ends in layers.places(layers.stretches()):  # the outline of the lower body
+    for ends in layers.places(layers.intervals_inside()):  # the outline of the lower body
         for end in ends:
             x, z = at(end[0], end[2])
             draw.ellipse([x - 2, z - 2, x + 2, z + 2], (190, 172, 136))

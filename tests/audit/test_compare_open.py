@@ -53,6 +53,7 @@ class Silent(DistanceFieldDetector):
         super().__init__(*sides, **options)
         jump = self.field.grid.jump.copy()
         jump[::9] = ~np.uint64(0)
+        jump.flags.writeable = False  # as the array it replaces, so that one compiled specialisation serves both
         self.field = dataclasses.replace(self.field, grid=self.field.grid._replace(jump=jump))
 
 

@@ -24,7 +24,7 @@ PLIANT = pathlib.Path(sys.executable).with_name("pliant")
 def extension(tmp_path_factory) -> pathlib.Path:
     """The zip that `make extension` builds."""
     folder = tmp_path_factory.mktemp("extension")
-    subprocess.run([sys.executable, ROOT / "tools" / "build_extension.py", folder], check=True)
+    subprocess.run([sys.executable, ROOT / "tools" / "build_extension.py", folder], check=True, timeout=300)
     (made,) = folder.glob("*.zip")
     return made
 

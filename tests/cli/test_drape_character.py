@@ -197,7 +197,7 @@ def test_options_of_a_character_are_refused_where_there_is_none(here, wardrobe, 
         if before is still and words[0] == "--hold":
             continue  # what stands still is dressed, too
         assert cli.run([*before, *words]) == 2
-        assert f"error: {words[0]} is for a garment o" in capsys.readouterr().err
+        assert f"error: {words[0]} is for a garment" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("garment", ["sleeve", "narrow"])

@@ -207,3 +207,20 @@ def test_bad_options_are_named():
         made(np.zeros((1, 3)), tube.mesh, tube, 0.02, slabs=0)
     with pytest.raises(ValueError, match="'cloud' has no faces; expected a surface"):
         made(np.zeros((1, 3)), cloud(np.zeros((3, 3))), None, 0.02)
+
+
+def test_ignored_vertices_and_the_midpoints_beside_them_have_no_contacts_and_others_are_as_before(rng):
+    tube, within = Tube(turn=TURN), 0.01
+    points = around(tube.mesh, within, 60, rng)
+    detector = made(points, tube.mesh, tube, within)
+    state = posed(points, tube, 0.37)
+    before = detector.update(state).find(state).copy()
+    which = np.zeros((len(state.x), 2), np.bool_)
+    which[: len(points) : 3, 1] = True
+    detector.ignore(which)
+    found = detector.update(state).find(state)
+    gone = (which[before["vertices"], 1] & (before["vertices"] >= 0) & (before["vertices"] < len(points))).any(1)
+    assert 0 < gone.sum() < len(before)
+    assert found.tobytes() == before[~gone].tobytes()
+    detector.ignore(None)
+    assert detector.update(state).find(state).tobytes() == before.tobytes()

@@ -236,9 +236,9 @@ def test_a_bar_whose_ends_are_in_each_other_is_found_and_one_whose_ends_are_apar
     assert (hits["distance"] < 0.0).all()
     along = np.einsum("ij,ij->i", gap(hits, x), hits["normal"])
     assert np.abs(along - hits["distance"]).max() < 1e-14
-    stretches = layered_depth_image(inside, resolution=64).self_overlap()
-    assert stretches.wound.max() == 2
-    assert len(stretches) > 100
+    intervals = layered_depth_image(inside, resolution=64).self_overlap()
+    assert intervals.winding.max() == 2
+    assert len(intervals) > 100
 
 
 def test_vertices_without_a_face_that_has_an_area_are_not_inside():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.mesh import Mesh
+from pliant.motion.deforming import Attached, Recorded
 from pliant.motion.rigid import Motion
 from pliant.scene import Body, Grip, Scene
 from pliant.shapes import ball, box, cloth
@@ -65,6 +66,37 @@ def test_cloth_between_boxes_that_overlap_or_cross_keeps_its_strain_limit_and_re
     assert most <= 0
     assert without_room >= 4
     assert with_bodies > 0
+    assert frame.intersections == frame.no_room == 0
+
+
+def sleeve_between_limbs() -> Scene:
+    """A tube hangs around an arm, to which its upper end is attached. The arm comes to lie in a trunk and leaves it
+    again; both are boxes of one body."""
+    arm, trunk = box((0.06, 0.3, 0.06), 3, centre=(0.14, 0.0, 0.0)), box((0.1, 0.3, 0.2), 3)
+    n = trunk.n_vertices
+    body = Mesh(np.concatenate([trunk.vertices, arm.vertices]), np.concatenate([trunk.faces, arm.faces + n]))
+    frames = np.repeat(body.vertices[None], 4, 0)
+    frames[1:3, n:, 0] -= 0.07  # 1 cm inside of the trunk
+    motion = Recorded(np.array([0.0, 0.08, 0.14, 0.22]), frames)
+    k, rows, heights = np.arange(16), 16 * np.arange(9)[:, None], np.linspace(0.12, -0.12, 10)
+    ring = np.stack([0.14 + 0.048 * np.cos(k * np.pi / 8), 0.0 * k, 0.048 * np.sin(k * np.pi / 8)], 1)
+    x = (ring[None] + heights[:, None, None] * [0.0, 1.0, 0.0]).reshape(-1, 3)
+    a, b = rows + k, rows + (k + 1) % 16
+    faces = np.concatenate([np.stack([a, a + 16, b], 2), np.stack([b, a + 16, b + 16], 2)]).reshape(-1, 3)
+    held = Attached.at(motion, body.vertices, np.repeat(arm.faces[:1] + n, 16, 0), x[:16])
+    sleeve = Body(Mesh(x, faces.astype(np.int32)), grips=[Grip(k, held)])
+    return Scene([sleeve, Body(body, obstacle=True, motion=motion)], eps=0.003, self_contact="safe")
+
+
+def test_a_sleeve_between_an_arm_and_a_trunk_is_held_within_its_strain_limit_and_recovers():
+    scene = sleeve_between_limbs()
+    sim, count = Simulation(scene, method="bvh"), IntersectionCount(scene, scene.start().x)
+    without_room = 0
+    for frame in sim.run(34):
+        assert count.at(frame.x)[0] == 0
+        assert strains(scene, frame.x).max() <= LIMIT
+        without_room = max(without_room, frame.no_room)
+    assert without_room > 0
     assert frame.intersections == frame.no_room == 0
 
 

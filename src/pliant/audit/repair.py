@@ -1,5 +1,6 @@
 """The repair of a garment in all frames: out of the body, out of itself, evenly over time, never worse than given."""
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -76,11 +77,7 @@ class Repair:
         stages = [self._out_of_body, self._out_of_itself] if self.untangle else [self._out_of_body]
         u = np.zeros_like(x)
         for k, stage in enumerate(stages):
-
-            def of_stage(share: float, done: int = k) -> None:
-                report_progress(0.9 * (done + share) / len(stages))
-
-            u = stage(smooth, u, of_stage)
+            u = stage(smooth, u, functools.partial(_report_stage, report_progress, k, len(stages)))
             tried.append(smooth - x + u)
         out, unchanged = given.copy(), []
         for t in range(self.count):
@@ -330,3 +327,7 @@ class Repair:
             a, b = x[self.first], y[self.first]
             found.append((np.linalg.norm(y - x, axis=1), strain(a, b, edges), bend(a, b, hinges)))
         return tuple(np.stack(part).astype(np.float32) for part in zip(*found, strict=True))  # type: ignore
+
+
+def _report_stage(report_progress: Callable[[float], None], k: int, stages: int, share: float) -> None:
+    report_progress(0.9 * (k + share) / stages)

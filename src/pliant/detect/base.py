@@ -152,6 +152,10 @@ class BaseDetector:
         """Return the class to construct for an obstacle with this motion."""
         return cls
 
+    def ignore(self, which: NDArray[np.bool_] | None) -> None:
+        """Leave out contacts of vertices with obstacles, which (vertices, bodies), in later updates; None: of no
+        vertex. It saves time: the caller ignores these contacts, whether they are found or not."""
+
     def update(self, state: State) -> Self:
         """Set the positions of the vertices; the only method that takes new ones."""
         return self

@@ -1,4 +1,4 @@
-"""A character that plays a clip: the length of its lead-in, and the frame in which it is simulated."""
+"""A character that plays a clip: the duration of its lead-in, and the moving frame in which its cloth is simulated."""
 
 import dataclasses
 import itertools
@@ -36,8 +36,8 @@ def played(
 
 
 def lead_in_of(motion: Skinned) -> float:
-    """Return the seconds that a lead-in has to last, so that no vertex of the skin exceeds its speed; `motion` has one
-    of another length."""
+    """Return the duration, in seconds, of a lead-in in which no vertex of the skin exceeds the speed limit (FASTEST,
+    SIZES); `motion` has a lead-in of arbitrary duration, which is sampled."""
     rest = motion.character.shape(None, 0.0)
     limit = max(FASTEST, SIZES * float(np.linalg.norm(np.ptp(rest, axis=0))))
     times = motion.lead_in * np.arange(_SAMPLES + 1) / _SAMPLES

@@ -182,6 +182,10 @@ class DeformableContact(FormerNames):
     def rows_in_bodies(self) -> NDArray[np.int32]:
         return self.guard.rows_in_bodies
 
+    @property
+    def without_contacts(self) -> NDArray[np.bool_] | None:
+        return self.guard.without_contacts
+
     def follow_bodies(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self.guard.follow_bodies(state, dt)

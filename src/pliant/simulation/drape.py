@@ -32,9 +32,9 @@ def drape(
     proxy: simulate a proxy of about this number of vertices in place of a denser cloth, and carry the cloth along
     (see `pliant.proxy`); the result is that of the cloth as given.
 
-    The command `pliant drape` runs the same simulation. It also reads files, built-in scenes and characters, chooses
-    the method by "auto" (here one fixed method is the default, as in `Simulation`), reads and stores baked distance
-    fields in the cache, and takes a method and response for self-contact; for these use `Simulation` and `record`.
+    The command `pliant drape` also reads files, built-in scenes and characters, fixes garments that start inside the
+    body (call `pliant.fix` for that here), chooses the method by "auto" (here one fixed method is the default, as in
+    `Simulation`), and takes a method and response for self-contact; for these use `Simulation` and `record`.
 
     >>> pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25)).save("out.glb")
     """

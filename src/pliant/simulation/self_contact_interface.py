@@ -54,6 +54,11 @@ class SelfContact(Protocol):
         """Free vertices inside of bodies, or of triangles that intersect them, which are therefore not guarded."""
 
     @property
+    def without_contacts(self) -> NDArray[np.bool_] | None:
+        """Vertices (vertices, bodies) whose contacts with obstacles `with_room` leaves out, so that detectors need not
+        find them; None if there are none."""
+
+    @property
     def detectors(self) -> Sequence[Any]:
         """Its detectors; checkpoints store their `state`."""
 
@@ -135,6 +140,7 @@ class NoGuard(FormerNames):
     failed_substeps = given_up_pairs = unresolved = passes = 0
     hindered = False
     rows_without_room = rows_in_bodies = np.zeros(0, np.int32)
+    without_contacts = None
 
     def __bool__(self) -> bool:
         return False  # the attribute was None without self-contact; `if sim.guard` works for one more version

@@ -200,6 +200,8 @@ class Simulation:
     def detect(self, state: State) -> Contacts:
         """Return the contacts of deformable bodies with obstacles, as found by all detectors, without those of
         cloth that has no room."""
+        for one in map(with_defaults, self.detectors):
+            one.ignore(self.self_contact.without_contacts)
         parts = [detector.update(state).find(state) for detector in self.detectors]
         # in the order of the detectors: sorting would dominate the time and change nothing
         return self.self_contact.with_room(parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts))

@@ -104,7 +104,7 @@ class Overlays:
             box = bounds_of(rows)
             screen = screen_of(box, shortest(box), (16, 24, 32, 48)[self.level["layers"]], float(np.ptp(box, 0).max()))
             layers = self._cameras[b].take(rows, screen, box)
-            found.append(layers.places(layers.stretches()))
+            found.append(layers.places(layers.intervals_inside()))
         return np.concatenate(found)
 
     def _slice(self, frame: Frame) -> dict[str, NDArray[Any]]:

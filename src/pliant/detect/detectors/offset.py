@@ -36,6 +36,9 @@ class OffsetDetector(BaseDetector):
 
     lift = renamed.attribute("lift", "layer_offset")
 
+    def ignore(self, which: NDArray[np.bool_] | None) -> None:
+        self._inner.ignore(which)
+
     def update(self, state: State) -> Self:
         self.detector.update(state)
         return self

@@ -28,11 +28,13 @@ _AROUND = 4096  # largest number of faces around a vertex for which triangle str
 SOME = 20_000  # faces or layers up to which the loop runs on one thread
 
 
-class Stretches:
+class RayIntervals:
     """Ray intervals: pixel (k,), depths (k,2) of their ends in metres, and winding numbers (k,)."""
 
-    def __init__(self, pixel: Rows, depth: Floats, wound: Rows) -> None:
-        self.pixel, self.depth, self.wound = pixel, depth, wound
+    def __init__(self, pixel: Rows, depth: Floats, winding: Rows) -> None:
+        self.pixel, self.depth, self.winding = pixel, depth, winding
+
+    wound = renamed.attribute("wound", "winding")
 
     def __len__(self) -> int:
         return len(self.pixel)
@@ -68,23 +70,25 @@ class LayeredDepthImage:
         """(height, width) number of layers; even in every pixel of a closed mesh."""
         return np.diff(self.start[:-1]).reshape(self.screen.height, self.screen.width)
 
-    def stretches(self, wound: int = 1) -> Stretches:
-        """Return the ray intervals with a winding number of at least `wound`."""
+    def intervals_inside(self, winding: int = 1) -> RayIntervals:
+        """Return the ray intervals with a winding number of at least `winding`."""
         # intervals shorter than the rounding error of depths are two faces at equal depth
         least = 1e-14 * float(np.abs(self.box[:, self.screen.axis]).max())
         most = len(self.depth) // 2 + 1
         pixel, out = np.empty(most, np.int32), np.empty((most, 3))
-        count = _overlap.stretches(self.start, self.depth, self.face, wound, least, 0, out, pixel)
-        return Stretches(pixel[:count], out[:count, :2].copy(), out[:count, 2].astype(np.int32))
+        count = _overlap.intervals_inside(self.start, self.depth, self.face, winding, least, 0, out, pixel)
+        return RayIntervals(pixel[:count], out[:count, :2].copy(), out[:count, 2].astype(np.int32))
+
+    stretches = renamed.attribute("stretches", "intervals_inside")
 
     @property
     def volume(self) -> float:
         """Volume of the body within the box in cubic metres, sampled at the pixel centres."""
-        return self.stretches().length / (self.screen.across * self.screen.down)
+        return self.intervals_inside().length / (self.screen.across * self.screen.down)
 
-    def self_overlap(self) -> Stretches:
+    def self_overlap(self) -> RayIntervals:
         """Return where the body overlaps itself: rays enter again before they exit (Heidelberger et al. 2004)."""
-        return self.stretches(2)
+        return self.intervals_inside(2)
 
     def inside(self, points: Any) -> NDArray[np.bool_]:
         """(n,) whether points (n,3) are inside, each tested at the centre of its pixel: correct for points farther than
@@ -94,7 +98,7 @@ class LayeredDepthImage:
         _overlap.winding_numbers(self.screen, self.start, self.depth, self.face, p, found)
         return np.asarray(found > 0)
 
-    def places(self, at: Stretches) -> Floats:
+    def places(self, at: RayIntervals) -> Floats:
         """(k,2,3) the end points of ray intervals in space, metres."""
         return ends_of(self.screen, at.pixel, at.depth)
 
@@ -293,3 +297,6 @@ def closed_surface(name: str, mesh: Mesh) -> Mesh:
     if surface.issues.inward:
         raise ValueError(f"{name} ({mesh.name!r}) has faces oriented inward; reverse them (faces[:, ::-1])")
     return surface
+
+
+__getattr__ = renamed.module(__name__, {"Stretches": f"{__name__}:RayIntervals"})

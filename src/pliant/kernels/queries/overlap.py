@@ -315,7 +315,7 @@ def intersect_rays(one, two, low, least, common):
 
 
 @kernel
-def stretches(start, depth, face, least, shortest, first, out, pixel):
+def intervals_inside(start, depth, face, least, shortest, first, out, pixel):
     """Find intervals longer than `shortest` where the winding number is at least `least`; return `first` plus their
     number.
 

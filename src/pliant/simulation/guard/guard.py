@@ -198,15 +198,17 @@ class Guard(FormerNames):
         given_up = self._detection.given_up
         return np.flatnonzero(given_up.any(1) & self._free).astype(np.int32) if given_up.any() else _NONE
 
+    @property
+    def without_contacts(self) -> NDArray[np.bool_] | None:
+        return self._no_room.without_contacts
+
     def follow_bodies(self, state: State, dt: float) -> None:
-        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
         self._no_room.follow(state, dt)
 
     def keep_on_their_way(self, state: State) -> None:
         self._no_room.keep_on_their_way(state)
 
     def with_room(self, found: Contacts) -> Contacts:
-        """Return those contacts of cloth with bodies whose cloth has room."""
         return self._no_room.without(found)
 
     def supports(self, state: State) -> Contacts:
@@ -267,8 +269,7 @@ class Guard(FormerNames):
 
     @property
     def degraded(self) -> bool:
-        """Whether this frame's budget of detection passes is spent: bodies carry cloth for few rounds, and complete
-        their motion without it, cloth moves as far as is proved free, and strain is not limited again."""
+        """Whether this frame's budget of detection passes is spent (docs/self-contact.md, bounded work)."""
         return self._passes_left <= 0
 
     def _repredict(self, state: State, dt: float) -> bool:

@@ -73,7 +73,7 @@ class NoRoom:
         self.all_rows = np.zeros(0, np.int32)  # free or not
         self._held = self._leaving = _NOTHING
         self._deep = np.zeros(len(self._w), np.bool_)
-        self._followed = np.zeros((0, 3)), np.zeros((0, 3))  # positions and displacements of the last `follow`
+        self._followed = np.zeros((0, 3)), np.zeros((0, 3))  # positions and directions of `_leaving` in `follow`
 
     def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], x: Floats) -> None:
         """Find which of the vertices `inside` of bodies at x (n,3), as of `vertices_inside`, have no room. Grips never
@@ -91,11 +91,6 @@ class NoRoom:
         self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
         far = np.linalg.norm(self._leaving.at(x) - x[self._leaving.rows], axis=1)
         self._deep[self._leaving.rows] = far > DEEP * self.eps
-
-    @property
-    def _rows(self) -> Rows:
-        """The free vertices that were inside of bodies when the frame began."""
-        return np.unique(np.concatenate([self._held.rows, self._leaving.rows]))
 
     def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
         """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
@@ -121,26 +116,32 @@ class NoRoom:
         for found in (self._held, self._leaving):
             if len(found.rows):
                 state.x[found.rows] = state.x_start[found.rows] + found.at(state.x) - found.at(state.x_start)
-        ways = np.zeros_like(state.x)
         rows = self._held.rows
         if len(rows):
             near = self._beside[rows]
             middle = (near @ state.x_start) / np.maximum(near.sum(1), 1.0)[:, None]
-            ways[rows] = _shortened(middle - state.x_start[rows], TAUT * dt)
-        if len(self._leaving.rows):
-            ways[self._leaving.rows] = _shortened(self._leaving.at(state.x) - state.x[self._leaving.rows], OUTWARD * dt)
-        rows = self._rows
-        state.x[rows] += ways[rows]
-        self._followed = state.x[rows], ways[rows]
+            state.x[rows] += _shortened(middle - state.x_start[rows], TAUT * dt)
+        rows = self._leaving.rows
+        if len(rows):
+            way = self._leaving.at(state.x) - state.x[rows]
+            state.x[rows] += _shortened(way, OUTWARD * dt)
+            self._followed = state.x[rows], way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
 
     def keep_on_their_way(self, state: State) -> None:
-        """Undo what the solve has moved vertices inside of bodies back on their way of `follow`. No contact holds them,
-        so that cloth that is compressed around them would press them farther in."""
-        rows, (reached, way) = self._rows, self._followed
+        """Undo what the solve has moved vertices that leave a body back on their way. No contact holds them, so that
+        cloth that is compressed around them would press them in as fast as they move out."""
+        rows = self._leaving.rows
         if len(rows):
-            way = way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+            reached, way = self._followed
             back = ((reached - state.x[rows]) * way).sum(1, keepdims=True)
             state.x[rows] += np.maximum(back, 0.0) * way
+
+    @property
+    def without_contacts(self) -> Flags | None:
+        """Vertices whose contacts with bodies `without` leaves out, [vertex, body]; None if there are none."""
+        if not len(self.all_rows) and not self._deep.any():
+            return None
+        return np.asarray(self._without_room | self._deep[:, None])
 
     def without(self, found: Contacts) -> Contacts:
         """Return the contacts with bodies without those of vertices that have no room, or of midpoints beside them."""
@@ -165,7 +166,8 @@ def squeezed(found: Contacts, x: Floats, soft: Flags, which: Rows, around: Faces
     soft (n,) marks the vertices of cloth; around: the faces of the bodies; near: distance in metres below which two
     surfaces squeeze what is between. Only contacts at which the body lies behind the nearest point count.
     """
-    v, w = found["vertices"], found["weights"]
+    # contiguous whatever the number of contacts, so that one compiled specialisation serves all
+    v, w = np.ascontiguousarray(found["vertices"]), found["weights"]
     split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
     first = soft[v[:, 0]]  # the cloth is the first side
     body = (np.arange(4) < split[:, None]) != first[:, None]

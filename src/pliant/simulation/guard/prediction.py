@@ -7,7 +7,7 @@ from ...state import State
 
 Floats = NDArray[np.float64]
 LASTS = 4  # substeps for which cloth is expected to accelerate as in the last one,
-SHARE = 0.4  # by this share: with 0.2 and 0.6 more vertices leave the bounds of the prediction
+SHARE = 0.4  # by this share, with which fewest vertices leave the bounds of the prediction
 
 
 def expected_motion(state: State, rows: slice, dt: float, steps: int) -> Floats:

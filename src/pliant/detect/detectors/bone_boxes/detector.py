@@ -9,8 +9,8 @@ from .... import renamed, validate
 from ....arguments import check_arguments
 from ....contacts import Contacts, Pool
 from ....kernels.detectors.bone_boxes import boxes as _boxes
+from ....kernels.detectors.bone_boxes import coherence as _coherence
 from ....kernels.detectors.bone_boxes import lookup as _lookup
-from ....kernels.detectors.bone_boxes import memory as _memory
 from ....kernels.jit import worth
 from ....kernels.queries import contact_records as _records
 from ....kernels.queries import pair_geometry as _geometry
@@ -83,7 +83,7 @@ class BoneBoxesDetector(BaseDetector):
         self._vertices, self._midpoints = Probes(x), Probes(x[self.edges].mean(1))
         self._middle = np.empty((len(self.edges), 3))
         self._displacement, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
-        self._pool = Pool()
+        self._pool, self._ignored = Pool(), np.zeros(0, np.bool_)
         rows, bodies = (deformable.first, body.first), (deformable.body, body.body)
         self._owners = _records.Owners(np.array(rows, np.int32), np.array(bodies, np.int32))
         self.visited = self.measured = self._queried = 0
@@ -94,6 +94,9 @@ class BoneBoxesDetector(BaseDetector):
     def spared(self) -> float:
         """Fraction of the point-triangle pairs that were not visited."""
         return 1.0 - self.visited / max(self._queried * self.body.mesh.n_faces, 1)
+
+    def ignore(self, which: NDArray[np.bool_] | None) -> None:
+        self._ignored = np.zeros(0, np.bool_) if which is None else which[self.deformable.rows, self.body.body]
 
     def update(self, state: State) -> Self:
         """Move the boxes with their bones, widen the range of skin vertices that left theirs, and query all points."""
@@ -112,11 +115,13 @@ class BoneBoxesDetector(BaseDetector):
         how = (self.within, self.exact, self._deep)
         one, two = self._vertices, self._midpoints
         one.follow(state.x[self.deformable.rows], self.boxes, self._moved)
-        one.query(self.boxes, self._skin, *how)
-        _memory.midpoints(self.edges, one.points, self._middle)
+        one.query(self.boxes, self._skin, *how, self._ignored)
+        _coherence.midpoints(self.edges, one.points, self._middle)
         two.follow(self._middle, self.boxes, self._moved)
-        _memory.propagate_clearance(self.edges, one.points, one.clear, two.clear)
-        two.query(self.boxes, self._skin, *how)
+        _coherence.propagate_clearance(self.edges, one.points, one.clear, two.clear)
+        two.query(
+            self.boxes, self._skin, *how, self._ignored[self.edges].any(1) if len(self._ignored) else self._ignored
+        )
         self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
         self._queried = len(one.points) + two.queried
         return self

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ....kernels.detectors.bone_boxes import coherence as _coherence
 from ....kernels.detectors.bone_boxes import lookup as _kernels
-from ....kernels.detectors.bone_boxes import memory as _memory
 from ....kernels.detectors.bone_boxes.boxes import CHUNK, Skin
 from ....kernels.detectors.bone_boxes.lookup import ProbeArrays, Touching
 from ....kernels.jit import worth
@@ -46,16 +46,24 @@ class Probes:
 
     def follow(self, x: Floats, boxes: BoneBoxes, moved: Floats) -> None:
         """Move the points to x (n,3) and reduce their clearance by the motion of the skin in each box, moved (b,7)."""
-        _memory.follow_points(x, self._arrays, self.order, boxes.placed.world, moved, boxes.slack)
+        _coherence.follow_points(x, self._arrays, self.order, boxes.placed.world, moved, boxes.slack)
 
-    def query(self, boxes: BoneBoxes, skin: SurfaceQueries, within: float, exact: bool, deep: bool) -> None:
+    def query(
+        self,
+        boxes: BoneBoxes,
+        skin: SurfaceQueries,
+        within: float,
+        exact: bool,
+        deep: bool,
+        ignored: NDArray[np.bool_],
+    ) -> None:
         """Find the nearest triangle of each point closer than `within`; with `deep`, of all points inside a closed
-        skin."""
+        skin. Nothing is found for the points `ignored` (n,), if any are given."""
         arrays, reach, slack = self._arrays, boxes.reach, boxes.slack
         posed = Skin(boxes.boxes, boxes.placed, skin.surface.x, slack)
         self.visited = self.measured = self.count = 0
         near = min(within * (1.0 + 1e-12) + slack, reach)
-        which = self._which[: _memory.choose(self.order, self.clear, near, self._which)]
+        which = self._which[: _coherence.choose(self.order, self.clear, near, self._which)]
         self.queried = len(which)
         if not self.queried:
             return
@@ -63,7 +71,7 @@ class Probes:
         _kernels.find_nearest(posed, arrays, which, reach, exact, counts)
         self._count(counts)
         lists = (self._undecided, self._worth_measuring)
-        m, k = _memory.undecided(arrays, which, reach, near, slack if deep else -1.0, *lists)
+        m, k = _coherence.undecided(arrays, which, reach, near, slack if deep else -1.0, *lists)
         if m:
             counts = _counts(m)
             classify_far, rows = worth(_kernels.classify_far, m, FEW), self._undecided[:m]
@@ -71,13 +79,15 @@ class Probes:
             self._count(counts)
         if k and exact:
             counts = _counts(k)
-            worth(_memory.measure, k, FEW)(posed, arrays, self._worth_measuring[:k], near, counts)
+            worth(_coherence.measure, k, FEW)(posed, arrays, self._worth_measuring[:k], near, counts)
             self._count(counts)
         self._wanted[:] = False
         self._wanted[which] = True
         k = _kernels.gather(arrays, self._wanted, self._rows, self._pairs, self._at, self._where)
         if not exact:  # the triangle found need not be the nearest
             self.clear[:] = 0.0
+        if len(ignored):
+            k = self._drop(ignored, k)
         if not k:
             return
         pairs = self._pairs[:k]
@@ -86,6 +96,16 @@ class Probes:
         if exact:
             self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
         self.count = k
+
+    def _drop(self, ignored: NDArray[np.bool_], k: int) -> int:
+        """Remove the points `ignored` (n,) from the k that were gathered; return the number of the others. Nothing is
+        known about the clearance of those removed."""
+        out = ignored[self._rows[:k]]
+        self.clear[self._rows[:k][out]] = 0.0
+        kept = np.flatnonzero(~out)
+        for array in (self._rows, self._pairs, self._at, self._where):
+            array[: len(kept)] = array[kept]
+        return len(kept)
 
     def last(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of the triangles where the last searches for points `which` ended, or -1."""
