@@ -164,7 +164,7 @@ def test_a_body_that_is_inside_out_is_turned(here, capsys):
     assert code == 0
     assert "note: body is used with its faces flipped" in talk
     code, out, talk = told(capsys, "tets", "body.obj", "--size", "10cm", "--json")
-    assert "as if its faces were flipped" in talk
+    assert "used with its faces flipped" in talk
     assert json.loads(out)["tets"] > 0
 
 

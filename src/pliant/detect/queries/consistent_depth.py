@@ -13,7 +13,7 @@ from ... import renamed, validate
 from ...contacts import Contacts, Pool
 from ...kernels.queries import consistent_depth as _kernels
 from ...kernels.queries.consistent_depth import NONE, DepthsAndDirections, Nodes, TetBodies
-from ...kernels.queries.rotation_limit import StoredSeparationDirections, limit_rotations
+from ...kernels.queries.rotation_limit import StoredDirections, limit_rotations
 from ...mesh import Mesh
 from ..base import Side
 from .penetration import DeformingClosestPoints
@@ -124,7 +124,7 @@ class ConsistentDepth:
             raise ValueError(f"state refers to faces beyond the {len(self.tet_bodies.faces)} of all sides")
         keys, face = given[:, 0].astype(np.int64), given[:, 1].astype(np.int32)
         weights, normal, depth = given[:, 2:5].copy(), given[:, 5:8].copy(), given[:, 8].copy()
-        self._last = self._before = StoredSeparationDirections(keys, face, weights, normal, depth, given[:, 9] > 0.0)
+        self._last = self._before = StoredDirections(keys, face, weights, normal, depth, given[:, 9] > 0.0)
 
     memory = renamed.state("memory", "restore(state)")
 
@@ -168,10 +168,10 @@ def consistent_depth(sides: Sequence[Side], x: Any, pairs: Any) -> Contacts:
     return ConsistentDepth(sides).contacts(at, validate.indices("pairs", pairs, 2, max(count, tets), "rows"))
 
 
-def _allocate(keys: Rows) -> StoredSeparationDirections:
+def _allocate(keys: Rows) -> StoredDirections:
     """Allocate the results for nodes with these keys (k,)."""
     k = len(keys)
-    return StoredSeparationDirections(
+    return StoredDirections(
         keys, np.full(k, NONE, np.int32), np.zeros((k, 3)), np.zeros((k, 3)), np.zeros(k), np.zeros(k, np.bool_)
     )
 

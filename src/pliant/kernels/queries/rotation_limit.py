@@ -24,8 +24,8 @@ STILL = 1e-12  # of the face size: a smaller displacement counts as no motion
 TRIES = 6  # cones beyond the allowed rotation, if no nearer direction leads out
 
 
-class StoredSeparationDirections(NamedTuple):
-    """Stored results of nodes, ascending by key."""
+class StoredDirections(NamedTuple):
+    """Stored separation directions and depths of nodes, ascending by key."""
 
     keys: np.ndarray  # (k,) i8 keys of the nodes
     face: np.ndarray  # (k,) i4, or NONE
