@@ -185,7 +185,7 @@ def _nouns(
             {"character": "instance", "clip": "text?", "lead_in": "number", "loop": "flag", "rows": "rows?", "frame": "instance?"},
         ),
         Call("Character.shape", character.shape, {"clip": None, "time": 0.0}, {"clip": "text?", "time": "number"}),
-        Call("Character.bones", character.bones, {"clip": None, "times": [0.0]}, {"clip": "text?", "times": "array"}),
+        Call("Character.skin_matrices_at", character.skin_matrices_at, {"clip": None, "times": [0.0]}, {"clip": "text?", "times": "array"}),
     ]  # fmt: skip
 
 

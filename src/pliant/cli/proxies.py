@@ -13,7 +13,7 @@ def proxies_of(text: str | None, held: Any, given: bool) -> "Proxies":
     """Return proxies with the number of vertices that the option gives, 5k or 5000; `held` are the options that hold
     the cloth, and `given` tells whether the cloth is read from a file."""
     from .. import validate
-    from ..proxies.proxy import FEWEST
+    from ..proxies.proxy import FEWEST, MOST
     from ..simulation.carrying import Proxies, refuse_rows
 
     if text is None:
@@ -21,7 +21,7 @@ def proxies_of(text: str | None, held: Any, given: bool) -> "Proxies":
     if not given:
         raise ValueError("--proxy is for the mesh file of a garment; a generated cloth takes --resolution")
     refuse_rows(held.pin, held.attach, held.stitches or ())
-    return Proxies(validate.count("--proxy", text, low=FEWEST, high=1_000_000))
+    return Proxies(validate.count("--proxy", text, low=FEWEST, high=MOST))
 
 
 def simulated(garment: "Mesh", body: "Mesh", proxies: "Proxies | None") -> "Mesh":

@@ -26,7 +26,7 @@ from .transfer import marks, texture_coordinates
 from .wrap import Wrap
 
 VERTICES = 5000
-FEWEST = 20
+FEWEST, MOST = 20, 1_000_000
 SMALL = 3.0  # edges of the proxy: shells of this diameter and smaller are left out
 MINOR = 0.05  # of the area of the largest shell: smaller ones that lie on others are left out
 FLAP = 0.5  # the same, for those that were cut off others: flaps and ruffles
@@ -102,7 +102,7 @@ def proxy(garment: Mesh, vertices: int = VERTICES, *, body: Mesh | None = None) 
     >>> coat = pliant.proxy(garment, 5000)
     >>> coat.wrap.place(x)  # the garment where the vertices of coat.mesh are at x
     """
-    count = validate.whole("vertices", vertices, low=FEWEST, high=1_000_000)
+    count = validate.whole("vertices", vertices, low=FEWEST, high=MOST)
     if len(garment.tets) or not garment.n_faces:
         raise ValueError(f"garment {garment.name!r} is not a surface of triangles; expected cloth")
     if garment.welded.n_vertices <= count:

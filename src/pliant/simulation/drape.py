@@ -5,8 +5,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
+from ..proxies.proxy import FEWEST, MOST
 from ..scenes.drape import drape_scene
 from .carrying import Proxies, refuse_rows
 from .result import Result
@@ -40,6 +42,7 @@ def drape(
     """
     start = time.perf_counter()
     if proxy is not None:
+        proxy = validate.whole("proxy", proxy, low=FEWEST, high=MOST)
         refuse_rows(options.get("pins", ()), options.get("attach", ()), options.get("stitches", ()))
     proxies = Proxies(proxy)
     scene = proxies.with_offsets(drape_scene(proxies.replace(cloth, body), body, **options), tuple(options))
