@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -263,6 +264,19 @@ def test_a_lock_that_nobody_gives_back_is_waited_for_only_so_long(tmp_path, monk
         thread.start()
         thread.join()
     assert entered == [True]
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle", pickle.dumps("other"), b"cmissing\nClass\n."])
+def test_files_of_the_cache_that_cannot_be_read_are_replaced(tmp_path, content):
+    file = disk_cache._CacheFile(str(tmp_path), "kernel", "contents")
+    file.save("key", 1)
+    assert file.load("key") == 1
+    (tmp_path / "kernel.1.nbc").write_bytes(content)
+    assert file.load("key") in (None, "other")
+    (tmp_path / "kernel.nbi").write_bytes(pickle.dumps(file._version) + content)
+    assert file.load("key") is None
+    file.save("key", 2)
+    assert file.load("key") == 2
 
 
 def test_compiled_files_lie_in_the_cache_folder(tmp_path):

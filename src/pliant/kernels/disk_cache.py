@@ -14,7 +14,7 @@ import threading
 import time
 
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
@@ -56,8 +56,29 @@ class _InnerImpl(InnerCacheImpl):
     _locator_classes = (_Locator,)
 
 
+class _CacheFile(IndexDataCacheFile):
+    """Files that cannot be read count as absent: damaged ones, and those of types that have since been renamed."""
+
+    def _load_index(self):
+        try:
+            return super()._load_index()
+        except Exception:  # unpickling may raise anything
+            return {}
+
+    def load(self, key):
+        try:
+            return super().load(key)
+        except Exception:
+            return None
+
+
 class _Cache(FunctionCache):
     _impl_class = _Impl
+
+    def __init__(self, py_func) -> None:
+        super().__init__(py_func)
+        file = self._cache_file
+        self._cache_file = _CacheFile(file._cache_path, self._impl.filename_base, file._source_stamp)
 
     def has(self, compiled, signature) -> bool:
         return self._index_key(signature, compiled.targetctx.codegen()) in self._cache_file._load_index()
