@@ -31,7 +31,7 @@ SHORT = {
     "restart": 5,
     "threads": 6,
     "audit": 8,
-    "pairings": 3,
+    "pairings": 1,
 }
 
 # cases of longer runs that found a bug, since fixed: guarantee, seed, index
