@@ -83,6 +83,12 @@ def test_what_has_nothing_wrong_is_given_back_to_the_bit(ball):
     assert np.array_equal(fix(garment, ball).garment.frames[0], garment.vertices)
 
 
+def test_a_garment_without_problems_moves_to_the_clearance_that_is_asked_for(ball):
+    near = closest_point(ball, tunic().vertices)[0].min()
+    fixed = fix(tunic(), ball, clearance=1.5 * near)
+    assert -depth(fixed, ball) >= 1.45 * near
+
+
 def test_moving_and_permuting_the_input_moves_and_permutes_the_result(ball, rng):
     garment = shifted(tunic(), (0.02, 0.0, 0.01))
     order = rng.permutation(garment.n_vertices)

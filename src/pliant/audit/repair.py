@@ -17,7 +17,7 @@ from .check import turned_outward
 from .findings import Report
 from .layers import Layer, Layers
 from .patches import Patch, patches
-from .score import DEPTH_TOLERANCE, Score
+from .score import DEPTH_TOLERANCE, NEARLY, Score
 from .shape_changes import bend, strain, within_strain
 from .smooth_transforms import TransformSmoother
 from .temporal import TemporalFilter
@@ -306,7 +306,7 @@ class Repair:
             self_pairs=pairs,
             body_pairs=body_pairs,
             layer_problems=layer_problems,
-            too_close=int((away < 0.5 * required).sum()),
+            too_close=int((away < NEARLY * required).sum()),
             deepest=-float(away.min()),
         )
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+NEARLY = 0.9  # of the required distance: nearer vertices are too close
 DEPTH_TOLERANCE = 1e-4  # m, tolerance of the penetration depth when frames are compared
 
 
@@ -12,7 +13,7 @@ class Score(NamedTuple):
     self_pairs: int  # self-intersecting face pairs
     body_pairs: int  # intersecting face pairs with the body
     layer_problems: int  # vertices below inner garments, and intersecting face pairs with them
-    too_close: int  # vertices nearer to the body than half the required distance
+    too_close: int  # vertices nearer to the body than NEARLY the required distance
     deepest: float  # m
 
     @property
