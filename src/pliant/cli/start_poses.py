@@ -1,4 +1,4 @@
-"""The option `--fix-start`: garments whose start pose clips the body, themselves or each other are fixed first."""
+"""The option `--fix-start`: garments that start inside the body, or intersect themselves or others, are fixed first."""
 
 import dataclasses
 from collections.abc import Sequence

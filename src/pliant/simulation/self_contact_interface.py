@@ -85,7 +85,7 @@ class SelfContact(Protocol):
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
 
     def keep_on_their_way(self, state: State) -> None:
-        """Undo what the solve has moved such cloth back."""
+        """Undo displacements by which the solve pressed such cloth back into a body that it is leaving."""
 
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""
