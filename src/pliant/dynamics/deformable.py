@@ -49,8 +49,8 @@ class DeformableDynamics:
             self.cloths.begin(state, dt)
 
     def predict(self, state: State, dt: float) -> None:
-        """Apply damping, air drag and gravity (none while stitches close) to v, store x and v in x_start and v_start,
-        and advance x by v."""
+        """Store x and v in x_start and v_start; apply damping, air drag and gravity (no gravity while stitches close)
+        to v; advance x by v."""
         state.v_start[self.rows] = state.v[self.rows]
         for part in self._parts:
             part.apply_damping(state, dt)

@@ -191,7 +191,7 @@ class DeformableContact(FormerNames):
         self.guard.follow_bodies(state, dt)
 
     def keep_on_their_way(self, state: State) -> None:
-        """Undo what the solve has moved cloth inside of bodies back."""
+        """Undo displacements by which the solve pressed cloth back into a body that it is leaving."""
         self.guard.keep_on_their_way(state)
 
     def with_room(self, found: Contacts) -> Contacts:

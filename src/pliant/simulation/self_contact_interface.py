@@ -25,12 +25,12 @@ class SelfContact(Protocol):
     """Contacts among deformable bodies and, for the guard in safe mode, the separation of their triangles from
     obstacles, within the loop of `Simulation.step`.
 
-    `begin` is called once per frame; `follow_bodies`, `redetect_if_needed`, `apply`, `keep_on_their_way`,
-    `limit_motion`, `release` (only while `hindered`, or with `rows_without_room`) and `finish` are called in this order
-    in every substep, `supports` before `limit_motion` if contacts repel cloth; `with_room` filters the result of every
-    detection of contacts with obstacles. `limit_motion` may be called several times per substep, and again at the end
-    of a frame; `end_frame` is called once at the end of a frame if `iterates` is set. `forget` is called only by a
-    `SelfContact` that uses another one.
+    `begin` is called once per frame; `follow_bodies`, `redetect_if_needed`, `apply`, `supports` (only if contacts repel
+    cloth in its solve), `keep_on_their_way` (only after cloth was solved in contact), `limit_motion`, `release` (only
+    while edges are stretched beyond the limit, and `hindered` or with `rows_without_room`) and `finish` are called in
+    this order in every substep; `with_room` filters the result of every detection of contacts with obstacles.
+    `limit_motion` may be called several times per substep, and again at the end of a frame; `end_frame` is called once
+    at the end of a frame if `iterates` is set. `forget` is called only by a `SelfContact` that uses another one.
     """
 
     method: str  # names of its detector and response; empty if it has none of its own
@@ -85,7 +85,7 @@ class SelfContact(Protocol):
         """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
 
     def keep_on_their_way(self, state: State) -> None:
-        """Undo displacements by which the solve pressed such cloth back into a body that it is leaving."""
+        """Undo displacements by which the solve pressed cloth back into a body that it is leaving."""
 
     def with_room(self, found: Contacts) -> Contacts:
         """Return those contacts of cloth with bodies whose cloth has room."""

@@ -87,7 +87,7 @@ class Detection:
         self._base_is_known = True  # whether they are
         self._substep = 1.0  # duration of a substep, of the predicted motion
         self.is_confined = False  # whether the bounds, not only known pairs, limited the last `advance`
-        self.hindered = 0  # number of vertices that known pairs held back then
+        self.n_hindered = 0  # number of vertices that known pairs held back then
         self.substeps_left = 0  # substeps of this frame after the present one
         self._unguarded = _NONE  # kinds and vertices (k,5) of pairs that touch in this frame and cannot be opened
         self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: no pair of these is guarded
@@ -181,7 +181,7 @@ class Detection:
     def advance(self, target: Floats, x: Floats, *, careful: bool) -> tuple[int, float]:
         """Move x towards `target` as far as is safe; `careful`: if not all can reach it, by no more than their bounds
         at the base. Return how many vertices fall short, and the fraction of the driven vertices."""
-        self.is_confined, self.hindered = False, 0
+        self.is_confined, self.n_hindered = False, 0
         if self.is_reachable(target):
             x[self.rows], x[self.driven] = target[self.rows], target[self.driven]
             return 0, 1.0
@@ -190,7 +190,7 @@ class Detection:
             self._fraction[:] = 1.0
             left, driven = self._limited(target, x)
             if attempt == 0:
-                self.hindered = left
+                self.n_hindered = left
             if driven < 1.0:
                 break
             if self._base_is_known and self.follows_prediction(x):

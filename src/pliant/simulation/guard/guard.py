@@ -137,7 +137,8 @@ class Guard(FormerNames):
             response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
-        """Begin a frame of `steps` substeps of dt. It uses nothing of the last: resumed runs are bitwise identical."""
+        """Begin a frame of `steps` substeps of dt. Of earlier frames, only whether pairs may intersect is known, which
+        saves a test that would find none: resumed runs are bitwise identical."""
         self._detection.begin_frame(steps)
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
@@ -262,7 +263,7 @@ class Guard(FormerNames):
             self._safe_x[:], self._moved_since_pass = x, False
             return
         # vertices that are held back do not follow their expected displacements
-        predict = not self._careful and detection.hindered <= FEW * len(self.rows)
+        predict = not self._careful and detection.n_hindered <= FEW * len(self.rows)
         self.detection_pass(x, stride, self._extrapolated(state, x) if predict else None)
 
     @property

@@ -128,8 +128,8 @@ class NoRoom:
             self._followed = state.x[rows], way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
 
     def keep_on_their_way(self, state: State) -> None:
-        """Undo what the solve has moved vertices that leave a body back on their way. No contact holds them, so that
-        cloth that is compressed around them would press them in as fast as they move out."""
+        """Undo displacements by which the solve pressed cloth back into a body that it is leaving. No contact holds
+        this cloth, so that compressed cloth around it would press it in as fast as it moves out."""
         rows = self._leaving.rows
         if len(rows):
             reached, way = self._followed
