@@ -1,4 +1,4 @@
-"""`pliant drape` fixes start poses that clip, says so in one line, and leaves them with --no-fix-start."""
+"""`drape` and `play` fix start poses that clip, say so in one line, and leave them with --no-fix-start."""
 
 import json
 
@@ -8,6 +8,7 @@ import pytest
 import pliant
 from characters import post, sleeve
 from pliant import cli, shapes
+from pliant.view import server
 
 pytestmark = pytest.mark.compiled
 
@@ -65,3 +66,19 @@ def test_a_garment_that_fits_is_not_mentioned(folder, capsys):
     pliant.save("fits.obj", sleeve())
     code, found, said = drape(capsys, "fits.obj", "post.glb", "--lead-in", "0")
     assert (code, found["start_fixes"], said) == (0, [], [])
+
+
+@pytest.mark.parametrize(("garment", "body"), [("inner.obj", "post.glb"), ("band.obj", "ball.obj")])
+def test_play_starts_with_the_garment_that_drape_starts_with(garment, body, folder, capsys, monkeypatch):
+    started = []
+    monkeypatch.setattr(server, "run", lambda session, *_: started.append(session._start_options.own))
+    for words in ((), ("--no-fix-start",)):
+        assert cli.run(["play", garment, body, "--port", "0", "--no-open", *words]) == 0
+    line, *more = [line for line in capsys.readouterr().err.splitlines() if "was fixed" in line]
+    assert more == []
+    _, _, (told,) = drape(capsys, garment, body)
+    assert line == told
+    fixed, left = (scene.bodies[0].mesh for scene in started)
+    assert np.array_equal(left.vertices, pliant.load(garment).vertices)
+    inside = [pliant.check(mesh, pliant.load(body)).frames[0].inside for mesh in (fixed, left)]
+    assert inside[0] == 0 < inside[1]

@@ -22,6 +22,7 @@ from .scene_building import (
     given_material,
     refuse_place,
 )
+from .start_poses import StartPoses
 
 if TYPE_CHECKING:
     from ..view.session_interface import SessionInterface
@@ -54,6 +55,7 @@ def play(
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    fix_start: Annotated[bool, Parameter(negative="--no-fix-start")] = True,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
     instead of a scene: that cloth on that body, as in `pliant drape`; with --body alone, a tablecloth over it.
@@ -96,12 +98,16 @@ def play(
         Distance kept between layers of cloth: 2mm, or metres.
     place
         above: centre the cloth over the body; as-is: leave it; auto: centre it over the body only if it starts beside,
-        below or far from it, or, if it is a flat sheet, inside it.
+        below or far from it, or, if it is a flat sheet, inside it. A garment that starts inside stays, and is fixed
+        first (--no-fix-start: it stays, with a warning).
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
     subdivide
         Subdivision steps of the displayed cloth, 0 to 3. Default: 2, fewer for fine cloth.
+    fix_start
+        Fix garments from files before the run, as pliant fix does, where they start inside the body, or intersect
+        themselves or an inner garment; a line says what was done.
     """
     from .. import validate
     from ..view.access import AccessRules
@@ -124,7 +130,8 @@ def play(
         options["material"] = given
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
-        session = make_session(scene, body, method, folder, place, files, wear, options, held, subdivide)
+        starts = StartPoses(fix_start)
+        session = make_session(scene, body, method, folder, place, files, wear, options, held, subdivide, starts)
 
         def ready() -> None:
             print(rules.url, flush=True)
@@ -151,9 +158,10 @@ def make_session(
     options: dict[str, Any],
     held: HoldOptions = UNHELD,
     subdivide: int | None = None,
+    starts: StartPoses | None = None,
 ) -> "SessionInterface":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread, unless
-    options hold its cloth."""
+    options hold its cloth. starts: fixes the start poses of garments from files."""
     from ..detect.choose import AUTO
     from ..detect.methods import method_name
     from ..scenes import SCENES
@@ -178,7 +186,8 @@ def make_session(
         raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
         raise ValueError(f"{scene} brings its own body; give either its name or files")
-    own, _ = build_scene(None if scene is None else pathlib.Path(scene), body, None, place, files, wear, options, held)
+    cloth = None if scene is None else pathlib.Path(scene)
+    own, _ = build_scene(cloth, body, None, place, files, wear, options, held, starts=starts)
     # the scene already contains the options
     return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
 
