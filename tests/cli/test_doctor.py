@@ -56,17 +56,17 @@ def test_a_broken_compiler_is_essential(capsys, monkeypatch) -> None:
 
 
 def test_the_cache_is_counted(tmp_path: pathlib.Path) -> None:
-    folder = tmp_path / "kernels" / "new"
-    for name, size in (("new/a.nbi", 10), ("new/a.1.nbc", 100), ("new/a.2.nbc", 100), ("old/a.1.nbc", 7)):
+    files = {"1f/a.nbi": 10, "1f/a.1.nbc": 100, "2e/b.1.nbc": 100, "3d/a.1.nbc": 7, "../fields/c.field": 1000}
+    for name, size in files.items():
         (tmp_path / "kernels" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "kernels" / name).write_bytes(b"x" * size)
-    found = doctor._cache(folder)
+    found = doctor._cache(tmp_path / "kernels", {"1f", "2e", "not-compiled-yet"})
     assert (found["kernels"], found["bytes"], found["old_bytes"], found["writable"]) == (2, 210, 7, True)
 
 
 def test_a_cache_that_cannot_be_written_is_noticed(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    assert doctor._cache(tmp_path / "file" / "kernels")["writable"] is False
+    assert doctor._cache(tmp_path / "file" / "kernels", set())["writable"] is False
 
 
 def test_baked_fields_on_disk_are_counted(capsys, monkeypatch, tmp_path: pathlib.Path) -> None:

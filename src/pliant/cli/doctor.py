@@ -40,18 +40,20 @@ def examine() -> dict[str, Any]:
     checks = [_packages(versions), _python()]
     threads: dict[str, Any] = {"cores": os.cpu_count(), "used": None, "layer": None}
     folder, parallel = None, False
+    current: set[str] = set()
     try:
         from ..kernels import jit
         from ..kernels.cache_folder import cache_root
 
         folder, parallel = cache_root() / "kernels", jit.COMPILED and jit.PARALLEL
+        current = {jit.kernel_cache(source).name for source in pathlib.Path(jit.__file__).parent.rglob("*.py")}
         threads |= {"used": jit.threads(), "layer": jit.threading_layer()}
         ran = f"works; a loop ran on {threads['used']} threads"
         checks.append(_check("compiler", True, ran if jit.COMPILED else "turned off (PLIANT_COMPILE=0)"))
     except Exception as error:  # report whatever a broken Numba raises
         why = " ".join(str(error).split()) or type(error).__name__
         checks.append(_check("compiler", False, why, "pip install --force-reinstall numba llvmlite"))
-    cache = _cache(folder)
+    cache = _cache(folder, current)
     checks += [_cache_check(cache), _openmp(threads["layer"], parallel), _browser(), _cuda()]
     return {
         "well": all(c["fine"] for c in checks if c["essential"]),
@@ -87,18 +89,20 @@ def _python() -> dict[str, Any]:
     return _check("python", fine, platform.python_version(), "use Python 3.11 to 3.14")
 
 
-def _cache(folder: pathlib.Path | None) -> dict[str, Any]:
-    """The kernel cache: folder, number and size of compiled kernels, and bytes left by earlier versions."""
+def _cache(folder: pathlib.Path | None, current: set[str]) -> dict[str, Any]:
+    """The kernel cache: its folder, the number and size of the compiled kernels of this version, which are in the
+    folders named `current` in it, and the bytes of all others: of other versions of pliant and of Numba, or compiled
+    with other switches."""
     if folder is None:
         return {"folder": None, "kernels": 0, "bytes": 0, "old_bytes": 0, "writable": False}
     files = [f for f in folder.rglob("*") if f.is_file()]
-    size = sum(f.stat().st_size for f in files)
-    everything = sum(f.stat().st_size for f in folder.parent.rglob("*") if f.is_file())
+    own = [f for f in files if f.relative_to(folder).parts[0] in current]
+    size = sum(f.stat().st_size for f in own)
     return {
         "folder": str(folder),
-        "kernels": sum(f.suffix == ".nbc" for f in files),
+        "kernels": sum(f.suffix == ".nbc" for f in own),
         "bytes": size,
-        "old_bytes": everything - size,
+        "old_bytes": sum(f.stat().st_size for f in files) - size,
         "writable": _writable(folder),
     }
 
@@ -166,7 +170,7 @@ def _show(found: dict[str, Any]) -> None:
         ("", f"{cache['kernels']} compiled kernels, {size_text(cache['bytes'])}"),
     ]
     if cache["old_bytes"]:
-        rows.append(("", f"{size_text(cache['old_bytes'])} of other versions beside it, safe to delete"))
+        rows.append(("", f"{size_text(cache['old_bytes'])} of other versions or switches, safe to delete"))
     fields = found["fields"]
     rows.append(("field cache", fields["folder"]))
     rows.append(("", f"{fields['count']} fields, {size_text(fields['bytes'])} of at most {size_text(fields['limit'])}"))
