@@ -160,3 +160,18 @@ def test_detectors_of_a_distance_that_is_kept_no_more_are_forgotten():
         run.set_method("bvh", quiet)
     assert sorted(run._detectors) == ["brute-force", "bvh"]
     assert run.sim.detectors[0].within == pytest.approx(0.007)
+
+
+@pytest.mark.parametrize("method", ["bone-boxes", "bvh"])
+def test_a_response_gets_detectors_of_its_own_distance(method):
+    """Contacts that repel cloth are detected from farther away, by detectors of points."""
+    scene = tablecloth_scene(shapes.ball(0.1, 2), resolution=9)
+    run = InteractiveRun(StartOptions(own=scene, method="distance-field"))
+    fields = run.sim.detectors
+    for response in ("penalty", "projection", "penalty"):
+        run.set_response(response)
+        run.set_method(method, quiet)
+        alone = Simulation(scene, method=method, response=response)
+        assert [one.within for one in run.sim.detectors] == [one.within for one in alone.detectors]
+        run.set_method("distance-field", quiet)
+        assert run.sim.detectors == fields  # the distance of a field is the same for all

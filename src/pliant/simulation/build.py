@@ -16,28 +16,42 @@ from .self_contact_interface import NoGuard, SelfContact
 AHEAD = 1.25  # times eps: distance of detection where cloth is solved after it, which may bring the cloth nearer
 
 
-def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead: float = 1.0) -> list[Detector]:
-    """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined.
+def detection_distances(scene: Scene, method: str, ahead: float = 1.0) -> list[float]:
+    """Return the distances (m) within which the detectors of all pairs of a deformable body and an obstacle find
+    contacts.
 
-    Detectors of points that support deforming obstacles find contacts within `ahead` times the contact offset, all
-    others within the offset: it determines the cells of a field, and pairs of features that are farther away have
-    oblique normals."""
+    Detectors of points that support deforming obstacles find them within `ahead` times the contact offset, all others
+    within the offset: it determines the cells of a field, and pairs of features that are farther away have oblique
+    normals. The offset of the body's layer is added."""
+    found = []
+    for b, c in _pairs(scene):
+        detector_class = METHODS[method].against(scene.deforming_motions.get(c))
+        farther = detector_class.obstacle_may_deform and detector_class.reports is Reports.POINTS
+        found.append(scene.eps * (ahead if farther else 1.0) + scene.layer_offset(b))
+    return found
+
+
+def _pairs(scene: Scene) -> list[tuple[int, int]]:
+    return [(b, c) for b in scene.deformable for c in scene.obstacles]
+
+
+def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead: float = 1.0) -> list[Detector]:
+    """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined. See
+    `detection_distances` for `ahead`."""
     method = method_name(method)
     options = check_options(method, options)
-    pairs = [(b, c) for b in scene.deformable for c in scene.obstacles]
+    pairs, distances = _pairs(scene), detection_distances(scene, method, ahead)
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (b, c) in enumerate(pairs):
         body, detector_class = scene.bodies[c], METHODS[method].against(scene.deforming_motions.get(c))
-        farther = detector_class.obstacle_may_deform and detector_class.reports is Reports.POINTS
-        reach = scene.eps * (ahead if farther else 1.0) + scene.layer_offset(b)
         if c in scene.deforming_motions and not detector_class.obstacle_may_deform:
             able = ", ".join(name for name, other in METHODS.items() if other.obstacle_may_deform)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
         mesh = scene.bodies[b].mesh
         deformable = Side(mesh.welded if detector_class.volume else mesh.surface, int(scene.first[b]), b)
         obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c))
-        detector = detector_class(deformable, obstacle, within=reach, **_options_of(options, k, len(pairs)))
+        detector = detector_class(deformable, obstacle, within=distances[k], **_options_of(options, k, len(pairs)))
         field = detector.field
         if field is not None:
             warn_if_too_coarse(field, scene.eps, body.label)

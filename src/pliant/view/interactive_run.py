@@ -17,6 +17,7 @@ from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
 from ..scenes.defaults import default_run_length
 from ..simulation import Frame, Simulation
+from ..simulation.build import AHEAD, detection_distances
 from ..simulation.clock import Clock
 from ..simulation.drag import DragConstraint
 from ..state import State
@@ -110,7 +111,7 @@ class InteractiveRun:
     ) -> None:
         backup = dict(self.__dict__)
         try:
-            self._detectors: dict[str, list[Detector]] = {}  # detectors of the most recent methods, for one eps
+            self._detectors: dict[str, list[Detector]] = {}  # detectors of the most recent methods
             self._x_start = scene.start().x
             self.name, self.initial_scene, self.scene = name, scene, scene
             self.substeps_per_frame, self.substeps_per_part = substeps_per_frame, 1
@@ -184,9 +185,9 @@ class InteractiveRun:
             raise
         self.method = method
 
-    def set_response(self, response: str) -> None:
+    def set_response(self, response: str, note: Callable[[str], None] = lambda _: None) -> None:
         """Switch to another response, continuing from the current state."""
-        self.sim = self._simulation(self.scene, self.method, response, self.sim.state)
+        self.sim = self._simulation(self.scene, self.method, response, self.sim.state, note)
         self.response = response
 
     def set_self_contact(self, mode: str) -> None:
@@ -255,8 +256,9 @@ class InteractiveRun:
         state: State,
         note: Callable[[str], None] = lambda _: None,
     ) -> Simulation:
-        if _reaches(scene) != _reaches(self.scene):
-            self._detectors = {}
+        before, after = (self.scene, self.response), (scene, response)
+        kept = [name for name in self._detectors if _distances(name, *before) == _distances(name, *after)]
+        self._detectors = {name: self._detectors[name] for name in kept}
         dt = FRAME_SECONDS * self.substeps_per_part / self.substeps_per_frame
         if method not in self._detectors and scene.deformable and scene.obstacles:
             note(f"preparing {method} ...")
@@ -284,9 +286,10 @@ def _reset(detectors: Iterable[Detector]) -> None:
         with_defaults(detector).reset()
 
 
-def _reaches(scene: Scene) -> list[float]:
-    """Return the detection distance (m) of each deformable body."""
-    return [scene.eps + scene.layer_offset(b) for b in scene.deformable]
+def _distances(method: str, scene: Scene, response: str) -> list[float]:
+    """Return the detection distances (m) of a method; they are larger if contacts repel cloth inside its solve."""
+    repels = scene.cloths and not scene.solids and RESPONSES[response].allows_springs(scene)
+    return detection_distances(scene, method, AHEAD if repels else 1.0)
 
 
 def value_of(scene: Scene, name: str) -> float:

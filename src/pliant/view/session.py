@@ -392,7 +392,7 @@ class Session:
         elif what == "self":
             run.set_self_contact(to)
         elif what == "response":
-            run.set_response(to)
+            run.set_response(to, self._note)
         else:
             self._speed = to
         self._note("")
