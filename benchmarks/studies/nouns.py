@@ -184,7 +184,7 @@ def draw_scene(save: Save) -> None:
 
 
 def draw_simulation(save: Save) -> None:
-    """A strip on a ball from the side, after each part of one step that is far too long."""
+    """A strip on a ball from the side, after each part of one substep that is far too long."""
     strip = pliant.shapes.cloth(0.5, 0.06, (26, 4), centre=(0.03, 0.24, 0.0))
     ball = pliant.Body(pliant.shapes.ball(0.2, 4), obstacle=True)
     scene = pliant.Scene([pliant.Body(strip, material=pliant.Cloth(bend=2e-3)), ball], eps=0.01, friction=0.3)
@@ -192,14 +192,14 @@ def draw_simulation(save: Save) -> None:
     for _ in sim.run(45):
         pass
     sim = pliant.Simulation(scene, dt=0.045, substeps=1, state=sim.state)
-    seen = {"start of the step": sim.state.x.copy()}
+    seen = {"start of the substep": sim.state.x.copy()}
     for part, name, word in (
         (sim.dynamics, "predict", "predict: move by the velocity"),
-        (sim.dynamics, "relax", "relax: restore the rest lengths"),
-        (sim.response, "apply", "respond: project out to eps"),
+        (sim.response, "apply", "respond: project contacts"),
+        (sim.dynamics, "relax_with", "solve: cloth with its contacts"),
     ):
         _watched(part, name, word, sim.state, seen)
-    sim.step()
+    seen["end of the substep"] = sim.step().x
     tiles, row = [], np.argsort(strip.vertices[:26, 0])
     for k, x in enumerate(seen.values()):
         tile = Tile(220, 190, (-0.25, -0.02), (0.3, 0.3))
@@ -215,12 +215,12 @@ def draw_simulation(save: Save) -> None:
 
 
 def _watched(part: Any, name: str, word: str, state: State, seen: dict[str, np.ndarray]) -> None:
-    """Make `part` record the positions after each call of `name`."""
+    """Make `part` record the positions after the first call of `name`."""
     act = getattr(part, name)
 
     def acted(*args: Any, **named: Any) -> Any:
         out = act(*args, **named)
-        seen[word] = state.x.copy()
+        seen.setdefault(word, state.x.copy())
         return out
 
     setattr(part, name, acted)

@@ -27,9 +27,11 @@ class SelfContactOptions:
 
     self_method: str | None = None
     """Detection method between deformable bodies and within each: bvh, sphere-surface, continuous, spatial-hash,
-    stochastic-bvh, active-pairs, brute-force, image-space (closed bodies). Default: the guard's own detection."""
+    stochastic-bvh, active-pairs, brute-force, image-space (closed bodies). Default: the guard's own detection, or bvh
+    if --self-response is given."""
     self_response: str | None = None
-    "Response between layers of cloth: projection, penalty, geometric, penalty+geometric, separate."
+    """Response between deformable bodies and within each: projection, penalty, geometric, penalty+geometric, separate.
+    Default: the guard's own response, or penalty+geometric if --self-method is given."""
     levels: int | None = None
     "Subdivision levels of the sphere-surface method. Default: chosen by the thickness."
 
@@ -131,7 +133,8 @@ def drape(
     eps
         Contact offset between cloth and body, 5mm or metres. Default: the scene's own; on a static body 5 mm, but
         at least a tenth and at most half of the cloth's median edge, at most 1 % of the body's size, and at least 1/320
-        of its longest side; on a character 0.25 % of its size, 4 mm for a person, and at most half of the median edge.
+        of its longest side; on a character 0.25 % of its size, about 5 mm for a person, and at most half of the
+        median edge.
     friction
         Coefficient of friction between cloth and body. Default: that of the named material, else the scene's own, else
         0.3.

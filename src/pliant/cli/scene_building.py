@@ -25,13 +25,14 @@ class WearOptions:
     "Clip of the character to play. Default: the first."
     lead_in: float | None = None
     """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip. Default:
-    0.5, or more where points of the skin would be faster than 3 m/s."""
+    0.5, or more where points of the skin would be faster than 3 m/s, or than 1.25 times its size per second if it is
+    larger than 2.4 m."""
     teleports: Literal["carry", "keep"] = "carry"
     """Where the whole character jumps: carry moves the garments rigidly along, keep simulates the jump as a fast
     motion."""
     root_motion: Literal["keep", "remove"] = "keep"
     """remove simulates the character in place, without its translation, and puts that back into the result; the
-    garments then feel neither its acceleration nor its air."""
+    garments then feel neither its acceleration nor the air resistance of its motion."""
     hold: Literal["auto", "none"] = "auto"
     "auto: waistbands, cuffs and collars of a garment stay fixed to the skin; none: only friction holds them."
     layer: tuple[pathlib.Path, ...] = ()

@@ -106,12 +106,15 @@ def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.0
 def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", within: float = 0.002) -> Contacts:
     """Return the contacts of mesh `a` with mesh `b` (None: with itself) at a distance of at most `within` metres.
 
-    Exact methods report pairs of a vertex and a face, or of two edges. Vertices of either mesh inside the other are
-    reported at any depth if the other is closed and oriented outward. Within one mesh, features that share a vertex are
-    not in contact, distances are positive even if it is closed, and vertices inside it are not added.
+    The exact methods bvh (which "auto" selects), brute-force and continuous report pairs of a vertex and a face, or of
+    two edges, and vertices of either mesh inside the other at any depth if the other is closed and oriented outward.
+    Within one mesh, features that share a vertex are not in contact, distances are positive even if it is closed, and
+    vertices inside it are not added. Other methods may report something else, for example vertices and edge midpoints
+    of `a` (bone-boxes, distance-field) or only vertices inside (spatial-hash with tets): see `detect.base.Reports` and
+    `pliant methods`.
 
     `contacts["vertices"]` numbers the vertices of `a`, then those of `b`; `elements` index each mesh's own vertices,
-    faces or `topology.edges`. Method "auto" is exact (see `choose_method`). There is no motion here, so "continuous"
+    faces or `topology.edges`. There is no motion here, so "continuous"
     returns the contacts of "bvh"; for contacts during a motion use `detector`, and pass `start_a` and `start_b` to its
     `update`. `detector` also takes the options of a method.
     """

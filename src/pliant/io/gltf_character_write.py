@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def write_character(path: str | os.PathLike[str], character: Character) -> None:
-    """Write one GLB; vertices duplicated at texture seams follow the character's own vertices."""
+    """Write one GLB; vertices duplicated at texture seams are numbered after the character's own."""
     builder = Builder()
     body = put_character(builder, character, (0.8, 0.6, 0.5))
     put_clips(builder, character, body)

@@ -42,8 +42,8 @@ def _relaxed(x: Floats, normal: Floats, faces: Ints, side: Ints, project: Projec
     """A step of every vertex along the surface towards the mean of its neighbours, along its side at the boundary."""
     step = neighbour_mean(x, faces) - x
     step -= (step * normal).sum(1)[:, None] * normal
-    ends = Topology.of(faces, len(x))
-    rim = ends.edges[ends.n_faces_at_edge == 1]
+    top = Topology.of(faces, len(x))
+    rim = top.edges[top.n_faces_at_edge == 1]
     total, count = np.zeros_like(x), np.zeros(len(x))
     for a, b in (rim.T, rim[:, ::-1].T):
         for k in range(3):
@@ -59,11 +59,11 @@ def _split(x: Floats, faces: Ints, side: Ints, most: float) -> tuple[Floats, Int
     """Edges longer than `most` are halved, the longest first, at most one per face at a time."""
     for _ in range(24):
         top = Topology.of(faces, len(x))
-        long = np.linalg.norm(x[top.edges[:, 0]] - x[top.edges[:, 1]], axis=1)
-        mine = long[top.face_edges]
+        length = np.linalg.norm(x[top.edges[:, 0]] - x[top.edges[:, 1]], axis=1)
+        mine = length[top.face_edges]
         worst = top.face_edges[np.arange(len(faces)), mine.argmax(1)]
         votes = np.bincount(worst, minlength=len(top.edges))
-        cut = (long > most) & (votes == top.n_faces_at_edge)
+        cut = (length > most) & (votes == top.n_faces_at_edge)
         if not cut.any():
             return x, faces, side
         fresh = np.cumsum(cut) - 1 + len(x)
@@ -100,9 +100,9 @@ def _collapsed(x: Floats, faces: Ints, side: Ints, least: float) -> tuple[Floats
 def _choose(x: Floats, faces: Ints, side: Ints, top: Topology, least: float) -> tuple[Ints, Ints, Floats]:
     """Vertices that vanish, the vertices they merge into, and the new positions of the merged vertices."""
     n = len(x)
-    long = np.linalg.norm(x[top.edges[:, 0]] - x[top.edges[:, 1]], axis=1)
-    e = np.flatnonzero(long < least)
-    e = e[np.argsort(long[e], kind="stable")]
+    length = np.linalg.norm(x[top.edges[:, 0]] - x[top.edges[:, 1]], axis=1)
+    e = np.flatnonzero(length < least)
+    e = e[np.argsort(length[e], kind="stable")]
     a, b = top.edges[e].T
     rim = top.n_faces_at_edge[e] == 1
     # two vertices of the boundary merge only along it, and corners between two sides stay

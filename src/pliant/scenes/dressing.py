@@ -21,7 +21,7 @@ from .snug_loops import HOLDS, snug
 
 TELEPORTS = ("carry", "keep")
 log = logging.getLogger("pliant.scenes")
-NEAR = 0.0025  # contact offset as a share of the body's size: 4 mm for a person
+NEAR = 0.0025  # contact offset as a share of the body's size, the diagonal of its bounding box: about 5 mm for a person
 
 
 def dress_scene(
@@ -46,7 +46,8 @@ def dress_scene(
     of the skin slower than 3 m/s (than 1.25 times its size per second, if it is larger than 2.4 m). teleports: "carry"
     carries the garments rigidly along where the whole character jumps, also on its way to a far first pose; "keep"
     simulates the jump as a fast motion. root_motion: "remove" takes the translation of the character out of the
-    simulation and puts it back into the result, so that the garments feel neither its acceleration nor its air.
+    simulation and puts it back into the result, so that the garments feel neither its acceleration nor
+    the air resistance of its motion.
     hold: "auto" attaches boundary loops that lie close to the skin all around (waistbands, cuffs, collars) to the skin;
     "none" attaches nothing, so only friction holds the garments. pins, attach, stitch, stitches, closing, rest_scale:
     see `Holding`; the first four replace the automatic attachments. eps: the contact offset in metres; default: a

@@ -1,4 +1,4 @@
-"""Base class of all fields: sampling and error measurement, independent of the storage."""
+"""Base class of all distance fields: sampling and error measurement, independent of the storage."""
 
 import functools
 import logging
@@ -129,7 +129,8 @@ def is_too_coarse(spacing: float, eps: float) -> bool:
 
 
 def warn_if_too_coarse(field: Any, eps: float, body: str) -> None:
-    """Warn about a field whose cells are larger than the contact offset; fields without a `spacing` have none."""
+    """Warn about a field on a uniform grid whose cells are larger than the contact offset; fields without a `spacing`
+    (octree, BSP) are not checked."""
     if is_too_coarse(spacing := getattr(field, "spacing", 0.0), eps):
         text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
         log.warning(text, spacing, eps, body)

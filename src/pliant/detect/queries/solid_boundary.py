@@ -243,8 +243,10 @@ def _boundary(parts: Parts, faces: Rows | None = None) -> SolidBoundary:
     return SolidBoundary(surface, blocks_of_surface(surface), face if faces is None else faces[face])
 
 
-def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], side_offset: float) -> tuple[Floats, Rows]:
-    """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending."""
+def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], tolerance: float) -> tuple[Floats, Rows]:
+    """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending.
+
+    tolerance: faces nowhere farther than this from the plane of a face (m) count as coplanar with it."""
     from ...kernels.queries import solid_boundary as _kernels
 
     crossed = np.zeros(len(faces), np.bool_)
@@ -255,7 +257,7 @@ def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], side_
     which, first = np.unique(both[:, 0], return_index=True)
     start = np.append(first, len(both)).astype(np.int64)
     others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-    parts, of, count = _kernels.split_faces(x, faces, which, start, others, side_offset, most)
+    parts, of, count = _kernels.split_faces(x, faces, which, start, others, tolerance, most)
     if count > most:
         what = f"{count} pieces of intersecting faces"
         validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")

@@ -1,6 +1,6 @@
 """The stiffness of cloth as a sparse matrix of 3x3 blocks between vertices, assembled for each solve.
 
-Forces inside cloth do not act on a translation, so every row of the matrix sums to zero: products are computed from
+A translation causes no forces inside cloth, so every row of the matrix sums to zero: products are computed from
 differences of displacements, by the blocks beside the diagonal alone. Rounding the blocks to single precision therefore
 changes the stiffness by its seventh digit but exerts no force on cloth that moves as a whole. The energy is that of
 `implicit`; its Hessian is used without the terms that can make it indefinite (Gauss-Newton for shear, tension only for
@@ -127,10 +127,11 @@ def inverse(block):
 
 @kernel
 def gather_rows(k, first, last, mass, parts, inverses):
-    """Add up the blocks of rows first..last-1, and invert their diagonal blocks: inertia less the row's sum.
+    """Add up the blocks beside the diagonal of rows first..last-1, and invert the diagonal blocks: inertia minus the
+    sum of the other blocks of the row.
 
-    These precondition, so they may be a little stiffer: by more than the rounding of the blocks, which otherwise could
-    make them indefinite where inertia is less than a millionth of the stiffness.
+    The inverses only precondition, so the diagonal blocks are made a little stiffer: by more than the rounding of the
+    blocks, which otherwise could make them indefinite where inertia is less than a millionth of the stiffness.
     """
     zero = np.float32(0.0)
     for i in range(first, last):

@@ -56,7 +56,7 @@ def sample_points(field, points, distance, gradient):
 
 @kernel
 def collect(distance, within, rows):
-    """Collect the indices of entries within `within` (nan, beyond the band, is excluded); return their number."""
+    """Collect the indices of distances of at most `within`, leaving out nan (no value); return their number."""
     count = 0
     for i in range(len(distance)):
         if distance[i] <= within:

@@ -128,8 +128,8 @@ class ActivePairsDetector(BaseDetector):
 
     @property
     def estimated_recall(self) -> float:
-        """Estimated recall: of the recent samples that reached a contact, the share that reached an already tracked
-        region; nan if no sample reached a contact."""
+        """Estimated recall: of the recent samples that reached a contact, the share that reached a region found before
+        them in the same update, from a tracked pair or an earlier sample; nan if no sample reached a contact."""
         return self._known / self._hits if self._hits > 1e-3 else float("nan")
 
     def _search(
@@ -161,7 +161,7 @@ class ActivePairsDetector(BaseDetector):
         self, x: Floats, pairs: Ints, counts: NDArray[np.int64]
     ) -> tuple[Ints, Floats, NDArray[np.int8]]:
         """Descend to local distance minima and flood-fill from there; return the pairs that are not in contact but
-        within `far`, their distances, and the flood status of all pairs."""
+        within `far`, their distances, and the flood status of all pairs within `far`."""
         distance = self._descend(x, pairs, 0, 0.0)
         pairs, distance = self._within_far(pairs, distance)
         outcome = self._flood_from(x, pairs, counts)
