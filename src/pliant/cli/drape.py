@@ -149,7 +149,7 @@ def drape(
         intersections stays free of them. Default: safe.
     thickness
         Distance kept between layers of cloth, 2mm or metres. Default: that of the named material, else the scene's own,
-        else EPS, but at most a quarter of an edge.
+        else EPS, but at most a quarter of the median edge.
     wind
         Metres per second, x y z.
     gravity

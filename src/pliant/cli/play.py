@@ -86,16 +86,16 @@ def play(
     config
         A TOML file with any of these options under the same names; the command line takes precedence.
     resolution
-        Particles along the side of the cloth.
+        Particles along the side of the cloth. Default: 36, or the scene's own.
     eps
-        Contact offset between cloth and body: 5mm, or metres.
+        Contact offset between cloth and body: 5mm, or metres. Default: as in pliant drape.
     friction
-        Coefficient of friction.
+        Coefficient of friction between cloth and body. Default: as in pliant drape.
     self_contact
         off: cloth passes through itself; push: layers are kept apart, without a guarantee; safe: a start without
         intersections stays free of them. Default: safe.
     thickness
-        Distance kept between layers of cloth: 2mm, or metres.
+        Distance kept between layers of cloth: 2mm, or metres. Default: as in pliant drape.
     place
         above: centre the cloth over the body; as-is: leave it; auto: centre it over the body only if it starts beside,
         below or far from it, or, if it is a flat sheet, inside it. A garment that starts inside stays, and is fixed
