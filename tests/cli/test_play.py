@@ -86,7 +86,7 @@ def test_ctrl_c_ends_a_simulation_in_two_seconds_at_any_time() -> None:
                     for _ in range(20):
                         client.picture()
                 else:
-                    assert "making" in client.words("note")
+                    assert "creating the scene" in client.words("note")
                 took, code, talk = end(process)
                 assert client.code() == 1001
             assert (code, talk) == (0, "Ctrl-C stops the server\n")

@@ -272,8 +272,8 @@ class _BodyChecker:
         return self.closed or bool(self.counter.sided.any())
 
     def query(self, x: Floats, joined: Floats, x_w: Floats, garment: Mesh, y: Floats | None) -> _BodyFindings:
-        """Query the body about the garment's vertices x, the same with copies at seams `joined`, and welded. y: the
-        body's vertices, None where they have not moved."""
+        """Query the body about the garment. x: its vertices; joined: the same, with copies at seams made equal; x_w:
+        the welded ones. y: the body's vertices, None where they have not moved."""
         if y is not None:
             first = self.own_pairs is None
             self.y_welded = y[self.first]

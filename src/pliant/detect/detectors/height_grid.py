@@ -28,7 +28,8 @@ _FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, if no resolutio
 class HeightGridDetector(BaseDetector):
     """Contacts of vertices and edge midpoints that are below the surface, or less than `within` (metres) above it.
 
-    Without `grids`, they are rendered from the obstacle along `directions`, with a cell diagonal of at most `within`.
+    Without `grids`, they are rendered from the obstacle along `directions`, with `resolution` nodes along the longest
+    side, or by default with a cell diagonal of at most `within`, as far as 2 048 nodes along the longest side allow.
     They move with a rigid obstacle and are rendered again for a deforming one; a HeightSequence is set to the state's
     time. Contacts contain the surface velocity. `midpoints=False` tests vertices only.
     """

@@ -41,7 +41,7 @@ class HeightGrids:
         spacing: float | None = None,
         max_bytes: float | None = None,
     ) -> Self:
-        """Render grids from a mesh: from all six directions if it is closed, else from the one most of its area faces.
+        """Render grids of a mesh from all six directions if it is closed, else from the one nearest to its mean normal.
 
         `resolution`: nodes along the longest side of the mesh; or `spacing`: largest distance between nodes, metres.
         """
@@ -90,7 +90,7 @@ class HeightGrids:
 
 
 def facing(mesh: Mesh) -> tuple[str, ...]:
-    """Return all six directions for a closed mesh, and the one that most of its area faces for an open one."""
+    """Return all six directions for a closed mesh, and the one nearest to the mean normal for an open one."""
     if mesh.welded.issues.closed:
         return DIRECTIONS
     mean_normal = (mesh.face_areas[:, None] * mesh.face_normals).sum(0)
