@@ -118,7 +118,7 @@ def drape(
         A TOML file with any of these options under the same names; the command line takes precedence.
     frames
         Number of frames of DT seconds. Default: 250; for a character as many as its clip lasts, three times where the
-        scene repeats it.
+        scene repeats it, and for a recorded motion as many as it has.
     resolution
         Particles along the side of the cloth. Default: 36, or the scene's own.
     dt

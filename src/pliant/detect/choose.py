@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 # Bone-attached bounding boxes pay off if many bones move a body. On a walking mannequin with 19 bones they take half
-# the time of the BVH, with 2 to 8 bones about twice its time, with one bone as much; on a ball, twice its time with one
-# bone and three to five times with morph targets (docs/compare.md).
+# the time of the BVH, with 2 to 8 bones about twice its time, with one bone the same time; on a ball, twice its time
+# with one bone and three to five times with morph targets (docs/compare.md).
 BONES, SHARE = 12, 0.4  # fewest bones, and largest share of the vertices that one bone may dominate
 FEW = 2000  # triangles of a body that any method processes in negligible time
 

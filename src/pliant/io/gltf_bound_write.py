@@ -86,7 +86,8 @@ def _with_character(character: Character, garment: Character) -> tuple[Builder, 
 
 
 def _skin(builder: Builder, character: Character, garment: Character, source: GltfSource) -> _Skin:
-    """Return the skin of the body that has all bones of the garment, or a new one that extends the one with most."""
+    """Return the skin of the body that has all bones of the garment, or a new one that extends the skin whose
+    bones carry most of its weight."""
     share = np.bincount(garment.joints.ravel(), garment.weights.ravel(), len(character.names))
     used = np.flatnonzero(share > 0.0)
     best = max(source.skins, key=lambda k: (share[list(source.skins[k].rows)].sum(), -k), default=-1)

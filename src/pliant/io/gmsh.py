@@ -26,7 +26,7 @@ Nodes = tuple[NDArray[np.int64], NDArray[np.float64], Where]  # tags, positions,
 
 
 def read(file: Input) -> Parts:
-    """Parse a .msh file of any version."""
+    """Parse a .msh file of version 1.0, 2 or 4.1."""
     text = as_text(file)
     cursor = Cursor(file, text.data)
     cursor.at = heading(text.data)
@@ -102,9 +102,8 @@ def _nodes_4(cursor: Cursor, binary: bool, order: str) -> Nodes:
     for _ in range(blocks):
         dim, _, parametric, n = _block_4(cursor, binary, order, "nodes")
         if parametric not in (0, 1) or not 0 <= dim <= 3:
-            raise cursor.file.fail(
-                cursor.where, f"a block of dimension {dim}, parametric {parametric}; expected 0 or 1"
-            )
+            given = f"a block of dimension {dim}, parametric {parametric}"
+            raise cursor.file.fail(_at(cursor, binary), f"{given}; expected a dimension of 0 to 3, parametric 0 or 1")
         width = 3 + parametric * dim
         cursor.need(n, (8 if binary else 2) * (1 + width), "nodes of a block")
         if binary:
@@ -136,6 +135,11 @@ def _head_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, i
     return blocks, total, f"byte {byte}" if binary else cursor.where
 
 
+def _at(cursor: Cursor, binary: bool) -> str:
+    """Return where the cursor is, for errors: binary files have no lines."""
+    return f"byte {cursor.at}" if binary else cursor.where
+
+
 def _check_total_4(cursor: Cursor, head: str, what: str, declared: int, total: int) -> None:
     if declared != total:
         raise cursor.file.fail(head, f"{declared} {what} declared, but the blocks have {total}")
@@ -149,7 +153,7 @@ def _block_4(cursor: Cursor, binary: bool, order: str, what: str) -> tuple[int, 
     else:
         a, b, c, n = cursor.integers(4, f"a block of {what}").tolist()
     if n < 0:
-        raise cursor.file.fail(cursor.where, f"a block of {n} {what}")
+        raise cursor.file.fail(_at(cursor, binary), f"a block of {n} {what}")
     return a, b, c, n
 
 
@@ -179,7 +183,7 @@ def _elements_4(cursor: Cursor, binary: bool, order: str) -> Elements:
     for _ in range(blocks):
         _, _, kind, n = _block_4(cursor, binary, order, "elements")
         if kind not in KINDS:
-            raise _other(cursor.file, cursor.where, kind)
+            raise _other(cursor.file, _at(cursor, binary), kind)
         width = 1 + NODES[KINDS[kind]]
         cursor.need(n, width * (8 if binary else 2), "elements of a block")
         where = cursor.byte_of_row(8 * width) if binary else cursor.line_of_row(width)

@@ -120,7 +120,8 @@ def _numbers(value: Any, defaults: list[float]) -> list[float]:
 
 
 def _texture(document: Document, info: Json, known: dict[Any, Image | None], where: str) -> Image | None:
-    """Return the image of a texture; None, with a warning, if this file cannot hold it."""
+    """Return the image of a texture; None, with a warning, if it has texture coordinates of its own, is neither PNG nor
+    JPEG, or cannot be read."""
     if info.get("texCoord", 0) != 0 or info.get("extensions"):
         _log.warning("%s: %s has texture coordinates of its own; left out", document.file.name, where)
         return None

@@ -30,7 +30,7 @@ _LISTED = 12  # names in an error message
 FORMS = (
     "ids:1,2,5-9, group:NAME, attribute:NAME>0.5, colour:red or colour:#rrggbb, box:x0,y0,z0,x1,y1,z1, sphere:x,y,z,r, "
     "boundary, boundary 0, boundary top, piece 0, all, or top|bottom|left|right|front|back with a length such as 3cm "
-    "or 10%, joined by + (or) and & (and)"
+    "or 10%, inverted by not, joined by + (or) and & (and)"
 )
 
 

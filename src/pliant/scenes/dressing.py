@@ -42,18 +42,17 @@ def dress_scene(
     """Return a scene in which `character` plays `clip` and wears `garments`, given inner to outer in its rest pose.
 
     clip: default: the character's first clip; played once, or repeatedly with `loop`. lead_in: seconds in which the
-    character moves from the rest pose to the first pose of the clip; default: 0.5, or as many more as keep every point
-    of the skin slower than 3 m/s (than 1.25 times its size per second, if it is larger than 2.4 m). teleports: "carry"
-    carries the garments rigidly along where the whole character jumps, also on its way to a far first pose; "keep"
-    simulates the jump as a fast motion. root_motion: "remove" takes the translation of the character out of the
-    simulation and puts it back into the result, so that the garments feel neither its acceleration nor
-    the air resistance of its motion.
-    hold: "auto" attaches boundary loops that lie close to the skin all around (waistbands, cuffs, collars) to the skin;
-    "none" attaches nothing, so only friction holds the garments. pins, attach, stitch, stitches, closing, rest_scale:
-    see `Holding`; the first four replace the automatic attachments. eps: the contact offset in metres; default: a
-    quarter of a percent of the body's size, at most half of the median edge.
-    material: a Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity,
-    self_contact ...).
+    character moves from the rest pose to the first pose of the clip; default: 0.5, or longer where needed to keep every
+    point of the skin slower than 3 m/s (than 1.25 times its size per second, if it is larger than 2.4 m). teleports:
+    "carry" carries the garments rigidly along where the whole character jumps, also on its way to a far first pose;
+    "keep" simulates the jump as a fast motion. root_motion: "remove" takes the translation of the character out of the
+    simulation and puts it back into the result, so that the garments feel neither its acceleration nor the air
+    resistance of its motion. hold: "auto" attaches boundary loops that lie close to the skin all around (waistbands,
+    cuffs, collars) to the skin; "none" attaches nothing, so only friction holds the garments. pins, attach, stitch,
+    stitches, closing, rest_scale: see `Holding`; the first four replace the automatic attachments. eps: the contact
+    offset in metres; default: a quarter of a percent of the body's size, at most half of the median edge. material: a
+    Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity, self_contact
+    ...).
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:

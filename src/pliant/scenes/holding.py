@@ -34,8 +34,8 @@ class Holding:
     pins: selections, or rows of the first cloth, that do not move. attach: `SELECTION`, `SELECTION=TARGET` or a region
     (`REGIONS`): vertices that follow the nearest skin, or the bone or body TARGET. stitch: pairs of selections whose
     boundary vertices are sewn together by arc length. stitches: pairs (k,2) of vertices of the first cloth, or "lines"
-    for the line elements of its file. closing: seconds in which stitches close and `rest_scale` is reached, a factor of
-    all rest lengths, or of those along warp and weft.
+    for the line elements of its file. closing: seconds in which stitches close. rest_scale: factor of all rest lengths,
+    or of those along warp and weft, that is reached in the same time.
     """
 
     pins: Any = ()

@@ -34,7 +34,7 @@ class PlanarField(Cube):
 
     The error is at most max(tolerance, relative |d|) at the samples that each leaf was fitted to, 96, or 288 in large
     leaves, half of them on its boundary; between them it is measured, not proved (guarantee class C). The
-    discontinuities between leaves are of the same size.
+    discontinuities between leaves are of the same size. Leaves in which the sign jumps without a surface are nan.
     """
 
     mesh: Mesh
