@@ -1,8 +1,8 @@
 """The command line `pliant`: one module per command, imported only when the command is called.
 
-Exit codes: 0 success, 1 the command found a problem, 2 invalid usage or input, 3 a bug in pliant, 130 Ctrl-C (0 for
-`play`).
-Results go to stdout (only JSON with `--json`), all other output to stderr. `PLIANT_DEBUG=1` shows tracebacks and logs.
+Exit codes: 0 success, 1 the command found a problem, 2 invalid usage or input, 3 a bug in pliant, 130 Ctrl-C (0 once
+`play` serves). Results go to stdout (only JSON with `--json`), all other output to stderr. `PLIANT_DEBUG=1` shows
+tracebacks and logs.
 """
 
 import importlib.util

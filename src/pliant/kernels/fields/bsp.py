@@ -38,8 +38,8 @@ class Samples(NamedTuple):
 class Fits(NamedTuple):
     """Decisions about n cells."""
 
-    done: np.ndarray  # (n,) u1: whether the linear function fits
-    linear: np.ndarray  # (n,4) that function, or the split plane
+    done: np.ndarray  # (n,) u1: whether the cell becomes a leaf: the linear function fits, or the sign jumps in it
+    linear: np.ndarray  # (n,4) that function (nan where the sign jumps), or the split plane
     seeds: np.ndarray  # (n,2,3) a point in either half
 
 
@@ -129,7 +129,7 @@ def mean_of(x, part, which):
 
 @kernel
 def fit_linear(x, d, normal, part, which):
-    """Least-squares fit a, b, c, e and its residual sum of squares, for the samples with part == which.
+    """Least-squares fit a, b, c, e, its residual sum of squares and the number of samples with part == which.
 
     Where the samples lie in a plane or on a line, they do not determine the gradient across it; the mean normal does.
     """
@@ -241,8 +241,8 @@ def best_split(x, d, normal, part):
 
 @kernel
 def sign_jumps(x, d, sign_plane_distance):
-    """Whether samples of opposite sign are farther from the surface than from each other, or a boundary edge is nearest
-    to one of them.
+    """Whether two samples of opposite sign are together farther from the surface than from each other, or a boundary
+    edge is nearest to one of them.
     """
     for i in range(len(d)):
         for j in range(i):
@@ -269,7 +269,7 @@ def spread(x, d):
 @kernel
 def decide_range(samples, tolerance, relative, first, last, fits):
     """Decide cells first..last-1: the linear function if it fits (done), else a split plane. A cell that crosses a jump
-    of the sign becomes nan.
+    of the sign becomes a leaf of nan once it is small enough (JUMP_NEAR), and is split until then.
     """
     x, d, normal, sign_plane_distance = samples.x, samples.d, samples.normal, samples.sign_plane_distance
     done, linear, seeds = fits.done, fits.linear, fits.seeds

@@ -69,7 +69,7 @@ def relax_row(u, side, h, tolerance, i, j, forward):
         if sides != known:
             side[i, j, k] = sides
             changed = True
-        # a node that is nearer than its neighbours, as half of the nodes of a sweep are, cannot decrease
+        # a node less than h/sqrt(3) above its lowest neighbour, as half of the nodes of a sweep are, cannot decrease
         if old <= least + lowest:
             continue
         new = np.float32(upwind(np.float64(a), np.float64(b), np.float64(c), h))

@@ -1,4 +1,5 @@
-"""The guard: triangle-level contact of cloth with cloth and bodies; safe mode prevents all intersections."""
+"""The guard: triangle-level contact of cloth with cloth and bodies; safe mode prevents intersections
+wherever bodies and grips leave the cloth room."""
 
 from ..measure.intersection_count import IntersectionCount
 from .guard import Guard

@@ -1,4 +1,5 @@
-"""Guard: triangle-level contact of cloth with cloth and bodies; safe mode prevents all intersections.
+"""Guard: triangle-level contact of cloth with cloth and bodies; safe mode prevents intersections wherever bodies
+and grips leave the cloth room.
 
 In this package *cloth* stands for all deformable bodies and *bodies* for obstacles.
 
