@@ -68,6 +68,19 @@ def test_a_garment_that_fits_is_not_mentioned(folder, capsys):
     assert (code, found["start_fixes"], said) == (0, [], [])
 
 
+def test_openings_and_shells_that_are_inside_out_are_noted(folder, capsys):
+    ball, second = shapes.ball(0.1, 3), shapes.ball(0.02, 2)
+    moved = second.vertices + np.array([0.0, -0.3, 0.0])
+    faces = np.concatenate([ball.faces[:-2], second.faces[:, ::-1] + ball.n_vertices])
+    pliant.save("cut.obj", pliant.Mesh(np.concatenate([ball.vertices, moved]), faces, name="cut"))
+    for body, kinds in (("ball.obj", []), ("cut.obj", ["open", "inward-shell"])):
+        cli.run(["drape", "band.obj", body, "--frames", "1", "--substeps", "1", "-o", "run.npz", "--json"])
+        out, talk = capsys.readouterr()
+        notes = json.loads(out)["body_notes"]
+        assert [note["kind"] for note in notes] == kinds
+        assert [line for line in talk.splitlines() if "shell" in line] == [f"note: {note['text']}" for note in notes]
+
+
 @pytest.mark.parametrize(("garment", "body"), [("inner.obj", "post.glb"), ("band.obj", "ball.obj")])
 def test_play_starts_with_the_garment_that_drape_starts_with(garment, body, folder, capsys, monkeypatch):
     started = []

@@ -9,9 +9,10 @@ import numpy as np
 from ..detect.queries.intersections import intersections
 from ..mesh import Mesh
 from .check import check
-from .findings import size_words
+from .findings import Note, NoteKind, size_words
 from .fix import fix
 
+ON_BODY = (NoteKind.NO_INSIDE, NoteKind.OPEN, NoteKind.INWARD_SHELL)  # notes that also hold for a simulation
 WORN = 0.5  # share of the vertices inside: a garment with more of them is not worn on this body
 
 
@@ -68,10 +69,13 @@ class StartFix(NamedTuple):
         }
 
 
-def fix_start(garment: Mesh, body: Mesh, clearance: float, inner: Sequence[Mesh] = ()) -> StartFix | None:
+def fix_start(
+    garment: Mesh, body: Mesh, clearance: float, inner: Sequence[Mesh] = (), notes: list[Note] | None = None
+) -> StartFix | None:
     """Fix `garment` on `body`, to `clearance` metres from it and outside of the `inner` garments; None where nothing is
-    wrong, nothing better was found, or most of the garment is inside the body."""
-    before = problems(garment, body, inner)
+    wrong, nothing better was found, or most of the garment is inside the body. The notes of the check on the body are
+    added to `notes`."""
+    before = problems(garment, body, inner, notes)
     if not before.found or before.inside > WORN * len(np.unique(garment.faces)):
         return None
     untangled = before.own > 0 and not before.shells
@@ -84,9 +88,12 @@ def fix_start(garment: Mesh, body: Mesh, clearance: float, inner: Sequence[Mesh]
     return StartFix(better, before, after, int((moved > 0.0).sum()), float(moved.max()))
 
 
-def problems(garment: Mesh, body: Mesh, inner: Sequence[Mesh] = ()) -> Problems:
-    """Count what is wrong with a garment on a body, over inner garments."""
+def problems(garment: Mesh, body: Mesh, inner: Sequence[Mesh] = (), notes: list[Note] | None = None) -> Problems:
+    """Count what is wrong with a garment on a body, over inner garments; add what is to be said of the body to
+    `notes`."""
     found = check(garment, body)
+    if notes is not None:
+        notes += [note for note in found.notes if note.kind in ON_BODY]
     frame, shell = found.frames[0], garment.welded.topology.components
     pairs = intersections(garment) if frame.self_pairs else np.zeros((0, 2), np.int32)
     first = shell[garment.weld_index[garment.faces[:, 0]]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import output
 
 if TYPE_CHECKING:
+    from ..audit.findings import Note
     from ..audit.start_pose import StartFix
     from ..mesh import Mesh
 
@@ -15,10 +16,11 @@ SHARE = 0.5  # of the contact offset: clearance of a garment that was fixed, whi
 
 @dataclasses.dataclass
 class StartPoses:
-    """Fixes start poses where `wanted`, says so, and remembers what was done."""
+    """Fixes start poses where `wanted`, says so, and remembers what was done and noted about the body."""
 
     wanted: bool = True
     done: "list[StartFix]" = dataclasses.field(default_factory=list)
+    notes: "list[Note]" = dataclasses.field(default_factory=list)
 
     def fixed(self, garments: "Sequence[Mesh]", body: "Mesh", eps: float) -> "list[Mesh]":
         """The garments, inner to outer, each fixed on the body and over those before it where it needs to be."""
@@ -28,7 +30,13 @@ class StartPoses:
 
         worn: list[Mesh] = []
         for garment in garments:
-            found = fix_start(garment, body, SHARE * eps, worn)
+            # the body is the same for all garments: its notes are those of the first
+            notes: list[Note] = []
+            found = fix_start(garment, body, SHARE * eps, worn, notes)
+            if not self.notes:
+                self.notes = notes
+                for note in notes:
+                    output.say(f"note: {note.text}")
             if found is not None:
                 self.done.append(found)
                 output.say(
@@ -38,5 +46,6 @@ class StartPoses:
         return worn
 
     def to_json(self) -> dict[str, Any]:
-        """What was fixed, for the summary."""
-        return {"start_fixes": [each.to_json() for each in self.done]}
+        """What was fixed and noted, for the summary."""
+        notes = [{"kind": str(note.kind), "text": note.text} for note in self.notes]
+        return {"start_fixes": [each.to_json() for each in self.done], "body_notes": notes}
