@@ -27,6 +27,14 @@ class _NoEngine:
 class InnerLibrary(JITCodeLibrary):
     """Optimised code to link into callers; the execution engine never sees it."""
 
+    def _optimize_functions(self, ll_module) -> None:
+        """As Numba does, but for definitions only: it prepares all passes for every function that is declared, too."""
+        ll_module.data_layout = self._codegen._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()
+                passes.run(function, builder)
+
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()

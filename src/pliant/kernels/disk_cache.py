@@ -18,6 +18,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
+from .call_signatures import remembered
 from .deferred_wrappers import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
 
 # inner kernels rely on internals of Numba: other versions than these compile every kernel by itself, as Numba does
@@ -166,7 +167,8 @@ def _nested():
     _held.depth = depth + 1
     gc.disable()
     try:
-        yield depth > 0
+        with contextlib.nullcontext() if depth else remembered():
+            yield depth > 0
     finally:
         _held.depth = depth
         if collecting:
