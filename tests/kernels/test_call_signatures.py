@@ -46,6 +46,13 @@ def test_the_second_call_with_the_same_types_is_not_resolved_again(resolved):
     assert function.get_impl_key(first) is operator.add
 
 
+def test_types_in_a_list_are_accepted(resolved):
+    function, context, args = typed(operator.add, FLOATS)
+    with call_signatures.remembered():
+        assert function.get_call_type(context, list(args), {}).return_type == types.float64
+    assert resolved == [operator.add]
+
+
 def test_a_function_written_in_python_is_resolved_every_time(resolved):
     function, context, args = typed(np.flip, (types.float64[::1],))
     with call_signatures.remembered():

@@ -21,7 +21,7 @@ class _Known(dict):
 
 def _get_call_type(function, context, args, kws):
     """As Numba resolves the call of a function, from memory where the answer follows from the types alone."""
-    if kws:
+    if kws or type(args) is not tuple:  # parallel loops are rewritten with lists
         return _resolve(function, context, args, kws)
     known = function.__dict__.setdefault("_pliant_signatures", _Known())
     signature = known.get((context, args))
