@@ -110,6 +110,28 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
 
 
+# folders whose tests judge the parallel loops themselves
+LOOPS = {"kernels", "detect", "dynamics", "respond"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread(request: pytest.FixtureRequest) -> Generator[None]:
+    """Where processes share the cores, scenes run on one thread, which costs an eighth less processor time than two.
+
+    Every method and response is judged to give the same bits on two threads, here and in test_determinism.py; without
+    pytest-xdist, as in `make test-long`, everything runs on all threads.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ or LOOPS & {*request.path.parts}:
+        yield
+        return
+    from pliant.kernels import jit
+
+    before = jit.threads()
+    jit.set_threads(1)
+    yield
+    jit.set_threads(before)
+
+
 @pytest.fixture(scope="module")
 def frozen() -> None:
     """Keep what earlier files made, mostly compiled kernels, out of every later `gc.collect`."""
