@@ -95,3 +95,14 @@ def keep_free(free, count, a):
     for k in range(count):
         i = free.rows[k]
         vec.store(a, i, projected(free, k, vec.load(a, i)))
+
+
+@kernel
+def keep_rows_free(free, count, first, last, a):
+    """As `keep_free`, for rows first..last-1 of `a`."""
+    if count == 0:
+        return
+    for i in range(first, last):
+        k = free.place[i]
+        if k >= 0:
+            vec.store(a, i, projected(free, k, vec.load(a, i)))

@@ -49,7 +49,6 @@ class SpringArrays(NamedTuple):
     axes: np.ndarray  # (n,3) sum of the normals of each
     totals: np.ndarray  # (n,2) stiffness of all springs of each
     factors: np.ndarray  # (n,6) symmetric matrices that scale the preconditioner: xx, yy, zz, xy, xz, yz
-    saved: np.ndarray  # (n,3) saved rows of a vector
     slides: np.ndarray  # (n,) how far each vertex slides, metres
     supports: np.ndarray  # (n,) stiffness by which each vertex is supported, N/m
 
@@ -316,23 +315,12 @@ def with_axis(n, across, along):
 
 
 @kernel
-def scale_rows(s, touched, a):
-    """Multiply the rows of `a` (n,3) of vertices that have springs by their factors."""
-    for k in range(touched):
-        i = s.rows[k]
-        x, y, z = vec.load(a, i)
-        f0, f1, f2 = s.factors[k, 0], s.factors[k, 1], s.factors[k, 2]
-        f3, f4, f5 = s.factors[k, 3], s.factors[k, 4], s.factors[k, 5]
-        vec.store(a, i, (f0 * x + f3 * y + f4 * z, f3 * x + f1 * y + f5 * z, f4 * x + f5 * y + f2 * z))
-
-
-@kernel
-def save_rows(s, touched, a):
-    for k in range(touched):
-        vec.store(s.saved, k, vec.load(a, s.rows[k]))
-
-
-@kernel
-def restore_rows(s, touched, a):
-    for k in range(touched):
-        vec.store(a, s.rows[k], vec.load(s.saved, k))
+def scaled(s, i, a):
+    """The row `a` of vertex `i` times its factor, if it has springs."""
+    k = s.place[i]
+    if k < 0:
+        return (1.0 * a[0], 1.0 * a[1], 1.0 * a[2])
+    x, y, z = a
+    f0, f1, f2 = s.factors[k, 0], s.factors[k, 1], s.factors[k, 2]
+    f3, f4, f5 = s.factors[k, 3], s.factors[k, 4], s.factors[k, 5]
+    return (f0 * x + f3 * y + f4 * z, f3 * x + f1 * y + f5 * z, f4 * x + f5 * y + f2 * z)

@@ -3,7 +3,7 @@
 Forces inside cloth do not act on a translation, so every row of the matrix sums to zero: products are computed from
 differences of displacements, by the blocks beside the diagonal alone. Rounding the blocks to single precision therefore
 changes the stiffness by its seventh digit but exerts no force on cloth that moves as a whole. The energy is that of
-`implicit`; its Hessian is used without the terms that can make it indefinite (Gauss-Newton for shear, tension only for
+`triangles`; its Hessian is used without the terms that can make it indefinite (Gauss-Newton for shear, tension only for
 the geometric stiffness). Every row is gathered in a fixed order: bitwise identical on any number of threads.
 """
 
@@ -12,14 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..jit import kernel, prange
+from ..jit import kernel
 from ..lanes import block_products, weighted_differences
-from .cloth import columns, part, unit_columns
-from .triangle_batches import BATCH, INPUTS, gather, set_three, three
 
 CHUNKS = 64  # ranges of a loop that threads share; sums are added up in their order
 ROUNDING = 1e-6  # of single precision, after a few operations
-MOST = 10.0  # bound of the gradient of shear: below a tenth of the rest length it is meaningless
 
 
 class Stiffness(NamedTuple):
@@ -34,86 +31,6 @@ class Stiffness(NamedTuple):
     far_start: np.ndarray  # (n+1,)
     far_place: np.ndarray  # (l,) i4
     far: np.ndarray  # (l,) f4 bending stiffness, N/m
-
-
-@kernel
-def plus_outer(a, even, p, q):
-    """The 3x3 matrix a + even + p q^T by rows; a: xx, yy, zz, xy, xz, yz."""
-    return (
-        a[0] + even + p[0] * q[0],
-        a[3] + p[0] * q[1],
-        a[4] + p[0] * q[2],
-        a[3] + p[1] * q[0],
-        a[1] + even + p[1] * q[1],
-        a[5] + p[1] * q[2],
-        a[4] + p[2] * q[0],
-        a[5] + p[2] * q[1],
-        a[2] + even + p[2] * q[2],
-    )
-
-
-@kernel
-def mixed(u, v, a, b):
-    """a u u^T + b v v^T as xx, yy, zz, xy, xz, yz."""
-    p, q = vec.scale(u, a), vec.scale(v, b)
-    return (
-        p[0] * u[0] + q[0] * v[0],
-        p[1] * u[1] + q[1] * v[1],
-        p[2] * u[2] + q[2] * v[2],
-        p[0] * u[1] + q[0] * v[1],
-        p[0] * u[2] + q[0] * v[2],
-        p[1] * u[2] + q[1] * v[2],
-    )
-
-
-@kernel
-def edge_block(axes, tension, p, q, shears):
-    """Stiffness between two corners of a triangle by rows; p, q: stiffness along the columns u, v = axes.
-
-    tension: shares t of the geometric stiffness of both. shears: gradients of shear at the corners, one times its
-    stiffness.
-    """
-    along = mixed(axes[0], axes[1], p * (1.0 - tension[0]), q * (1.0 - tension[1]))
-    return plus_outer(along, p * tension[0] + q * tension[1], shears[0], shears[1])
-
-
-@kernel
-def batch_blocks(batch):
-    """Stiffness of a batch of triangles between the ends of their edges ab, bc, ca by rows, to its rows INPUTS.. ."""
-    for k in range(BATCH):
-        r0, r1, r2, r3 = batch[6 * BATCH + k], batch[7 * BATCH + k], batch[8 * BATCH + k], batch[9 * BATCH + k]
-        u, v = columns((0.0, 0.0, 0.0), three(batch, 0, k), three(batch, 3, k), (r0, r1, r2, r3))
-        _, _, i_u, i_v, u, v = unit_columns(u, v)
-        t = (max(0.0, 1.0 - i_u), max(0.0, 1.0 - i_v))
-        k_u, k_v, k_s = 1.0 / batch[10 * BATCH + k], 1.0 / batch[11 * BATCH + k], 1.0 / batch[12 * BATCH + k]
-        s = vec.dot(u, v)
-        w_u, w_v = vec.scale(vec.madd(v, u, -s), min(i_u, MOST)), vec.scale(vec.madd(u, v, -s), min(i_v, MOST))
-        at_b, at_c = vec.madd(vec.scale(w_u, r0), w_v, r2), vec.madd(vec.scale(w_u, r1), w_v, r3)
-        at_a = vec.scale(vec.add(at_b, at_c), -1.0)
-        stiff_b, stiff_c = vec.scale(at_b, k_s), vec.scale(at_c, k_s)
-        o_u, o_v = -(r0 + r1) * k_u, -(r2 + r3) * k_v
-        ab = edge_block((u, v), t, o_u * r0, o_v * r2, (at_a, stiff_b))
-        bc = edge_block((u, v), t, r0 * r1 * k_u, r2 * r3 * k_v, (stiff_b, at_c))
-        ca = edge_block((u, v), t, o_u * r1, o_v * r3, (stiff_c, at_a))
-        for row in range(3):
-            set_three(batch, INPUTS + 3 * row, k, (ab[3 * row], ab[3 * row + 1], ab[3 * row + 2]))
-            set_three(batch, INPUTS + 9 + 3 * row, k, (bc[3 * row], bc[3 * row + 1], bc[3 * row + 2]))
-            set_three(batch, INPUTS + 18 + 3 * row, k, (ca[3 * row], ca[3 * row + 1], ca[3 * row + 2]))
-
-
-@kernel
-def triangle_blocks(m, first, last, x, out):
-    """Stiffness of triangles first..last-1 at x between the ends of their edges ab, bc, ca: rows 3e.. of out (3m,9)."""
-    batch = np.ones((INPUTS + 27) * BATCH)
-    for begin in range(first, last, BATCH):
-        end = min(begin + BATCH, last)
-        gather(m, begin, end, x, batch)
-        batch_blocks(batch)
-        for e in range(begin, end):
-            for j in range(9):
-                out[3 * e, j] = batch[(INPUTS + j) * BATCH + e - begin]
-                out[3 * e + 1, j] = batch[(INPUTS + 9 + j) * BATCH + e - begin]
-                out[3 * e + 2, j] = batch[(INPUTS + 18 + j) * BATCH + e - begin]
 
 
 @kernel
@@ -156,20 +73,6 @@ def gather_rows(k, first, last, mass, parts, inverses):
             inverses[i, j] = result[j]
 
 
-@kernel(parallel=True)
-def assemble(m, k, mass, x, parts, inverses):
-    """Compute the blocks at x, and the inverses (n,6) of the diagonal blocks of the system matrix.
-
-    mass: (n,) mass / dt^2; the inverses are zero where it is. parts: (3m,9) f4 scratch.
-    """
-    for p in prange(CHUNKS):
-        a, b = part(0, len(m.faces), p, CHUNKS)
-        triangle_blocks(m, a, b, x, parts)
-    for p in prange(CHUNKS):
-        a, b = part(0, len(x), p, CHUNKS)
-        gather_rows(k, a, b, mass, parts, inverses)
-
-
 @kernel
 def ordered_sum(a):
     """Sum from first to last; NumPy's sum in a parallel kernel would depend on the number of threads."""
@@ -181,7 +84,8 @@ def ordered_sum(a):
 
 @kernel
 def multiply_rows(k, first, last, mass, p, out):
-    """Rows first..last-1 of the product of `multiply`; return their part of p . out."""
+    """Rows first..last-1 of the product of the system matrix with p, both (n,4) f4, zero at prescribed vertices; return
+    their part of p . out."""
     total = 0.0
     for i in range(first, last):
         near = block_products(k.blocks, k.place, k.start[i], k.start[i + 1], p, i)
@@ -193,13 +97,3 @@ def multiply_rows(k, first, last, mass, p, out):
         vec.store(out, i, q)
         total += vec.dot(own, q)
     return total
-
-
-@kernel(parallel=True)
-def multiply(k, mass, p, out):
-    """Product of the system matrix with p (zero at prescribed vertices), both (n,4) f4, and the dot product p . out."""
-    partial = np.zeros(CHUNKS)
-    for c in prange(CHUNKS):
-        a, b = part(0, len(p), c, CHUNKS)
-        partial[c] = multiply_rows(k, a, b, mass, p, out)
-    return ordered_sum(partial)
