@@ -15,7 +15,7 @@ from ..kernels.dynamics.pieces import Pieces, recentre, untwist
 from ..kernels.dynamics.springs import Springs, add_rest_forces
 from ..kernels.dynamics.strain_limit import Surface
 from ..kernels.respond.projection import Substep
-from ..kernels.team import COUNTERS
+from ..kernels.team import BATCHES, COUNTERS
 from .cholesky import Cholesky
 from .contact_springs import ContactSprings
 from .pieces import unconstrained_pieces, untouched
@@ -66,7 +66,7 @@ class ImplicitSolver:
             q=np.zeros((n, 4), np.float32),
             scratch=np.zeros((0, 4), np.float32),
             sums=np.zeros((0, 2, _step.CHUNKS + 1)),
-            team=np.zeros((0, COUNTERS), np.int64),
+            team=np.zeros((0, 0, COUNTERS), np.int64),
         )
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
@@ -178,14 +178,11 @@ class ImplicitSolver:
                 self._step.rest_gradient[:] = 0.0
             add_rest_forces(self.stitches, self.rest_lengths, x, self._step.rest_gradient)
         springs, iterations = self.contact_springs, self.iterations
-        threads = jit.threads() if len(self.w) >= _WORTH_THREADS else 1
-        sizes = _step.Sizes(springs.count, springs.touched, self._constrained, iterations, threads)
-        if len(self._step.sums) != iterations:
-            sums, team = (
-                np.zeros((iterations, 2, _step.CHUNKS + 1)),
-                np.zeros((_step.loops(iterations), COUNTERS), np.int64),
-            )
-            self._step = self._step._replace(sums=sums, team=team)
+        threads = min(jit.threads(), BATCHES) if len(self.w) >= _WORTH_THREADS else 1
+        sizes = _step.Sizes(springs.count, springs.touched, self._constrained, iterations)
+        if self._step.team.shape[:2] != (_step.loops(iterations), threads):
+            team = np.zeros((_step.loops(iterations), threads, COUNTERS), np.int64)
+            self._step = self._step._replace(sums=np.zeros((iterations, 2, _step.CHUNKS + 1)), team=team)
         step = self._step._replace(x=x, predicted=predicted, scratch=factor.scratch)
         run = _step.newton_step if threads > 1 else _step.newton_step.serial
         run(self.membrane, g, self.stiffness, factor.factor, springs.arrays, self._free_directions, step, sizes)

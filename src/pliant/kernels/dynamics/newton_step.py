@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import kernel, prange
-from ..team import BATCHES, barrier, claim, claim_next
+from ..team import BATCHES, barrier, claim, clear, complete
 from .cholesky import backward_part, forward_part, solve_top
 from .cloth import part
 from .contact_constraints import keep_free, keep_rows_free
@@ -45,7 +45,7 @@ class Step(NamedTuple):
     q: np.ndarray  # product of the matrix with it
     scratch: np.ndarray  # (n+k,4) f4, of the solve with the factor
     sums: np.ndarray  # (iterations,2,CHUNKS+1) parts of p . q, of which the last is that of springs, and of r . z
-    team: np.ndarray  # (loops,16) i8 zeros, see `team`
+    team: np.ndarray  # (loops,threads,8) i8, see `team`
 
 
 class Sizes(NamedTuple):
@@ -53,115 +53,114 @@ class Sizes(NamedTuple):
     touched: int  # number of vertices that have any
     constrained: int  # number of vertices that contacts constrain
     iterations: int
-    threads: int
 
 
 @kernel
-def linearise(m, g, k, s, free, step, sizes):
+def linearise(m, g, k, s, free, step, sizes, t):
     """Loops 0 to 2: the residual at x, the matrix and the inverses of its diagonal blocks, with springs of contacts."""
     team, n = step.team, len(step.x)
-    b = claim(team, 0)
-    while b < BATCHES:
+    b = claim(team, 0, t, BATCHES)
+    while b >= 0:
         first, last = part(0, len(m.faces), b, BATCHES)
         triangle_terms(m, first, last, step.x, step.gradient, step.parts)
-        b = claim_next(team, 0)
+        complete(team, 0, b, BATCHES)
+        b = claim(team, 0, t, BATCHES)
     barrier(team, 0, BATCHES)
-    b = claim(team, 1)
-    while b < BATCHES:
+    b = claim(team, 1, t, BATCHES)
+    while b >= 0:
         first, last = part(0, n, b, BATCHES)
         vertex_residuals(g, first, last, step.x, step.predicted, step.rest_gradient, step.gradient, step.r)
         gather_rows(k, first, last, g.mass, step.parts, step.blocks)
-        b = claim_next(team, 1)
+        complete(team, 1, b, BATCHES)
+        b = claim(team, 1, t, BATCHES)
     barrier(team, 1, BATCHES)
-    if claim(team, 2) == 0:
+    if claim(team, 2, t, 1) == 0:
         if sizes.springs > 0:
             add_spring_forces(s, sizes.springs, step.x, step.r)
             stiffen(s, sizes.touched, step.blocks)
         keep_free(free, sizes.constrained, step.r)
-        claim_next(team, 2)
+        complete(team, 2, 0, 1)
     barrier(team, 2, 1)
 
 
 @kernel
-def precondition(f, s, free, step, sizes, it):
+def precondition(f, s, free, step, sizes, it, t):
     """The first four loops of iteration `it`: z from r, and the parts of r . z."""
     team, k, parts = step.team, FIRST + LOOPS * it, len(f.parts) - 1
-    b = claim(team, k)
-    while b < parts:
+    b = claim(team, k, t, parts)
+    while b >= 0:
         forward_part(f, b, step.r, s, step.scratch)
-        b = claim_next(team, k)
+        complete(team, k, b, parts)
+        b = claim(team, k, t, parts)
     barrier(team, k, parts)
-    if claim(team, k + 1) == 0:
+    if claim(team, k + 1, t, 1) == 0:
         solve_top(f, step.r, step.z, s, step.scratch)
-        claim_next(team, k + 1)
+        complete(team, k + 1, 0, 1)
     barrier(team, k + 1, 1)
-    b = claim(team, k + 2)
-    while b < parts:
+    b = claim(team, k + 2, t, parts)
+    while b >= 0:
         backward_part(f, b, step.z, s, step.scratch)
-        b = claim_next(team, k + 2)
+        complete(team, k + 2, b, parts)
+        b = claim(team, k + 2, t, parts)
     barrier(team, k + 2, parts)
-    b = claim(team, k + 3)
-    while b < BATCHES:
+    b = claim(team, k + 3, t, BATCHES)
+    while b >= 0:
         for c in range(b * PER_BATCH, (b + 1) * PER_BATCH):
             first, last = part(0, len(step.r), c, CHUNKS)
             step.sums[it, 1, c] = add_blocks(step.blocks, first, last, step.r, step.z)
             keep_rows_free(free, sizes.constrained, first, last, step.z)  # r . z is the same: r is projected
-        b = claim_next(team, k + 3)
+        complete(team, k + 3, b, BATCHES)
+        b = claim(team, k + 3, t, BATCHES)
     barrier(team, k + 3, BATCHES)
 
 
 @kernel
-def advance(g, k, s, free, step, sizes, it):
+def advance(g, k, s, free, step, sizes, it, t):
     """The other loops of iteration `it`: the next direction, its product with the matrix, and a step along it."""
     team, at, n = step.team, FIRST + LOOPS * it + 4, len(step.x)
     rz = ordered_sum(step.sums[it, 1, :CHUNKS])
     before = ordered_sum(step.sums[it - 1, 1, :CHUNKS]) if it > 0 else 0.0
-    b = claim(team, at)
-    while b < BATCHES:
+    b = claim(team, at, t, BATCHES)
+    while b >= 0:
         first, last = part(0, n, b, BATCHES)
         if it == 0:
             step.p[first:last] = step.z[first:last]
         else:
             next_direction(first, last, step.z, rz / before if before > 0.0 else 0.0, step.p)
-        b = claim_next(team, at)
+        complete(team, at, b, BATCHES)
+        b = claim(team, at, t, BATCHES)
     barrier(team, at, BATCHES)
-    b = claim(team, at + 1)
-    while b < BATCHES:
+    b = claim(team, at + 1, t, BATCHES)
+    while b >= 0:
         for c in range(b * PER_BATCH, (b + 1) * PER_BATCH):
             first, last = part(0, n, c, CHUNKS)
             step.sums[it, 0, c] = multiply_rows(k, first, last, g.mass, step.p, step.q)
-        b = claim_next(team, at + 1)
+        complete(team, at + 1, b, BATCHES)
+        b = claim(team, at + 1, t, BATCHES)
     barrier(team, at + 1, BATCHES)
-    if claim(team, at + 2) == 0:
+    if claim(team, at + 2, t, 1) == 0:
         step.sums[it, 0, CHUNKS] = multiply_springs(s, sizes.springs, step.p, step.q)
-        claim_next(team, at + 2)
+        complete(team, at + 2, 0, 1)
     barrier(team, at + 2, 1)
     curvature = ordered_sum(step.sums[it, 0])
     along = rz / curvature if rz > 0.0 else 0.0
-    b = claim(team, at + 3)
-    while b < BATCHES:
+    b = claim(team, at + 3, t, BATCHES)
+    while b >= 0:
         first, last = part(0, n, b, BATCHES)
         take_step(first, last, step.p, step.q, along, step.x, step.r)
         keep_rows_free(free, sizes.constrained, first, last, step.r)
-        b = claim_next(team, at + 3)
+        complete(team, at + 3, b, BATCHES)
+        b = claim(team, at + 3, t, BATCHES)
     barrier(team, at + 3, BATCHES)
-
-
-@kernel
-def work(m, g, k, f, s, free, step, sizes):
-    """The part of one thread."""
-    linearise(m, g, k, s, free, step, sizes)
-    for it in range(sizes.iterations):
-        precondition(f, s, free, step, sizes, it)
-        advance(g, k, s, free, step, sizes, it)
 
 
 @kernel(parallel=True)
 def newton_step(m, g, k, f, s, free, step, sizes):
     """Improve step.x, the first guess, as the end of the substep whose motion without internal forces is
     step.predicted."""
-    for loop in range(len(step.team)):
-        for c in range(step.team.shape[1]):
-            step.team[loop, c] = 0
-    for _ in prange(sizes.threads):
-        work(m, g, k, f, s, free, step, sizes)
+    clear(step.team)
+    for t in prange(step.team.shape[1]):
+        linearise(m, g, k, s, free, step, sizes, t)
+        for it in range(sizes.iterations):
+            precondition(f, s, free, step, sizes, it, t)
+            advance(g, k, s, free, step, sizes, it, t)
