@@ -65,7 +65,7 @@ class ImplicitSolver:
             p=np.zeros((n, 4), np.float32),
             q=np.zeros((n, 4), np.float32),
             scratch=np.zeros((0, 4), np.float32),
-            sums=np.zeros((0, 2, _step.CHUNKS + 1)),
+            sums=np.zeros((0, 2, _step.CHUNKS)),
             team=np.zeros((0, 0, COUNTERS), np.int64),
         )
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
@@ -179,10 +179,10 @@ class ImplicitSolver:
             add_rest_forces(self.stitches, self.rest_lengths, x, self._step.rest_gradient)
         springs, iterations = self.contact_springs, self.iterations
         threads = min(jit.threads(), BATCHES) if len(self.w) >= _WORTH_THREADS else 1
-        sizes = _step.Sizes(springs.count, springs.touched, self._constrained, iterations)
+        sizes = _step.Sizes(springs.count, self._constrained, iterations)
         if self._step.team.shape[:2] != (_step.loops(iterations), threads):
             team = np.zeros((_step.loops(iterations), threads, COUNTERS), np.int64)
-            self._step = self._step._replace(sums=np.zeros((iterations, 2, _step.CHUNKS + 1)), team=team)
+            self._step = self._step._replace(sums=np.zeros((iterations, 2, _step.CHUNKS)), team=team)
         step = self._step._replace(x=x, predicted=predicted, scratch=factor.scratch)
         run = _step.newton_step if threads > 1 else _step.newton_step.serial
         run(self.membrane, g, self.stiffness, factor.factor, springs.arrays, self._free_directions, step, sizes)

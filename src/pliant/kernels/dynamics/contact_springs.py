@@ -44,6 +44,10 @@ class SpringArrays(NamedTuple):
     origins: np.ndarray  # (c,3) where the weighted point would be if it stuck to its surface
     levels: np.ndarray  # (c,) normal . point at which the spring is at rest, metres
     stiffness: np.ndarray  # (c,2) along the normal, and of friction along the surface, N/m
+    forces: np.ndarray  # (c,3) scratch: of each spring, N
+    dots: np.ndarray  # (c,) scratch: dot products of forces and displacements
+    beside: np.ndarray  # (4c,) springs of each vertex, by rows: 4 * spring + which of its vertices
+    start: np.ndarray  # (n+1,) first of them, by place
     rows: np.ndarray  # (n,) of the vertices that have springs
     place: np.ndarray  # (n,) of each vertex in `rows`, or -1
     axes: np.ndarray  # (n,3) sum of the normals of each
@@ -142,6 +146,7 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
         touched = add_to_vertices(s, count, w, first, touched)
         count += 1
     share_stiffness(s, count, touched)
+    link_springs(s, count, touched)
     return count, touched
 
 
@@ -244,45 +249,68 @@ def share_stiffness(s, count, touched):
 
 
 @kernel
-def add_spring_forces(s, count, x, r):
-    """Add the forces of the first `count` springs at positions x to the residual r."""
+def link_springs(s, count, touched):
+    """Store which springs each vertex has, ascending."""
+    s.start[: touched + 1] = 0
     for c in range(count):
-        rows, weights, n = s.vertices[c], s.weights[c], vec.load(s.normals, c)
-        at = point_of(weights, rows, x, 0)
-        slide = tangential(vec.sub(at, vec.load(s.origins, c)), n)
-        force = vec.scale(n, s.stiffness[c, 0] * (s.levels[c] - vec.dot(at, n)))
-        spread(s, c, vec.madd(force, slide, -s.stiffness[c, 1]), r)
+        for a in range(4):
+            i = s.vertices[c, a]
+            if i >= 0 and s.place[i] >= 0:
+                s.start[s.place[i] + 1] += 1
+    for k in range(touched):
+        s.start[k + 1] += s.start[k]
+    for c in range(count):
+        for a in range(4):
+            i = s.vertices[c, a]
+            if i >= 0 and s.place[i] >= 0:
+                s.beside[s.start[s.place[i]]] = 4 * c + a
+                s.start[s.place[i]] += 1
+    for k in range(touched, 0, -1):
+        s.start[k] = s.start[k - 1]
+    s.start[0] = 0
 
 
 @kernel
-def multiply_springs(s, count, p, out):
-    """Add the product of the stiffness of the first `count` springs with p to `out`; return its dot product with p."""
-    total = 0.0
-    for c in range(count):
+def spring_forces(s, first, last, x):
+    """Forces of springs first..last-1 at positions x."""
+    for c in range(first, last):
+        n, at = vec.load(s.normals, c), point_of(s.weights[c], s.vertices[c], x, 0)
+        slide = tangential(vec.sub(at, vec.load(s.origins, c)), n)
+        force = vec.scale(n, s.stiffness[c, 0] * (s.levels[c] - vec.dot(at, n)))
+        vec.store(s.forces, c, vec.madd(force, slide, -s.stiffness[c, 1]))
+
+
+@kernel
+def spring_products(s, first, last, p):
+    """Products of the stiffness of springs first..last-1 with p, as forces, and their dot products with p."""
+    for c in range(first, last):
         n = vec.load(s.normals, c)
         move = point_of(s.weights[c], s.vertices[c], p, 0)
         across = (s.stiffness[c, 0] - s.stiffness[c, 1]) * vec.dot(move, n)
         force = vec.madd(vec.scale(move, s.stiffness[c, 1]), n, across)
-        total += vec.dot(move, force)
-        spread(s, c, force, out)
-    return total
+        s.dots[c] = vec.dot(move, force)
+        vec.store(s.forces, c, force)
 
 
 @kernel
-def spread(s, c, force, out):
-    """Add a force on the weighted point of spring `c` to the rows of its vertices."""
-    for a in range(4):
-        i = s.vertices[c, a]
-        if i >= 0:
-            vec.store(out, i, vec.madd(vec.load(out, i), force, s.weights[c, a]))
+def add_spring_forces(s, first, last, out):
+    """Add the forces of springs to the rows first..last-1 of `out` of their vertices."""
+    for i in range(first, last):
+        k = s.place[i]
+        if k >= 0:
+            for at in range(s.start[k], s.start[k + 1]):
+                c, a = s.beside[at] >> 2, s.beside[at] & 3
+                vec.store(out, i, vec.madd(vec.load(out, i), vec.load(s.forces, c), s.weights[c, a]))
 
 
 @kernel
-def stiffen(s, touched, blocks):
-    """Add the stiffness of the springs to the inverse diagonal blocks (n,6) of their vertices, and compute the factors
-    that scale the other part of the preconditioner, which does not include the springs."""
-    for k in range(touched):
-        i = s.rows[k]
+def stiffen(s, first, last, blocks):
+    """Add the stiffness of the springs of vertices first..last-1 to their inverse diagonal blocks (n,6), and compute
+    the factors that scale the other part of the preconditioner, which does not include the springs."""
+    for i in range(first, last):
+        k = s.place[i]
+        if k < 0:
+            continue
         n = vec.load(s.axes, k)
         length = vec.norm(n)
         n = vec.scale(n, 1.0 / length) if length > 0.0 else (0.0, 1.0, 0.0)

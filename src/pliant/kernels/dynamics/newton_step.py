@@ -13,15 +13,15 @@ from ..jit import kernel, prange
 from ..team import BATCHES, barrier, claim, clear, complete
 from .cholesky import backward_part, forward_part, solve_top
 from .cloth import part
-from .contact_constraints import keep_free, keep_rows_free
-from .contact_springs import add_spring_forces, multiply_springs, stiffen
+from .contact_constraints import keep_free
+from .contact_springs import add_spring_forces, spring_forces, spring_products, stiffen
 from .implicit import add_blocks, next_direction, take_step, vertex_residuals
 from .stiffness import CHUNKS, gather_rows, multiply_rows, ordered_sum
 from .triangles import triangle_terms
 
 PER_BATCH = CHUNKS // BATCHES
-FIRST = 3  # loops before the first iteration
-LOOPS = 8  # of an iteration
+FIRST = 2  # loops before the first iteration
+LOOPS = 7  # of an iteration
 
 
 def loops(iterations: int) -> int:
@@ -44,25 +44,26 @@ class Step(NamedTuple):
     p: np.ndarray  # direction
     q: np.ndarray  # product of the matrix with it
     scratch: np.ndarray  # (n+k,4) f4, of the solve with the factor
-    sums: np.ndarray  # (iterations,2,CHUNKS+1) parts of p . q, of which the last is that of springs, and of r . z
+    sums: np.ndarray  # (iterations,2,CHUNKS) parts of p . q, without springs, and of r . z
     team: np.ndarray  # (loops,threads,8) i8, see `team`
 
 
 class Sizes(NamedTuple):
     springs: int  # number of springs of contacts
-    touched: int  # number of vertices that have any
     constrained: int  # number of vertices that contacts constrain
     iterations: int
 
 
 @kernel
 def linearise(m, g, k, s, free, step, sizes, t):
-    """Loops 0 to 2: the residual at x, the matrix and the inverses of its diagonal blocks, with springs of contacts."""
+    """Loops 0 and 1: residual, matrix and the inverses of its diagonal blocks at x, with the springs of contacts."""
     team, n = step.team, len(step.x)
     b = claim(team, 0, t, BATCHES)
     while b >= 0:
         first, last = part(0, len(m.faces), b, BATCHES)
         triangle_terms(m, first, last, step.x, step.gradient, step.parts)
+        first, last = part(0, sizes.springs, b, BATCHES)
+        spring_forces(s, first, last, step.x)
         complete(team, 0, b, BATCHES)
         b = claim(team, 0, t, BATCHES)
     barrier(team, 0, BATCHES)
@@ -71,16 +72,12 @@ def linearise(m, g, k, s, free, step, sizes, t):
         first, last = part(0, n, b, BATCHES)
         vertex_residuals(g, first, last, step.x, step.predicted, step.rest_gradient, step.gradient, step.r)
         gather_rows(k, first, last, g.mass, step.parts, step.blocks)
+        add_spring_forces(s, first, last, step.r)
+        stiffen(s, first, last, step.blocks)
+        keep_free(free, sizes.constrained, first, last, step.r)
         complete(team, 1, b, BATCHES)
         b = claim(team, 1, t, BATCHES)
     barrier(team, 1, BATCHES)
-    if claim(team, 2, t, 1) == 0:
-        if sizes.springs > 0:
-            add_spring_forces(s, sizes.springs, step.x, step.r)
-            stiffen(s, sizes.touched, step.blocks)
-        keep_free(free, sizes.constrained, step.r)
-        complete(team, 2, 0, 1)
-    barrier(team, 2, 1)
 
 
 @kernel
@@ -108,7 +105,7 @@ def precondition(f, s, free, step, sizes, it, t):
         for c in range(b * PER_BATCH, (b + 1) * PER_BATCH):
             first, last = part(0, len(step.r), c, CHUNKS)
             step.sums[it, 1, c] = add_blocks(step.blocks, first, last, step.r, step.z)
-            keep_rows_free(free, sizes.constrained, first, last, step.z)  # r . z is the same: r is projected
+            keep_free(free, sizes.constrained, first, last, step.z)  # r . z is the same: r is projected
         complete(team, k + 3, b, BATCHES)
         b = claim(team, k + 3, t, BATCHES)
     barrier(team, k + 3, BATCHES)
@@ -118,8 +115,8 @@ def precondition(f, s, free, step, sizes, it, t):
 def advance(g, k, s, free, step, sizes, it, t):
     """The other loops of iteration `it`: the next direction, its product with the matrix, and a step along it."""
     team, at, n = step.team, FIRST + LOOPS * it + 4, len(step.x)
-    rz = ordered_sum(step.sums[it, 1, :CHUNKS])
-    before = ordered_sum(step.sums[it - 1, 1, :CHUNKS]) if it > 0 else 0.0
+    rz = ordered_sum(step.sums[it, 1])
+    before = ordered_sum(step.sums[it - 1, 1]) if it > 0 else 0.0
     b = claim(team, at, t, BATCHES)
     while b >= 0:
         first, last = part(0, n, b, BATCHES)
@@ -135,23 +132,22 @@ def advance(g, k, s, free, step, sizes, it, t):
         for c in range(b * PER_BATCH, (b + 1) * PER_BATCH):
             first, last = part(0, n, c, CHUNKS)
             step.sums[it, 0, c] = multiply_rows(k, first, last, g.mass, step.p, step.q)
+        first, last = part(0, sizes.springs, b, BATCHES)
+        spring_products(s, first, last, step.p)
         complete(team, at + 1, b, BATCHES)
         b = claim(team, at + 1, t, BATCHES)
     barrier(team, at + 1, BATCHES)
-    if claim(team, at + 2, t, 1) == 0:
-        step.sums[it, 0, CHUNKS] = multiply_springs(s, sizes.springs, step.p, step.q)
-        complete(team, at + 2, 0, 1)
-    barrier(team, at + 2, 1)
-    curvature = ordered_sum(step.sums[it, 0])
+    curvature = ordered_sum(step.sums[it, 0]) + ordered_sum(s.dots[: sizes.springs])
     along = rz / curvature if rz > 0.0 else 0.0
-    b = claim(team, at + 3, t, BATCHES)
+    b = claim(team, at + 2, t, BATCHES)
     while b >= 0:
         first, last = part(0, n, b, BATCHES)
+        add_spring_forces(s, first, last, step.q)
         take_step(first, last, step.p, step.q, along, step.x, step.r)
-        keep_rows_free(free, sizes.constrained, first, last, step.r)
-        complete(team, at + 3, b, BATCHES)
-        b = claim(team, at + 3, t, BATCHES)
-    barrier(team, at + 3, BATCHES)
+        keep_free(free, sizes.constrained, first, last, step.r)
+        complete(team, at + 2, b, BATCHES)
+        b = claim(team, at + 2, t, BATCHES)
+    barrier(team, at + 2, BATCHES)
 
 
 @kernel(parallel=True)
