@@ -4,13 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from pliant import contacts as _contacts
 from pliant.contacts import MIDPOINT_FIELD, VERTEX_FIELD
 from pliant.dynamics.contact_springs import SOFT, ContactSprings
+from pliant.dynamics.stiffness import patches_of, stiffness_pattern
 from pliant.kernels.dynamics import contact_springs as kernels
 from pliant.kernels.dynamics.contact_springs import LastSubstep, Repulsion
-from pliant.kernels.dynamics.stiffness import inverse
+from pliant.kernels.dynamics.stiffness import inverse, multiply_rows
 from pliant.kernels.respond.projection import Substep
 from pliant.mesh import Mesh
 from pliant.scene import Body, Scene
@@ -41,20 +43,28 @@ def case(rng, *, friction=0.3):
 
 def forces(springs, x):
     r = np.zeros((N, 3))
-    kernels.spring_forces(springs.arrays, 0, springs.count, x)
-    kernels.add_spring_forces(springs.arrays, 0, N, r)
+    kernels.add_spring_forces(springs.arrays, 0, N, x, r)
     return r
+
+
+def product(springs, p):
+    """The product of the stiffness with p (N,3), and its dot product with p."""
+    faces = np.array([(0, 1, 2), (3, 4, 5)], np.int32)
+    matrix = stiffness_pattern(faces, csr_array((N, N)), patches_of(faces, N))
+    kernels.add_spring_stiffness(springs.arrays, matrix, 0, N)
+    four, out, tiny = np.pad(p, ((0, 0), (0, 1))), np.zeros((N, 4), np.float32), np.full(N, 1e-30)
+    total = multiply_rows(matrix, springs.arrays, 0, N, tiny, four, out)
+    return out[:, :3], total
 
 
 def test_the_product_is_the_change_of_the_forces(rng):
     springs, x, _ = case(rng)
     assert springs.count == 3
     assert sorted(springs.rows) == [1, 3, 4, 5]
-    p, out = rng.normal(size=(N, 3)), np.zeros((N, 3))
-    kernels.spring_products(springs.arrays, 0, springs.count, p)
-    kernels.add_spring_forces(springs.arrays, 0, N, out)
-    curvature = float(springs.arrays.dots[: springs.count].sum())
-    assert np.allclose(out, forces(springs, x) - forces(springs, x + p))
+    p = rng.normal(size=(N, 3)).astype(np.float32)
+    out, curvature = product(springs, p)
+    change = forces(springs, x) - forces(springs, x + p)
+    assert np.allclose(out, change, atol=1e-6 * np.abs(change).max())
     assert curvature == pytest.approx(float((p * out).sum()))
     assert curvature > 0.0
 
@@ -70,10 +80,9 @@ def test_the_preconditioner_knows_the_stiffness_of_a_vertex(rng):
     springs, _, _ = case(rng, friction=0.0)
     blocks = np.tile([1.0 / 3, 1.0 / 3, 1.0 / 3, 0, 0, 0], (N, 1))
     kernels.stiffen(springs.arrays, 0, N, blocks)
-    p, out = np.zeros((N, 3)), np.zeros((N, 3))
+    p = np.zeros((N, 3), np.float32)
     p[1] = (0.3, -0.2, 0.5)
-    kernels.spring_products(springs.arrays, 0, springs.count, p)
-    kernels.add_spring_forces(springs.arrays, 0, N, out)
+    out, _ = product(springs, p)
     b = inverse(tuple(blocks[1]))
     stiff = np.array([[b[0], b[3], b[4]], [b[3], b[1], b[5]], [b[4], b[5], b[2]]])
     assert np.allclose(stiff @ p[1], out[1] + 3.0 * p[1])

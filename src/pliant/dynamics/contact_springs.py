@@ -49,8 +49,6 @@ def _arrays(c: int, n: int) -> _kernels.SpringArrays:
         origins=np.zeros((c, 3)),
         levels=np.zeros(c),
         stiffness=np.zeros((c, 2)),
-        forces=np.zeros((c, 3)),
-        dots=np.zeros(c),
         beside=np.zeros(4 * c, np.int32),
         start=np.zeros(n + 1, np.int64),
         rows=np.zeros(n, np.int32),
@@ -58,6 +56,7 @@ def _arrays(c: int, n: int) -> _kernels.SpringArrays:
         axes=np.zeros((n, 3)),
         totals=np.zeros((n, 2)),
         factors=np.zeros((n, 6)),
+        held=np.zeros((n, 6)),
         slides=np.zeros(n),
         supports=np.zeros(n),
     )

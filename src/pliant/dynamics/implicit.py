@@ -13,6 +13,7 @@ from ..kernels.dynamics import newton_step as _step
 from ..kernels.dynamics.cloth import Hinges, Membrane
 from ..kernels.dynamics.pieces import Pieces, recentre, untwist
 from ..kernels.dynamics.springs import Springs, add_rest_forces
+from ..kernels.dynamics.stiffness import Patches
 from ..kernels.dynamics.strain_limit import Surface
 from ..kernels.respond.projection import Substep
 from ..kernels.team import BATCHES, COUNTERS
@@ -20,7 +21,7 @@ from .cholesky import Cholesky
 from .contact_springs import ContactSprings
 from .pieces import unconstrained_pieces, untouched
 from .springs import NONE
-from .stiffness import stiffness_pattern
+from .stiffness import number_in_patch, patches_of, stiffness_pattern
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 800  # vertices
@@ -49,16 +50,19 @@ class ImplicitSolver:
         self._free_of_held = np.setdiff1d(self._free, self.pieces.rows)  # of cloth that pins or grips hold
         self.bent = np.flatnonzero(hinges.rest > 0.0)
         self._bound, self._linear = _matrices(membrane, hinges, self.stitches, len(w))
-        self.stiffness = stiffness_pattern(membrane.faces, self._linear)
+        self.patches = patches_of(membrane.faces, len(w))
+        self.stiffness = stiffness_pattern(membrane.faces, self._linear, self.patches)
         self._systems: dict[float, tuple[_kernels.VertexRows, Cholesky]] = {}
-        n, f = len(w), len(membrane.faces)
+        n = len(w)
         self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(2))
         self._step = _step.Step(
             x=self._predicted,
             predicted=self._predicted,
             rest_gradient=np.zeros((n, 3)),
-            gradient=np.empty((3 * f, 3)),
-            parts=np.empty((3 * f, 9), np.float32),
+            gradient=np.zeros((0, 0, 3)),
+            parts=np.zeros((0, 0, 9), np.float32),
+            patch_start=self.patches.start,
+            patch_faces=self.patches.faces,
             blocks=np.zeros((n, 6), np.float32),
             r=np.zeros((n, 4), np.float32),
             z=np.zeros((n, 4), np.float32),
@@ -89,10 +93,11 @@ class ImplicitSolver:
     def _vertex_rows(self, dt: float) -> _kernels.VertexRows:
         corner = np.argsort(self.membrane.faces.ravel(), kind="stable")
         counts = np.bincount(self.membrane.faces.ravel(), minlength=len(self.w))
+        local = number_in_patch(self.patches, self.membrane.faces.ravel()[corner], corner // 3, len(self.w))
         b = self._linear
         return _kernels.VertexRows(
             start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            corner=corner.astype(np.int32),
+            corner=(3 * local + corner % 3).astype(np.int32),
             row_start=b.indptr.astype(np.int64),
             row_place=b.indices.astype(np.int32),
             bending=b.data,
@@ -181,11 +186,21 @@ class ImplicitSolver:
         threads = min(jit.threads(), BATCHES) if len(self.w) >= _WORTH_THREADS else 1
         sizes = _step.Sizes(springs.count, self._constrained, iterations)
         if self._step.team.shape[:2] != (_step.loops(iterations), threads):
-            team = np.zeros((_step.loops(iterations), threads, COUNTERS), np.int64)
-            self._step = self._step._replace(sums=np.zeros((iterations, 2, _step.CHUNKS)), team=team)
+            self._step = self._step._replace(**_scratch(self.patches, iterations, threads))
         step = self._step._replace(x=x, predicted=predicted, scratch=factor.scratch)
         run = _step.newton_step if threads > 1 else _step.newton_step.serial
         run(self.membrane, g, self.stiffness, factor.factor, springs.arrays, self._free_directions, step, sizes)
+
+
+def _scratch(patches: Patches, iterations: int, threads: int) -> dict[str, NDArray[Any]]:
+    """Make the arrays of a step that depend on the number of iterations and threads."""
+    most = int(np.diff(patches.start).max())
+    return {
+        "gradient": np.empty((threads, 3 * most, 3)),
+        "parts": np.empty((threads, 3 * most, 9), np.float32),
+        "sums": np.zeros((iterations, 2, _step.CHUNKS)),
+        "team": np.zeros((_step.loops(iterations), threads, COUNTERS), np.int64),
+    }
 
 
 def _factor(matrix: Any, rows: NDArray[np.int64]) -> Cholesky:

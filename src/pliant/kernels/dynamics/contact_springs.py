@@ -44,8 +44,6 @@ class SpringArrays(NamedTuple):
     origins: np.ndarray  # (c,3) where the weighted point would be if it stuck to its surface
     levels: np.ndarray  # (c,) normal . point at which the spring is at rest, metres
     stiffness: np.ndarray  # (c,2) along the normal, and of friction along the surface, N/m
-    forces: np.ndarray  # (c,3) scratch: of each spring, N
-    dots: np.ndarray  # (c,) scratch: dot products of forces and displacements
     beside: np.ndarray  # (4c,) springs of each vertex, by rows: 4 * spring + which of its vertices
     start: np.ndarray  # (n+1,) first of them, by place
     rows: np.ndarray  # (n,) of the vertices that have springs
@@ -53,6 +51,7 @@ class SpringArrays(NamedTuple):
     axes: np.ndarray  # (n,3) sum of the normals of each
     totals: np.ndarray  # (n,2) stiffness of all springs of each
     factors: np.ndarray  # (n,6) symmetric matrices that scale the preconditioner: xx, yy, zz, xy, xz, yz
+    held: np.ndarray  # (n,6) stiffness of each against a translation of all vertices of its springs, N/m
     slides: np.ndarray  # (n,) how far each vertex slides, metres
     supports: np.ndarray  # (n,) stiffness by which each vertex is supported, N/m
 
@@ -271,36 +270,65 @@ def link_springs(s, count, touched):
 
 
 @kernel
-def spring_forces(s, first, last, x):
-    """Forces of springs first..last-1 at positions x."""
-    for c in range(first, last):
-        n, at = vec.load(s.normals, c), point_of(s.weights[c], s.vertices[c], x, 0)
-        slide = tangential(vec.sub(at, vec.load(s.origins, c)), n)
-        force = vec.scale(n, s.stiffness[c, 0] * (s.levels[c] - vec.dot(at, n)))
-        vec.store(s.forces, c, vec.madd(force, slide, -s.stiffness[c, 1]))
-
-
-@kernel
-def spring_products(s, first, last, p):
-    """Products of the stiffness of springs first..last-1 with p, as forces, and their dot products with p."""
-    for c in range(first, last):
-        n = vec.load(s.normals, c)
-        move = point_of(s.weights[c], s.vertices[c], p, 0)
-        across = (s.stiffness[c, 0] - s.stiffness[c, 1]) * vec.dot(move, n)
-        force = vec.madd(vec.scale(move, s.stiffness[c, 1]), n, across)
-        s.dots[c] = vec.dot(move, force)
-        vec.store(s.forces, c, force)
-
-
-@kernel
-def add_spring_forces(s, first, last, out):
-    """Add the forces of springs to the rows first..last-1 of `out` of their vertices."""
+def add_spring_forces(s, first, last, x, out):
+    """Add the forces of springs at positions x to the rows first..last-1 of `out` of their vertices."""
     for i in range(first, last):
         k = s.place[i]
-        if k >= 0:
-            for at in range(s.start[k], s.start[k + 1]):
-                c, a = s.beside[at] >> 2, s.beside[at] & 3
-                vec.store(out, i, vec.madd(vec.load(out, i), vec.load(s.forces, c), s.weights[c, a]))
+        if k < 0:
+            continue
+        for at in range(s.start[k], s.start[k + 1]):
+            c, a = s.beside[at] >> 2, s.beside[at] & 3
+            n, point = vec.load(s.normals, c), point_of(s.weights[c], s.vertices[c], x, 0)
+            slide = tangential(vec.sub(point, vec.load(s.origins, c)), n)
+            force = vec.scale(n, s.stiffness[c, 0] * (s.levels[c] - vec.dot(point, n)))
+            force = vec.madd(force, slide, -s.stiffness[c, 1])
+            vec.store(out, i, vec.madd(vec.load(out, i), force, s.weights[c, a]))
+
+
+@kernel
+def add_spring_stiffness(s, m, first, last):
+    """Add the stiffness of springs to the rows first..last-1 of the matrix `m` (`stiffness`) of their vertices.
+
+    Products with it are computed from differences of displacements, and weights w of vertices with a total of W: for a
+    spring of stiffness K, row a has w_a w_b K beside the diagonal, where all vertices of a spring have edges, and
+    w_a W K is what remains if all of them move alike: s.held.
+    """
+    for i in range(first, last):
+        k = s.place[i]
+        if k < 0:
+            continue
+        for j in range(6):
+            s.held[k, j] = 0.0
+        for at in range(s.start[k], s.start[k + 1]):
+            c, a = s.beside[at] >> 2, s.beside[at] & 3
+            stiff = with_axis(vec.load(s.normals, c), s.stiffness[c, 0], s.stiffness[c, 1])
+            own, total = s.weights[c, a], 0.0
+            for b in range(4):
+                j = s.vertices[c, b]
+                if j >= 0:
+                    total += s.weights[c, b]
+                    if j != i:
+                        add_to_block(m, i, j, stiff, own * s.weights[c, b])
+            for j in range(6):
+                s.held[k, j] += own * total * stiff[j]
+
+
+@kernel
+def add_to_block(m, i, j, stiff, share):
+    """Add `share` times a symmetric block to that of vertices i and j, if the matrix has one."""
+    for at in range(m.start[i], m.start[i + 1]):
+        if m.place[at] == j:
+            block = m.blocks[at]
+            block[0, 0] += share * stiff[0]
+            block[1, 1] += share * stiff[1]
+            block[2, 2] += share * stiff[2]
+            block[0, 1] += share * stiff[3]
+            block[1, 0] += share * stiff[3]
+            block[0, 2] += share * stiff[4]
+            block[2, 0] += share * stiff[4]
+            block[1, 2] += share * stiff[5]
+            block[2, 1] += share * stiff[5]
+            return
 
 
 @kernel

@@ -19,7 +19,7 @@ class VertexRows(NamedTuple):
     """The terms of the residual of every vertex: corners of triangles, and its row of the bending matrix."""
 
     start: np.ndarray  # (n+1,) first entry of each vertex in `corner`
-    corner: np.ndarray  # 3 * triangle + corner, ascending
+    corner: np.ndarray  # 3 * triangle + corner, ascending; triangles are numbered in their patch
     row_start: np.ndarray  # (n+1,) first entry of each vertex in `row_place` and `bending`
     row_place: np.ndarray  # columns of the bending matrix
     bending: np.ndarray  # values of the bending matrix, N/m

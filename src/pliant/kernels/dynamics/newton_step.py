@@ -14,13 +14,13 @@ from ..team import BATCHES, barrier, claim, clear, complete
 from .cholesky import backward_part, forward_part, solve_top
 from .cloth import part
 from .contact_constraints import keep_free
-from .contact_springs import add_spring_forces, spring_forces, spring_products, stiffen
+from .contact_springs import add_spring_forces, add_spring_stiffness, stiffen
 from .implicit import add_blocks, next_direction, take_step, vertex_residuals
 from .stiffness import CHUNKS, gather_rows, multiply_rows, ordered_sum
 from .triangles import triangle_terms
 
 PER_BATCH = CHUNKS // BATCHES
-FIRST = 2  # loops before the first iteration
+FIRST = 1  # loops before the first iteration
 LOOPS = 7  # of an iteration
 
 
@@ -36,15 +36,17 @@ class Step(NamedTuple):
     x: np.ndarray  # (n,3) the guess, and the result
     predicted: np.ndarray  # (n,3) motion without internal forces
     rest_gradient: np.ndarray  # (n,3) gradient of the energy of rest curvature
-    gradient: np.ndarray  # (3m,3) scratch: gradients by corners of triangles
-    parts: np.ndarray  # (3m,9) f4 scratch: blocks by edges of triangles
+    gradient: np.ndarray  # (threads,3m,3) scratch: gradients by corners of the triangles of a patch
+    parts: np.ndarray  # (threads,3m,9) f4 scratch: blocks by edges of the triangles of a patch
+    patch_start: np.ndarray  # see `stiffness.Patches`
+    patch_faces: np.ndarray
     blocks: np.ndarray  # (n,6) f4 inverse diagonal blocks
     r: np.ndarray  # residual
     z: np.ndarray  # preconditioned residual
     p: np.ndarray  # direction
     q: np.ndarray  # product of the matrix with it
     scratch: np.ndarray  # (n+k,4) f4, of the solve with the factor
-    sums: np.ndarray  # (iterations,2,CHUNKS) parts of p . q, without springs, and of r . z
+    sums: np.ndarray  # (iterations,2,CHUNKS) parts of p . q and of r . z
     team: np.ndarray  # (loops,threads,8) i8, see `team`
 
 
@@ -56,28 +58,23 @@ class Sizes(NamedTuple):
 
 @kernel
 def linearise(m, g, k, s, free, step, sizes, t):
-    """Loops 0 and 1: residual, matrix and the inverses of its diagonal blocks at x, with the springs of contacts."""
-    team, n = step.team, len(step.x)
-    b = claim(team, 0, t, BATCHES)
+    """Loop 0: residual, matrix and the inverses of its diagonal blocks at x, with the springs of contacts."""
+    patches = len(step.patch_start) - 1
+    b = claim(step.team, 0, t, patches)
     while b >= 0:
-        first, last = part(0, len(m.faces), b, BATCHES)
-        triangle_terms(m, first, last, step.x, step.gradient, step.parts)
-        first, last = part(0, sizes.springs, b, BATCHES)
-        spring_forces(s, first, last, step.x)
-        complete(team, 0, b, BATCHES)
-        b = claim(team, 0, t, BATCHES)
-    barrier(team, 0, BATCHES)
-    b = claim(team, 1, t, BATCHES)
-    while b >= 0:
-        first, last = part(0, n, b, BATCHES)
-        vertex_residuals(g, first, last, step.x, step.predicted, step.rest_gradient, step.gradient, step.r)
-        gather_rows(k, first, last, g.mass, step.parts, step.blocks)
-        add_spring_forces(s, first, last, step.r)
-        stiffen(s, first, last, step.blocks)
+        first, last = part(0, len(step.x), b, patches)
+        gradient, parts = step.gradient[t], step.parts[t]
+        triangle_terms(m, step.patch_faces, step.patch_start[b], step.patch_start[b + 1], step.x, gradient, parts)
+        vertex_residuals(g, first, last, step.x, step.predicted, step.rest_gradient, gradient, step.r)
+        gather_rows(k, first, last, g.mass, parts, step.blocks)
+        if sizes.springs > 0:
+            add_spring_forces(s, first, last, step.x, step.r)
+            add_spring_stiffness(s, k, first, last)
+            stiffen(s, first, last, step.blocks)
         keep_free(free, sizes.constrained, first, last, step.r)
-        complete(team, 1, b, BATCHES)
-        b = claim(team, 1, t, BATCHES)
-    barrier(team, 1, BATCHES)
+        complete(step.team, 0, b, patches)
+        b = claim(step.team, 0, t, patches)
+    barrier(step.team, 0, patches)
 
 
 @kernel
@@ -131,18 +128,15 @@ def advance(g, k, s, free, step, sizes, it, t):
     while b >= 0:
         for c in range(b * PER_BATCH, (b + 1) * PER_BATCH):
             first, last = part(0, n, c, CHUNKS)
-            step.sums[it, 0, c] = multiply_rows(k, first, last, g.mass, step.p, step.q)
-        first, last = part(0, sizes.springs, b, BATCHES)
-        spring_products(s, first, last, step.p)
+            step.sums[it, 0, c] = multiply_rows(k, s, first, last, g.mass, step.p, step.q)
         complete(team, at + 1, b, BATCHES)
         b = claim(team, at + 1, t, BATCHES)
     barrier(team, at + 1, BATCHES)
-    curvature = ordered_sum(step.sums[it, 0]) + ordered_sum(s.dots[: sizes.springs])
+    curvature = ordered_sum(step.sums[it, 0])
     along = rz / curvature if rz > 0.0 else 0.0
     b = claim(team, at + 2, t, BATCHES)
     while b >= 0:
         first, last = part(0, n, b, BATCHES)
-        add_spring_forces(s, first, last, step.q)
         take_step(first, last, step.p, step.q, along, step.x, step.r)
         keep_free(free, sizes.constrained, first, last, step.r)
         complete(team, at + 2, b, BATCHES)

@@ -91,16 +91,16 @@ def batch_terms(batch):
 
 
 @kernel
-def triangle_terms(m, first, last, x, gradient, parts):
-    """Gradient (3m,3) of the energy of triangles first..last-1 by corners, and their stiffness at x between the ends of
-    their edges ab, bc, ca: rows 3e.. of parts (3m,9)."""
+def triangle_terms(m, which, first, last, x, gradient, parts):
+    """Terms of the triangles which[first..last-1] at x: the gradient of the energy of the j-th by corners, rows 3j.. of
+    `gradient`, and its stiffness between the ends of its edges ab, bc, ca, rows 3j.. of `parts` (3m,9)."""
     batch = np.ones((INPUTS + 27) * BATCH)
     for begin in range(first, last, BATCH):
         end = min(begin + BATCH, last)
-        gather(m, begin, end, x, batch)
+        gather(m, which, begin, end, x, batch)
         batch_terms(batch)
         for k in range(end - begin):
-            e, b, c = 3 * (begin + k), three(batch, 0, k), three(batch, 3, k)
+            e, b, c = 3 * (begin - first + k), three(batch, 0, k), three(batch, 3, k)
             vec.store(gradient, e, vec.scale(vec.add(b, c), -1.0))
             vec.store(gradient, e + 1, b)
             vec.store(gradient, e + 2, c)
