@@ -15,7 +15,7 @@ def linearise(solver: ImplicitSolver, g: VertexRows, x: np.ndarray, predicted: n
     for b in range(len(start) - 1):
         first, last = n * b // (len(start) - 1), n * (b + 1) // (len(start) - 1)
         m = int(start[b + 1] - start[b])
-        gradient, parts = np.zeros((3 * m, 3)), np.zeros((3 * m, 9), np.float32)
+        gradient, parts = np.zeros((3 * m, 3)), np.zeros((3 * m + 1, 9), np.float32)
         triangle_terms(solver.membrane, faces, start[b], start[b + 1], x, gradient, parts)
         vertex_residuals(g, first, last, x, predicted, solver._step.rest_gradient, gradient, out)
         gather_rows(solver.stiffness, first, last, g.mass, parts, solver._step.blocks)

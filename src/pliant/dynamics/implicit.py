@@ -197,7 +197,7 @@ def _scratch(patches: Patches, iterations: int, threads: int) -> dict[str, NDArr
     most = int(np.diff(patches.start).max())
     return {
         "gradient": np.empty((threads, 3 * most, 3)),
-        "parts": np.empty((threads, 3 * most, 9), np.float32),
+        "parts": np.zeros((threads, 3 * most + 1, 9), np.float32),
         "sums": np.zeros((iterations, 2, _step.CHUNKS)),
         "team": np.zeros((_step.loops(iterations), threads, COUNTERS), np.int64),
     }

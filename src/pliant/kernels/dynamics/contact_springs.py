@@ -57,12 +57,13 @@ class SpringArrays(NamedTuple):
 
 
 @kernel
-def point_of(weights, rows, x, first):
-    """The weighted sum of rows of x, counted from row `first` on."""
+def point_of(s, c, x):
+    """The weighted point of spring `c` at positions x."""
     total = (0.0, 0.0, 0.0)
     for a in range(4):
-        if rows[a] >= 0:
-            total = vec.madd(total, vec.load(x, rows[a] + first), weights[a])
+        i = s.vertices[c, a]
+        if i >= 0:
+            total = vec.madd(total, vec.load(x, i), s.weights[c, a])
     return total
 
 
@@ -87,17 +88,16 @@ def mobility_of(contact, w, first, n_rows):
 
 
 @kernel
-def split(contact, first, n_rows, x, rows, weights):
-    """Store the vertices of a contact that belong to cloth, rows from `first` on; return the weighted sum of the other
-    rows of x."""
-    total = (0.0, 0.0, 0.0)
+def both_sides(contact, first, n_rows, x):
+    """The weighted sums of the rows of x of a contact: those of cloth, n_rows from `first` on, and the others."""
+    own, other = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for a in range(4):
         i, share = contact["vertices"][a], contact["weights"][a]
-        own = first <= i < first + n_rows
-        rows[a], weights[a] = i - first if own else -1, share if own else 0.0
-        if i >= 0 and not own:
-            total = vec.madd(total, vec.load(x, i), share)
-    return total
+        if first <= i < first + n_rows:
+            own = vec.madd(own, vec.load(x, i), share)
+        elif i >= 0:
+            other = vec.madd(other, vec.load(x, i), share)
+    return own, other
 
 
 @kernel
@@ -120,11 +120,9 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
         mobility = mobility_of(contact, w, first, len(s.place))
         if mobility == 0.0:
             continue
-        rows, weights = s.vertices[count], s.weights[count]
-        other_start = split(contact, first, len(s.place), x_start, rows, weights)
-        other = split(contact, first, len(s.place), x, rows, weights)
+        start, other_start = both_sides(contact, first, len(s.place), x_start)
+        at, other = both_sides(contact, first, len(s.place), x)
         n, wall = normal_of(contact), vec.scale(anchor_velocity_of(contact), dt)
-        at, start = point_of(weights, rows, x, first), point_of(weights, rows, x_start, first)
         level = vec.dot(anchor_of(contact), n) + repulsion.offset
         stiffness = STIFFNESS / (mobility * dt * dt)
         level -= vec.dot(other, n)
@@ -134,9 +132,13 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
         if pressed > PENETRATES * deep or max(pressed, guessed) <= 0.0 or guessed <= vec.dot(repulsion.fall, n):
             continue
         level = min(level, vec.dot(at, n) + deep)
-        hold = repulsion.friction * stiffness * compression_before(weights, rows, last.pressed, first)
+        for a in range(4):
+            i = contact["vertices"][a]
+            own = first <= i < first + len(s.place)
+            s.vertices[count, a], s.weights[count, a] = i - first if own else -1, contact["weights"][a] if own else 0.0
+        hold = repulsion.friction * stiffness * compression_before(s, count, last.pressed, first)
         slide = vec.norm(tangential(vec.sub(vec.sub(at, start), wall), n))
-        expected = expected_slide(weights, rows, last.slid, first)
+        expected = expected_slide(s, count, last.slid, first)
         s.stiffness[count, 0] = stiffness
         s.stiffness[count, 1] = hold / max(expected if expected > 0.0 else slide, repulsion.still)
         s.levels[count] = level
@@ -150,25 +152,26 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
 
 
 @kernel
-def compression_before(weights, rows, pressed, first):
-    """Weighted mean of how far the springs of the vertices of a spring were compressed in the last substep."""
+def compression_before(s, c, pressed, first):
+    """Weighted mean of how far the springs of the vertices of spring `c` were compressed in the last substep."""
     total = 0.0
     for a in range(4):
-        if rows[a] >= 0:
-            total += abs(weights[a]) * pressed[rows[a] + first]
+        if s.vertices[c, a] >= 0:
+            total += abs(s.weights[c, a]) * pressed[s.vertices[c, a] + first]
     return total
 
 
 @kernel
-def expected_slide(weights, rows, slid, first):
-    """Weighted mean of how far the vertices of a spring are expected to slide in this substep; 0 if any of them was not
-    in contact in the last one."""
+def expected_slide(s, c, slid, first):
+    """Weighted mean of how far the vertices of spring `c` are expected to slide in this substep; 0 if any of them was
+    not in contact in the last one."""
     total = 0.0
     for a in range(4):
-        if rows[a] >= 0:
-            if slid[rows[a] + first] == 0.0:
+        if s.vertices[c, a] >= 0:
+            far = slid[s.vertices[c, a] + first]
+            if far == 0.0:
                 return 0.0
-            total += abs(weights[a]) * slid[rows[a] + first]
+            total += abs(s.weights[c, a]) * far
     return total
 
 
@@ -182,7 +185,7 @@ def store_slides(s, count, x, still, most, out, pressed):
     """
     s.slides[:], s.supports[:], pressed[:] = 0.0, 0.0, 0.0
     for c in range(count):
-        at = point_of(s.weights[c], s.vertices[c], x, 0)
+        at = point_of(s, c, x)
         force = s.stiffness[c, 0] * max(s.levels[c] - vec.dot(at, vec.load(s.normals, c)), 0.0)
         for a in range(4):
             i, share = s.vertices[c, a], abs(s.weights[c, a])
@@ -278,7 +281,7 @@ def add_spring_forces(s, first, last, x, out):
             continue
         for at in range(s.start[k], s.start[k + 1]):
             c, a = s.beside[at] >> 2, s.beside[at] & 3
-            n, point = vec.load(s.normals, c), point_of(s.weights[c], s.vertices[c], x, 0)
+            n, point = vec.load(s.normals, c), point_of(s, c, x)
             slide = tangential(vec.sub(point, vec.load(s.origins, c)), n)
             force = vec.scale(n, s.stiffness[c, 0] * (s.levels[c] - vec.dot(point, n)))
             force = vec.madd(force, slide, -s.stiffness[c, 1])
@@ -318,16 +321,15 @@ def add_to_block(m, i, j, stiff, share):
     """Add `share` times a symmetric block to that of vertices i and j, if the matrix has one."""
     for at in range(m.start[i], m.start[i + 1]):
         if m.place[at] == j:
-            block = m.blocks[at]
-            block[0, 0] += share * stiff[0]
-            block[1, 1] += share * stiff[1]
-            block[2, 2] += share * stiff[2]
-            block[0, 1] += share * stiff[3]
-            block[1, 0] += share * stiff[3]
-            block[0, 2] += share * stiff[4]
-            block[2, 0] += share * stiff[4]
-            block[1, 2] += share * stiff[5]
-            block[2, 1] += share * stiff[5]
+            m.blocks[at, 0, 0] += share * stiff[0]
+            m.blocks[at, 1, 1] += share * stiff[1]
+            m.blocks[at, 2, 2] += share * stiff[2]
+            m.blocks[at, 0, 1] += share * stiff[3]
+            m.blocks[at, 1, 0] += share * stiff[3]
+            m.blocks[at, 0, 2] += share * stiff[4]
+            m.blocks[at, 2, 0] += share * stiff[4]
+            m.blocks[at, 1, 2] += share * stiff[5]
+            m.blocks[at, 2, 1] += share * stiff[5]
             return
 
 

@@ -37,7 +37,7 @@ class Step(NamedTuple):
     predicted: np.ndarray  # (n,3) motion without internal forces
     rest_gradient: np.ndarray  # (n,3) gradient of the energy of rest curvature
     gradient: np.ndarray  # (threads,3m,3) scratch: gradients by corners of the triangles of a patch
-    parts: np.ndarray  # (threads,3m,9) f4 scratch: blocks by edges of the triangles of a patch
+    parts: np.ndarray  # (threads,3m+1,9) f4 scratch: blocks by edges of the triangles of a patch
     patch_start: np.ndarray  # see `stiffness.Patches`
     patch_faces: np.ndarray
     blocks: np.ndarray  # (n,6) f4 inverse diagonal blocks

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import vec
 from ..jit import kernel
-from ..lanes import block_products, weighted_differences
+from ..lanes import block_products, gathered_blocks, weighted_differences
 
 CHUNKS = 64  # ranges of a loop that threads share; sums are added up in their order
 ROUNDING = 1e-6  # of single precision, after a few operations
@@ -66,21 +66,10 @@ def gather_rows(k, first, last, mass, parts, inverses):
     These precondition, so they may be a little stiffer: by more than the rounding of the blocks, which otherwise could
     make them indefinite where inertia is less than a millionth of the stiffness.
     """
-    zero = np.float32(0.0)
     for i in range(first, last):
-        xx, yy, zz, xy, xz, yz = mass[i], mass[i], mass[i], 0.0, 0.0, 0.0
-        for at in range(k.start[i], k.start[i + 1]):
-            b0, b1, b2, b3, b4, b5, b6, b7, b8 = zero, zero, zero, zero, zero, zero, zero, zero, zero
-            for which in range(k.source_start[at], k.source_start[at + 1]):
-                s, t = k.source[which] >> 1, 2 * (k.source[which] & 1)  # t: 2 if transposed
-                b0, b1, b2 = b0 + parts[s, 0], b1 + parts[s, 1 + t], b2 + parts[s, 2 + 2 * t]
-                b3, b4, b5 = b3 + parts[s, 3 - t], b4 + parts[s, 4], b5 + parts[s, 5 + t]
-                b6, b7, b8 = b6 + parts[s, 6 - 2 * t], b7 + parts[s, 7 - t], b8 + parts[s, 8]
-            b0, b4, b8 = b0 + k.near[at], b4 + k.near[at], b8 + k.near[at]
-            k.blocks[at, 0, 0], k.blocks[at, 0, 1], k.blocks[at, 0, 2] = b0, b3, b6
-            k.blocks[at, 1, 0], k.blocks[at, 1, 1], k.blocks[at, 1, 2] = b1, b4, b7
-            k.blocks[at, 2, 0], k.blocks[at, 2, 1], k.blocks[at, 2, 2] = b2, b5, b8
-            xx, yy, zz, xy, xz, yz = xx - b0, yy - b4, zz - b8, xy - b1, xz - b2, yz - b5
+        xx, yy, zz, xy, xz, yz = gathered_blocks(
+            parts, k.source, k.start[i], k.start[i + 1], k.source_start, k.near, k.blocks, mass[i]
+        )
         far = ROUNDING * (xx + yy + zz)
         for at in range(k.far_start[i], k.far_start[i + 1]):
             far -= k.far[at]
