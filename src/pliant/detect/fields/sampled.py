@@ -16,7 +16,7 @@ from ..queries.closest_point import ClosestPoints
 
 log = logging.getLogger("pliant.detect")
 Floats = NDArray[np.float64]
-WORTH_THREADS = 6_000  # points; below it launching threads costs more than they save
+WORTH_THREADS = 2_000  # points; below it launching threads costs more than they save
 
 
 class Sampled:
