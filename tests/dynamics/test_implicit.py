@@ -6,6 +6,7 @@ from scipy import sparse
 
 from linearised import linearise, multiply
 from pliant import shapes
+from pliant.dynamics import stiffness
 from pliant.dynamics.cholesky import Cholesky
 from pliant.dynamics.cloth import ClothDynamics
 from pliant.dynamics.implicit import ImplicitSolver
@@ -144,6 +145,20 @@ def test_diagonal_blocks_are_those_of_the_matrix(rng):
         inverse = np.array([[b[0], b[3], b[4]], [b[3], b[1], b[5]], [b[4], b[5], b[2]]])
         expected = np.eye(3) if solver.w[i] > 0.0 else np.zeros((3, 3))
         assert np.abs(inverse @ columns - expected).max() < 1e-5
+
+
+def test_patches_leave_every_bit_of_the_system_as_it_is(rng, monkeypatch):
+    results = []
+    shift = rng.normal(scale=0.004, size=(25, 3))
+    for smallest in (300, 3):  # one patch, and eight
+        monkeypatch.setattr(stiffness, "PATCH", smallest)
+        solver, rest = made(False)
+        x = rest + shift
+        g, _ = solver.system(1e-3)
+        residual = linearise(solver, g, x, rest)
+        results.append((residual, solver.stiffness.blocks, solver._step.blocks))
+    assert len(solver.patches.start) == 9
+    assert all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
 
 
 @pytest.mark.compiled
