@@ -49,6 +49,7 @@ _Floats = Literal["weights", "normal", "anchor", "anchor_velocity", "distance", 
 _Indices = Literal["elements", "vertices", "bodies"]
 _Bytes = Literal["kind", "spare"]
 _BYTES = np.dtype((np.void, CONTACT.itemsize))
+_KIND, _BODY = 56, 28  # first bits of the kind and of the first body in a key of `sort`
 
 if TYPE_CHECKING:
 
@@ -81,6 +82,11 @@ def empty(count: int = 0) -> Contacts:
     contacts["vertices"] = -1
     contacts["bodies"] = -1
     return contacts
+
+
+def uninitialised(count: int) -> Contacts:
+    """Return `count` records for a kernel that writes all their fields."""
+    return cast("Contacts", np.empty(count, CONTACT))
 
 
 class _Lease:
@@ -164,8 +170,17 @@ def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
 def sort(contacts: Contacts) -> Contacts:
     """Return contacts in canonical order (kind, bodies, elements), which is independent of the number of threads."""
     contacts = _records("contacts", contacts)
-    e, b = contacts["elements"], contacts["bodies"]
-    return contacts[np.lexsort((e[:, 1], e[:, 0], b[:, 1], b[:, 0], contacts["kind"]))]
+    # two keys instead of five, by a stable sort that takes advantage of the sorted runs of single detectors
+    kind, body, element = (contacts[name].astype(np.int64) for name in ("kind", "bodies", "elements"))
+    order = np.argsort((element[:, 0] + 1) << 32 | (element[:, 1] + 1), kind="stable")
+    whole = kind << _KIND | (body[:, 0] + 1) << _BODY | (body[:, 1] + 1)
+    order = order[np.argsort(whole[order], kind="stable")]
+    return taken(contacts, order)
+
+
+def taken(contacts: Contacts, rows: NDArray[Any]) -> Contacts:
+    """Return contacts[rows] for indices or a mask, as bytes: NumPy would copy the fields one by one."""
+    return cast("Contacts", np.ascontiguousarray(contacts).view(_BYTES)[rows].view(CONTACT))
 
 
 def concatenate_unsorted(parts: Sequence[Contacts]) -> Contacts:

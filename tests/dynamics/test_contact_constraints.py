@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
+from linearised import linearise, multiply
 from pliant import contacts as _contacts
 from pliant.contacts import MIDPOINT_FIELD, VERTEX_FIELD
 from pliant.dynamics.cloth import ClothDynamics
 from pliant.dynamics.implicit import ImplicitSolver
 from pliant.dynamics.strain_limit import StrainLimit
 from pliant.kernels.dynamics import contact_constraints as constraints
-from pliant.kernels.dynamics import implicit as kernels
-from pliant.kernels.dynamics.stiffness import assemble, multiply
 from pliant.kernels.dynamics.strain_limit import Surface, move
 from pliant.kernels.respond.projection import Substep
 from pliant.scene import Body, Cloth, Scene
@@ -104,13 +103,12 @@ def test_the_step_is_solved_in_the_space_that_contacts_leave(rng):
     for i, normal in zip(rows, normals, strict=True):
         free[i] -= np.outer(normal, normal)
     free[0] = 0.0
-    matrix, right, column = np.zeros((3 * n, 3 * n)), np.zeros_like(x), np.zeros((n, 4), np.float32)
-    kernels.residual(solver.membrane, g, x, predicted, solver._rest_gradient, solver._gradient, right)
-    assemble(solver.membrane, solver.stiffness, g.mass, x, solver._parts, solver._blocks)
+    matrix, column = np.zeros((3 * n, 3 * n)), np.zeros((n, 4), np.float32)
+    right = linearise(solver, g, x, predicted)
     for k in range(3 * n):
         unit = np.zeros((n, 4), np.float32)
         unit[k // 3, k % 3] = 1.0
-        multiply(solver.stiffness, g.mass, unit, column)
+        multiply(solver, g, unit, column)
         matrix[:, k] = column[:, :3].ravel()
     space = np.zeros((3 * n, 3 * n))
     for i in range(n):

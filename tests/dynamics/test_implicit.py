@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from linearised import linearise, multiply
 from pliant import shapes
+from pliant.dynamics import stiffness
 from pliant.dynamics.cholesky import Cholesky
 from pliant.dynamics.cloth import ClothDynamics
 from pliant.dynamics.implicit import ImplicitSolver
 from pliant.kernels import jit
 from pliant.kernels.dynamics import implicit as kernels
-from pliant.kernels.dynamics import stiffness
 from pliant.mesh import Mesh
 from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.shapes import cloth
@@ -84,8 +85,8 @@ def test_the_residual_is_the_gradient_of_the_incremental_potential(rng, curved):
     predicted, dt = x + rng.normal(scale=1e-4, size=x.shape), 1e-3
     g, _ = solver.system(dt)
     if len(solver.bent):
-        kernels.rest_curvature_gradients(solver.hinges, x, solver.bent, solver._rest_gradient)
-    kernels.residual(solver.membrane, g, x, predicted, solver._rest_gradient, solver._gradient, solver._r)
+        kernels.rest_curvature_gradients(solver.hinges, x, solver.bent, solver._step.rest_gradient)
+    residual = linearise(solver, g, x, predicted)
     numeric, step = np.zeros_like(x), 1e-7
     for i, k in np.ndindex(x.shape):
         there, back = x.copy(), x.copy()
@@ -93,7 +94,7 @@ def test_the_residual_is_the_gradient_of_the_incremental_potential(rng, curved):
         back[i, k] -= step
         numeric[i, k] = (energy(solver, back, predicted, dt) - energy(solver, there, predicted, dt)) / (2 * step)
     numeric[solver.w == 0.0] = 0.0
-    assert np.abs(solver._r[:, :3] - numeric).max() <= 1e-5 * np.abs(numeric).max()
+    assert np.abs(residual - numeric).max() <= 1e-5 * np.abs(numeric).max()
 
 
 def four(a: np.ndarray) -> np.ndarray:
@@ -106,19 +107,14 @@ def test_the_matrix_is_the_derivative_of_the_residual_of_a_stretched_sheet(rng):
     x, dt = 1.02 * rest, 1e-3
     g, _ = solver.system(dt)
     p, q, product, image = (four(rng.normal(size=x.shape)) for _ in range(4))
-
-    def residual(at: np.ndarray) -> np.ndarray:
-        out = np.zeros_like(at)
-        kernels.residual(solver.membrane, g, at, rest, solver._rest_gradient, solver._gradient, out)
-        return out
-
     step = 1e-7
-    numeric = (residual(x - step * p[:, :3]) - residual(x + step * p[:, :3])) / (2 * step)
-    stiffness.assemble(solver.membrane, solver.stiffness, g.mass, x, solver._parts, solver._blocks)
-    total = stiffness.multiply(solver.stiffness, g.mass, p, product)
+    before, after = (linearise(solver, g, x + by * p[:, :3], rest) for by in (-step, step))
+    numeric = (before - after) / (2 * step)
+    linearise(solver, g, x, rest)
+    total = multiply(solver, g, p, product)
     assert np.abs(product - four(numeric))[:, :3].max() <= 1e-5 * np.abs(numeric).max()
     assert total == pytest.approx((p * product)[:, :3].sum(), rel=1e-5)
-    stiffness.multiply(solver.stiffness, g.mass, q, image)
+    multiply(solver, g, q, image)
     assert (q * product)[:, :3].sum() == pytest.approx((p * image)[:, :3].sum(), rel=1e-5)
 
 
@@ -126,10 +122,10 @@ def test_the_matrix_exerts_no_force_on_stiff_cloth_that_moves_as_a_whole(rng):
     solver, rest = made(False, pins=())
     g, _ = solver.system(1.0)  # inertia is a millionth of the stiffness
     x = rest + rng.normal(scale=0.004, size=rest.shape)
-    stiffness.assemble(solver.membrane, solver.stiffness, g.mass, x, solver._parts, solver._blocks)
+    linearise(solver, g, x, rest)
     p = four(np.tile(rng.normal(size=3), (len(x), 1)))
     product = np.zeros_like(p)
-    stiffness.multiply(solver.stiffness, g.mass, p, product)
+    multiply(solver, g, p, product)
     assert np.abs(product - p * g.mass[:, None])[:, :3].max() <= 1e-6 * np.abs(product).max()
 
 
@@ -137,18 +133,32 @@ def test_diagonal_blocks_are_those_of_the_matrix(rng):
     solver, rest = made(False)
     x, dt = rest + rng.normal(scale=0.004, size=rest.shape), 1e-3
     g, _ = solver.system(dt)
-    stiffness.assemble(solver.membrane, solver.stiffness, g.mass, x, solver._parts, solver._blocks)
+    linearise(solver, g, x, rest)
     for i in (0, 6, 12):
         columns = np.zeros((3, 3))
         for k in range(3):
             p, out = four(np.zeros_like(x)), four(np.zeros_like(x))
             p[i, k] = 1.0
-            stiffness.multiply(solver.stiffness, g.mass, p, out)
+            multiply(solver, g, p, out)
             columns[k] = out[i, :3]
-        b = solver._blocks[i]
+        b = solver._step.blocks[i]
         inverse = np.array([[b[0], b[3], b[4]], [b[3], b[1], b[5]], [b[4], b[5], b[2]]])
         expected = np.eye(3) if solver.w[i] > 0.0 else np.zeros((3, 3))
         assert np.abs(inverse @ columns - expected).max() < 1e-5
+
+
+def test_patches_leave_every_bit_of_the_system_as_it_is(rng, monkeypatch):
+    results = []
+    shift = rng.normal(scale=0.004, size=(25, 3))
+    for smallest in (300, 3):  # one patch, and eight
+        monkeypatch.setattr(stiffness, "PATCH", smallest)
+        solver, rest = made(False)
+        x = rest + shift
+        g, _ = solver.system(1e-3)
+        residual = linearise(solver, g, x, rest)
+        results.append((residual, solver.stiffness.blocks, solver._step.blocks))
+    assert len(solver.patches.start) == 9
+    assert all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
 
 
 @pytest.mark.compiled

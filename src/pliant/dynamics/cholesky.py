@@ -7,12 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.dynamics import cholesky as _kernels
-from ..kernels.jit import worth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 PARTS = 16  # groups of independent subtrees, which threads share
-_WORTH_THREADS = 40000  # entries of the factor; below it threads cost more than they save
 
 
 class Cholesky:
@@ -37,12 +35,12 @@ class Cholesky:
         if not np.isfinite(entry).all():
             raise ValueError("the matrix is not positive definite")
         self.factor = _in_parts(np.asarray(rows)[order], row, entry, begin, parts)
-        self._scratch = np.empty((len(order) + len(self.factor.images), 4), np.float32)
-        self._solve = worth(_kernels.solve, len(entry), _WORTH_THREADS)
+        self.scratch = np.empty((len(order) + len(self.factor.images), 4), np.float32)
 
     def solve(self, right: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the solution for the right-hand sides, the first three columns of `right`, into those of `out`."""
-        self._solve(self.factor, right, out, self._scratch)
+        unscaled = _kernels.Scaling(np.full(len(right), -1, np.int32), np.zeros((0, 6)))
+        _kernels.solve(self.factor, right, out, unscaled, self.scratch)
 
 
 def _minimum_degree(matrix: Any) -> Ints:

@@ -33,7 +33,7 @@ SOLVERS = ("implicit", "xpbd")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
-_WORTH_THREADS_VERTICES = 800
+_WORTH_THREADS_VERTICES = 8000
 _TOO_STIFF = 10.0  # ratio of the stiffness of a material to what a sweep of XPBD enforces, above which a warning is due
 log = logging.getLogger("pliant.dynamics")
 

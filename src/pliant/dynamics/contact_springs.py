@@ -9,7 +9,6 @@ from ..kernels.dynamics.contact_springs import LastSubstep, Repulsion
 from ..kernels.respond.projection import Substep
 
 Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 SOFT = 0.1  # fraction of the offset by which springs can be compressed before contacts are projected
 GROWTH = 4.0  # largest ratio by which sliding is expected to grow from one substep to the next
 
@@ -19,49 +18,26 @@ class ContactSprings:
 
     def __init__(self, n: int) -> None:
         self.count = self.touched = 0  # springs, and vertices that have any
-        self._n, self._arrays = n, _arrays(0, n)
+        self._n, self.arrays = n, _arrays(0, n)
 
     @property
     def rows(self) -> NDArray[np.int32]:
         """The vertices that have springs."""
-        return self._arrays.rows[: self.touched]
+        return self.arrays.rows[: self.touched]
 
     def collect(
         self, contacts: Contacts, substep: Substep, last: LastSubstep, first: int, repulsion: Repulsion
     ) -> None:
         """Make the springs of contacts (c,) with obstacles of the vertices from row `first` of the scene on; see the
         kernel `collect_springs`."""
-        if len(contacts) > len(self._arrays.levels):
-            self._arrays = _arrays(2 * len(contacts), self._n)
-        self.count, self.touched = _kernels.collect_springs(contacts, substep, last, first, repulsion, self._arrays)
+        if len(contacts) > len(self.arrays.levels):
+            self.arrays = _arrays(2 * len(contacts), self._n)
+        self.count, self.touched = _kernels.collect_springs(contacts, substep, last, first, repulsion, self.arrays)
 
     def store_slides(self, x: Floats, still: float, slid: Floats, pressed: Floats) -> None:
         """Store how far each vertex is expected to slide in the next substep along the surfaces that it touches, and by
         how much its springs are compressed, for friction; see the kernel."""
-        _kernels.store_slides(self._arrays, self.count, x, still, GROWTH, slid, pressed)
-
-    def begin(self, x: Floats, r: Singles, blocks: Singles) -> None:
-        """Begin a solve: add the forces at x to the residual r, and the stiffness to the inverse `blocks` (n,6)."""
-        if self.count:
-            _kernels.add_spring_forces(self._arrays, self.count, x, r)
-            _kernels.stiffen(self._arrays, self.touched, blocks)
-
-    def multiply(self, p: Singles, out: Singles) -> float:
-        """Add the product of the stiffness with p to `out`; return its dot product with p."""
-        return float(_kernels.multiply_springs(self._arrays, self.count, p, out)) if self.count else 0.0
-
-    def shrink(self, r: Singles) -> None:
-        """Scale the rows of r down before the solve with the factor, which does not include the springs; see
-        `restore`."""
-        if self.count:
-            _kernels.save_rows(self._arrays, self.touched, r)
-            _kernels.scale_rows(self._arrays, self.touched, r)
-
-    def restore(self, r: Singles, z: Singles) -> None:
-        """Restore the rows of r, and scale those of z, the solution, so that the preconditioner stays symmetric."""
-        if self.count:
-            _kernels.restore_rows(self._arrays, self.touched, r)
-            _kernels.scale_rows(self._arrays, self.touched, z)
+        _kernels.store_slides(self.arrays, self.count, x, still, GROWTH, slid, pressed)
 
 
 def _arrays(c: int, n: int) -> _kernels.SpringArrays:
@@ -73,12 +49,14 @@ def _arrays(c: int, n: int) -> _kernels.SpringArrays:
         origins=np.zeros((c, 3)),
         levels=np.zeros(c),
         stiffness=np.zeros((c, 2)),
+        beside=np.zeros(4 * c, np.int32),
+        start=np.zeros(n + 1, np.int64),
         rows=np.zeros(n, np.int32),
         place=np.full(n, -1, np.int32),
         axes=np.zeros((n, 3)),
         totals=np.zeros((n, 2)),
         factors=np.zeros((n, 6)),
-        saved=np.zeros((n, 3), np.float32),
+        held=np.zeros((n, 6)),
         slides=np.zeros(n),
         supports=np.zeros(n),
     )

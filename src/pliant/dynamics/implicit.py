@@ -6,20 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import Contacts
+from ..kernels import jit
 from ..kernels.dynamics import contact_constraints as _constraints
 from ..kernels.dynamics import implicit as _kernels
-from ..kernels.dynamics import stiffness as _stiffness
+from ..kernels.dynamics import newton_step as _step
 from ..kernels.dynamics.cloth import Hinges, Membrane
 from ..kernels.dynamics.pieces import Pieces, recentre, untwist
 from ..kernels.dynamics.springs import Springs, add_rest_forces
+from ..kernels.dynamics.stiffness import Patches
 from ..kernels.dynamics.strain_limit import Surface
-from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
+from ..kernels.team import BATCHES, COUNTERS
 from .cholesky import Cholesky
 from .contact_springs import ContactSprings
 from .pieces import unconstrained_pieces, untouched
 from .springs import NONE
-from .stiffness import stiffness_pattern
+from .stiffness import number_in_patch, patches_of, stiffness_pattern
 
 Floats = NDArray[np.float64]
 _WORTH_THREADS = 800  # vertices
@@ -48,13 +50,28 @@ class ImplicitSolver:
         self._free_of_held = np.setdiff1d(self._free, self.pieces.rows)  # of cloth that pins or grips hold
         self.bent = np.flatnonzero(hinges.rest > 0.0)
         self._bound, self._linear = _matrices(membrane, hinges, self.stitches, len(w))
-        self.stiffness = stiffness_pattern(membrane.faces, self._linear)
+        self.patches = patches_of(membrane.faces, len(w))
+        self.stiffness = stiffness_pattern(membrane.faces, self._linear, self.patches)
         self._systems: dict[float, tuple[_kernels.VertexRows, Cholesky]] = {}
-        n, f = len(w), len(membrane.faces)
-        self._blocks = np.zeros((n, 6), np.float32)
-        self._parts, self._gradient = np.empty((3 * f, 9), np.float32), np.empty((3 * f, 3))
-        self._r, self._z, self._p, self._q = (np.zeros((n, 4), np.float32) for _ in range(4))
-        self._rest_gradient, self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(3))
+        n = len(w)
+        self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(2))
+        self._step = _step.Step(
+            x=self._predicted,
+            predicted=self._predicted,
+            rest_gradient=np.zeros((n, 3)),
+            gradient=np.zeros((0, 0, 3)),
+            parts=np.zeros((0, 0, 9), np.float32),
+            patch_start=self.patches.start,
+            patch_faces=self.patches.faces,
+            blocks=np.zeros((n, 6), np.float32),
+            r=np.zeros((n, 4), np.float32),
+            z=np.zeros((n, 4), np.float32),
+            p=np.zeros((n, 4), np.float32),
+            q=np.zeros((n, 4), np.float32),
+            scratch=np.zeros((0, 4), np.float32),
+            sums=np.zeros((0, 2, _step.CHUNKS)),
+            team=np.zeros((0, 0, COUNTERS), np.int64),
+        )
         rows, place = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._free_directions = _constraints.FreeDirections(rows, np.zeros((n, 6)), place, np.zeros((n, 3)))
         self._points = np.zeros((n, 3))  # where the vertices of `_free_directions` touch their surfaces
@@ -76,10 +93,11 @@ class ImplicitSolver:
     def _vertex_rows(self, dt: float) -> _kernels.VertexRows:
         corner = np.argsort(self.membrane.faces.ravel(), kind="stable")
         counts = np.bincount(self.membrane.faces.ravel(), minlength=len(self.w))
+        local = number_in_patch(self.patches, self.membrane.faces.ravel()[corner], corner // 3, len(self.w))
         b = self._linear
         return _kernels.VertexRows(
             start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            corner=corner.astype(np.int32),
+            corner=(3 * local + corner % 3).astype(np.int32),
             row_start=b.indptr.astype(np.int64),
             row_place=b.indices.astype(np.int32),
             bending=b.data,
@@ -158,41 +176,31 @@ class ImplicitSolver:
     def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
         """Improve x, the first guess, as the end of the step whose motion without internal forces is `predicted`."""
         g, factor = self.system(dt)
-        m, r, z, p, q = self.membrane, self._r, self._z, self._p, self._q
         if len(self.bent):
-            _kernels.rest_curvature_gradients(self.hinges, x, self.bent, self._rest_gradient)
+            _kernels.rest_curvature_gradients(self.hinges, x, self.bent, self._step.rest_gradient)
         if len(self.rest_lengths):
             if not len(self.bent):
-                self._rest_gradient[:] = 0.0
-            add_rest_forces(self.stitches, self.rest_lengths, x, self._rest_gradient)
-        self._run(_kernels.residual, m, g, x, predicted, self._rest_gradient, self._gradient, r)
-        self._run(_stiffness.assemble, m, self.stiffness, g.mass, x, self._parts, self._blocks)
-        springs = self.contact_springs
-        springs.begin(x, r, self._blocks)
-        rz = self._precondition(factor)
-        p[:] = z
-        for k in range(self.iterations):
-            curvature = self._run(_stiffness.multiply, self.stiffness, g.mass, p, q) + springs.multiply(p, q)
-            self._run(_kernels.take_step, p, q, rz / curvature if rz > 0.0 else 0.0, x, r)
-            if k + 1 < self.iterations:
-                before, rz = rz, self._precondition(factor)
-                self._run(_kernels.next_direction, z, rz / before if before > 0.0 else 0.0, p)
+                self._step.rest_gradient[:] = 0.0
+            add_rest_forces(self.stitches, self.rest_lengths, x, self._step.rest_gradient)
+        springs, iterations = self.contact_springs, self.iterations
+        threads = min(jit.threads(), BATCHES) if len(self.w) >= _WORTH_THREADS else 1
+        sizes = _step.Sizes(springs.count, self._constrained, iterations)
+        if self._step.team.shape[:2] != (_step.loops(iterations), threads):
+            self._step = self._step._replace(**_scratch(self.patches, iterations, threads))
+        step = self._step._replace(x=x, predicted=predicted, scratch=factor.scratch)
+        run = _step.newton_step if threads > 1 else _step.newton_step.serial
+        run(self.membrane, g, self.stiffness, factor.factor, springs.arrays, self._free_directions, step, sizes)
 
-    def _precondition(self, factor: Cholesky) -> float:
-        """Compute z from the residual r, both only in the directions that contacts leave free; return r . z."""
-        r, z = self._r, self._z
-        if self._constrained:
-            _constraints.keep_free(self._free_directions, self._constrained, r)
-        self.contact_springs.shrink(r)
-        factor.solve(r, z)
-        self.contact_springs.restore(r, z)
-        rz = float(self._run(_kernels.add_blocks, self._blocks, r, z))
-        if self._constrained:
-            _constraints.keep_free(self._free_directions, self._constrained, z)  # r . z is the same: r is projected
-        return rz
 
-    def _run(self, kernel: Any, *args: Any) -> Any:
-        return worth(kernel, len(self.w), _WORTH_THREADS)(*args)
+def _scratch(patches: Patches, iterations: int, threads: int) -> dict[str, NDArray[Any]]:
+    """Make the arrays of a step that depend on the number of iterations and threads."""
+    most = int(np.diff(patches.start).max())
+    return {
+        "gradient": np.empty((threads, 3 * most, 3)),
+        "parts": np.zeros((threads, 3 * most + 1, 9), np.float32),
+        "sums": np.zeros((iterations, 2, _step.CHUNKS)),
+        "team": np.zeros((_step.loops(iterations), threads, COUNTERS), np.int64),
+    }
 
 
 def _factor(matrix: Any, rows: NDArray[np.int64]) -> Cholesky:

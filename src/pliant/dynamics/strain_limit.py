@@ -11,7 +11,7 @@ from ..kernels.jit import worth
 Floats = NDArray[np.float64]
 SWEEPS = 100  # over the edges that are too long, per substep
 TOLERANCE = 1.005  # times the largest allowed length: `stretched` reports longer edges
-_WORTH_THREADS = 6000  # edges
+_WORTH_THREADS = 30000  # edges
 
 
 class StrainLimit:

@@ -17,6 +17,7 @@ _LANES = 4
 _FLOAT, _INDEX, _SMALL = ir.FloatType(), ir.IntType(64), ir.IntType(32)
 _ROW = ir.VectorType(_FLOAT, _LANES)
 _UNDEFINED, _ZERO = ir.Constant(_ROW, ir.Undefined), ir.Constant(_ROW, [0.0] * _LANES)
+_DOUBLES = ir.VectorType(ir.DoubleType(), _LANES)
 _FOUR_FLOATS = types.UniTuple(types.float32, _LANES)
 
 
@@ -58,7 +59,7 @@ class _Rows:
         head, inside, after = (b.append_basic_block(name) for name in ("rows", "row", "rows_end"))
         b.branch(head)
         b.position_at_end(head)
-        at, sums = b.phi(_INDEX), [b.phi(_ROW) for _ in start]
+        at, sums = b.phi(_INDEX), [b.phi(value.type) for value in start]
         at.add_incoming(first, before)
         for phi, value in zip(sums, start, strict=True):
             phi.add_incoming(value, before)
@@ -146,6 +147,62 @@ def _subtract_multiples(context, value, place, first, last, x, i):
     return types.void(value, place, first, last, x, i), generate
 
 
+def _gathered_blocks(context, parts, source, first, last, source_start, near, blocks, mass):
+    def generate(context, builder, signature, args):
+        b = builder
+
+        def data(k):
+            return context.make_array(signature.args[k])(context, b, args[k]).data
+
+        rows = _Rows(context, builder, signature, args)
+        parts, start, near, out = data(0), data(4), data(5), b.bitcast(data(6), _ROW.as_pointer())
+
+        def constant(k):
+            return ir.Constant(_INDEX, k)
+
+        def shuffled(x, y, order):
+            return b.shuffle_vector(x, y, ir.Constant(ir.VectorType(_SMALL, _LANES), order))
+
+        def block(which, sums):
+            """Add a block of a triangle, stored by rows: its columns, or, if it is transposed, its rows."""
+            code = b.load(b.gep(rows.place, [which]))
+            at = b.mul(b.sext(b.ashr(code, ir.Constant(_SMALL, 1)), _INDEX), constant(9))
+            x, y, z = (
+                b.load(b.bitcast(b.gep(parts, [b.add(at, constant(3 * k))]), _ROW.as_pointer()), align=4)
+                for k in range(3)
+            )
+            xy = shuffled(x, y, [0, 4, 1, 5])
+            columns = shuffled(xy, z, [0, 1, 4, 4]), shuffled(xy, z, [2, 3, 5, 5])
+            columns = (*columns, shuffled(shuffled(x, y, [2, 6, 2, 6]), z, [0, 1, 6, 6]))
+            transposed = b.icmp_signed("!=", b.and_(code, ir.Constant(_SMALL, 1)), ir.Constant(_SMALL, 0))
+            return [
+                b.fadd(total, b.select(transposed, one, other))
+                for total, one, other in zip(sums, (x, y, z), columns, strict=True)
+            ]
+
+        def row(at, totals):
+            first = b.load(b.gep(start, [at]))
+            last = b.load(b.gep(start, [b.add(at, constant(1))]))
+            sums = rows.loop(first, last, 1, [_ZERO] * 3, block)[1]
+            stiff, to = b.load(b.gep(near, [at])), b.mul(at, constant(3))
+            following = []
+            for k in range(3):
+                own = b.insert_element(_ZERO, stiff, ir.Constant(_SMALL, k))
+                column = shuffled(b.fadd(sums[k], own), _ZERO, [0, 1, 2, 7])
+                b.store(column, b.gep(out, [b.add(to, constant(k))]), align=4)
+                following.append(b.fsub(totals[k], b.fpext(column, _DOUBLES)))
+            return following
+
+        none = ir.Constant(_DOUBLES, [0.0] * _LANES)
+        inertia = [b.insert_element(none, args[7], ir.Constant(_SMALL, k)) for k in range(3)]
+        totals = rows.loop(args[2], args[3], 1, inertia, row)[1]
+        places = (0, 0), (1, 1), (2, 2), (1, 0), (2, 0), (2, 1)
+        numbers = [b.extract_element(totals[k], ir.Constant(_SMALL, lane)) for k, lane in places]
+        return context.make_tuple(b, signature.return_type, numbers)
+
+    return types.UniTuple(types.float64, 6)(parts, source, first, last, source_start, near, blocks, mass), generate
+
+
 def _plain_weighted_rows(value, place, first, last, x):
     """Return the sum of value[at] * x[place[at]] over at = first..last-1 as four floats."""
     return value[first:last] @ x[place[first:last]]
@@ -166,8 +223,27 @@ def _plain_subtract_multiples(value, place, first, last, x, i):
     x[place[first:last]] -= value[first:last, None] * x[i]
 
 
+def _plain_gathered_blocks(parts, source, first, last, source_start, near, blocks, mass):
+    """Store the blocks first..last-1 of a row of a symmetric matrix in `blocks` (k,3,4), by columns, and return its
+    diagonal block xx, yy, zz, xy, xz, yz: `mass` less the sum of the row.
+
+    Block `at` is near[at] times the unit matrix plus the sum of the blocks parts[s >> 1] (m,9), by rows, for s =
+    source[source_start[at]..source_start[at+1]-1], transposed where s is odd. `parts` has one more row than is read.
+    """
+    totals = mass * np.eye(3)
+    for at in range(first, last):
+        block = near[at] * np.eye(3, dtype=np.float32)
+        for s in source[source_start[at] : source_start[at + 1]]:
+            one = parts[s >> 1].reshape(3, 3)
+            block += one.T if s & 1 else one
+        blocks[at, :, :3], blocks[at, :, 3] = block.T, 0.0
+        totals -= block
+    return totals[0, 0], totals[1, 1], totals[2, 2], totals[0, 1], totals[0, 2], totals[1, 2]
+
+
 # x: (n,4) f4; value: (k,) f4, or (k,3,4) f4; place: (k,) i4; first, last, i: i8
 weighted_rows = intrinsic(_weighted_rows) if COMPILED else _plain_weighted_rows
 weighted_differences = intrinsic(_weighted_differences) if COMPILED else _plain_weighted_differences
 block_products = intrinsic(_block_products) if COMPILED else _plain_block_products
+gathered_blocks = intrinsic(_gathered_blocks) if COMPILED else _plain_gathered_blocks
 subtract_multiples = intrinsic(_subtract_multiples) if COMPILED else _plain_subtract_multiples

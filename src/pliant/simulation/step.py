@@ -290,7 +290,8 @@ class Simulation:
         """Return all contacts of the last substep within the contact offset, in canonical order; those of a single
         detector are in it already."""
         if self.response.repels:
-            found = found[found["distance"] <= self.scene.eps]  # they may be detected from farther away
+            near = found["distance"] <= self.scene.eps  # they may be detected from farther away
+            found = _contacts.taken(found, near)
         own = self.self_contact.found
         return _contacts.concatenate([found, own]) if len(own) or len(self.detectors) > 1 else found
 

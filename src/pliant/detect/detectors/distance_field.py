@@ -145,10 +145,10 @@ class DistanceFieldDetector(BaseDetector):
         """Return the contacts of the points `p` (n,3) within reach; point i is the mean of `ends[elements[i]]`."""
         d, g, rows = self._distance[: len(p)], self._gradient[: len(p)], self._rows
         self.field.probe(p, d, g)
-        out = _contacts.empty(_kernels.collect(d, self.within, rows))
+        out = _contacts.uninitialised(_kernels.collect(d, self.within, rows))
         probes, first = _kernels.Probes(p, d, g), self.deformable.first
-        vanished = _kernels.fill_contacts(out, rows, probes, elements, ends, first, kind)
-        out["bodies"] = self.deformable.body, self.obstacle.body
+        bodies = self.deformable.body, self.obstacle.body
+        vanished = _kernels.fill_contacts(out, rows, probes, elements, ends, first, kind, bodies)
         if vanished:
             c = np.flatnonzero(~out["normal"].any(1))
             at = p[rows[c]]

@@ -137,10 +137,9 @@ class HeightGridDetector(BaseDetector):
         """Return the contacts of the points `p` (n,3) within reach; point i is the mean of vertices `ends[i]`."""
         answers = query_columns(self._columns, p, self._answers, self.grids.bound)
         distance, normal, which = answers.distance, answers.normal, answers.which
-        out = _contacts.empty(_records.collect(distance, self.within, self._rows))
-        probes = _records.Probes(p, distance, normal)
-        _records.fill_contacts(out, self._rows, probes, _EVERY, ends, self.deformable.first, kind)
-        out["bodies"] = self.deformable.body, self.obstacle.body
+        out = _contacts.uninitialised(_records.collect(distance, self.within, self._rows))
+        probes, bodies = _records.Probes(p, distance, normal), (self.deformable.body, self.obstacle.body)
+        _records.fill_contacts(out, self._rows, probes, _EVERY, ends, self.deformable.first, kind, bodies)
         for number, grid in enumerate(self._columns):
             if grid.velocity.size:
                 _kernels.set_anchor_velocity(grid, number, which, self._rows, p, out)

@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel, prange
+from .. import vec
+from ..jit import kernel
 from ..lanes import subtract_multiples, weighted_rows
+from .contact_springs import scaled
 
 
 class Factor(NamedTuple):
@@ -28,6 +30,13 @@ class Factor(NamedTuple):
     parts: np.ndarray  # (parts+1,) first place of each subtree, and of the top
     images: np.ndarray  # (k,) places of the top that subtrees refer to; their images are rows n.. of the scratch
     image_start: np.ndarray  # (parts+1,) first of them for each subtree
+
+
+class Scaling(NamedTuple):
+    """Factors by which rows are scaled before and after a solve; `contact_springs.SpringArrays` has them, too."""
+
+    place: np.ndarray  # (m,) of each row in `factors`, or -1
+    factors: np.ndarray  # (k,6) symmetric matrices: xx, yy, zz, xy, xz, yz
 
 
 @kernel
@@ -133,41 +142,61 @@ def backward(f, first, last, x):
 
 
 @kernel
-def read(f, first, last, r, x):
-    """Copy the right-hand sides of places first..last-1."""
+def read(f, first, last, r, s, x):
+    """Copy the right-hand sides of places first..last-1, scaled where `s` has a factor (`contact_springs`)."""
     for i in range(first, last):
         k = f.order[i]
-        x[i, 0], x[i, 1], x[i, 2], x[i, 3] = r[k, 0], r[k, 1], r[k, 2], 0.0
+        x[i, 3] = 0.0
+        vec.store(x, i, scaled(s, k, vec.load(r, k)))
 
 
 @kernel
-def write(f, first, last, x, z):
-    """Copy the solutions of places first..last-1."""
+def write(f, first, last, x, s, z):
+    """Copy the solutions of places first..last-1, scaled as in `read`, so that the preconditioner is symmetric."""
     for i in range(first, last):
         k = f.order[i]
-        z[k, 0], z[k, 1], z[k, 2] = x[i, 0], x[i, 1], x[i, 2]
+        vec.store(z, k, scaled(s, k, vec.load(x, i)))
 
 
-@kernel(parallel=True)
-def solve(f, r, z, x):
-    """Solve A z = r for (m,3) arrays; rows of A are rows `order` of r and z. x: (n+k,4) f4 scratch."""
-    n, parts = len(f.order), len(f.parts) - 1
-    for p in prange(parts):
-        read(f, f.parts[p], f.parts[p + 1], r, x)
-        for k in range(n + f.image_start[p], n + f.image_start[p + 1]):
-            x[k, 0], x[k, 1], x[k, 2], x[k, 3] = 0.0, 0.0, 0.0, 0.0
-        forward(f, f.parts[p], f.parts[p + 1], x)
-    top = f.parts[parts]
-    read(f, top, n, r, x)
+@kernel
+def forward_part(f, p, r, s, x):
+    """Forward substitution of subtree `p`; x: (n+k,4) f4 scratch."""
+    n = len(f.order)
+    read(f, f.parts[p], f.parts[p + 1], r, s, x)
+    for k in range(n + f.image_start[p], n + f.image_start[p + 1]):
+        x[k, 0], x[k, 1], x[k, 2], x[k, 3] = 0.0, 0.0, 0.0, 0.0
+    forward(f, f.parts[p], f.parts[p + 1], x)
+
+
+@kernel
+def solve_top(f, r, z, s, x):
+    """Forward and backward substitution of the top, after the forward substitution of all subtrees."""
+    n, top = len(f.order), f.parts[len(f.parts) - 1]
+    read(f, top, n, r, s, x)
     for k in range(len(f.images)):
         i = f.images[k]
         x[i, 0], x[i, 1], x[i, 2] = x[i, 0] + x[n + k, 0], x[i, 1] + x[n + k, 1], x[i, 2] + x[n + k, 2]
     forward(f, top, n, x)
     backward(f, top, n, x)
-    write(f, top, n, x, z)
-    for p in prange(parts):
-        for k in range(f.image_start[p], f.image_start[p + 1]):
-            i = f.images[k]
-            x[n + k, 0], x[n + k, 1], x[n + k, 2] = x[i, 0], x[i, 1], x[i, 2]
-        backward(f, f.parts[p], f.parts[p + 1], x)
-        write(f, f.parts[p], f.parts[p + 1], x, z)
+    write(f, top, n, x, s, z)
+
+
+@kernel
+def backward_part(f, p, z, s, x):
+    """Backward substitution of subtree `p`, after that of the top."""
+    n = len(f.order)
+    for k in range(f.image_start[p], f.image_start[p + 1]):
+        i = f.images[k]
+        x[n + k, 0], x[n + k, 1], x[n + k, 2] = x[i, 0], x[i, 1], x[i, 2]
+    backward(f, f.parts[p], f.parts[p + 1], x)
+    write(f, f.parts[p], f.parts[p + 1], x, s, z)
+
+
+@kernel
+def solve(f, r, z, s, x):
+    """Solve A z = r for (m,3) arrays; rows of A are rows `order` of r and z. x: (n+k,4) f4 scratch."""
+    for p in range(len(f.parts) - 1):
+        forward_part(f, p, r, s, x)
+    solve_top(f, r, z, s, x)
+    for p in range(len(f.parts) - 1):
+        backward_part(f, p, z, s, x)

@@ -90,8 +90,12 @@ def projected(free, k, a):
 
 
 @kernel
-def keep_free(free, count, a):
-    """Project the first `count` rows of `free` in `a` (n,3) onto the directions in which they are free to move."""
-    for k in range(count):
-        i = free.rows[k]
-        vec.store(a, i, projected(free, k, vec.load(a, i)))
+def keep_free(free, count, first, last, a):
+    """Project those of the rows first..last-1 of `a` (n,3) that contacts constrain, `count` of all rows, onto the
+    directions in which they are free to move."""
+    if count == 0:
+        return
+    for i in range(first, last):
+        k = free.place[i]
+        if k >= 0:
+            vec.store(a, i, projected(free, k, vec.load(a, i)))

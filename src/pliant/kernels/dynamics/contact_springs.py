@@ -44,23 +44,26 @@ class SpringArrays(NamedTuple):
     origins: np.ndarray  # (c,3) where the weighted point would be if it stuck to its surface
     levels: np.ndarray  # (c,) normal . point at which the spring is at rest, metres
     stiffness: np.ndarray  # (c,2) along the normal, and of friction along the surface, N/m
+    beside: np.ndarray  # (4c,) springs of each vertex, by rows: 4 * spring + which of its vertices
+    start: np.ndarray  # (n+1,) first of them, by place
     rows: np.ndarray  # (n,) of the vertices that have springs
     place: np.ndarray  # (n,) of each vertex in `rows`, or -1
     axes: np.ndarray  # (n,3) sum of the normals of each
     totals: np.ndarray  # (n,2) stiffness of all springs of each
     factors: np.ndarray  # (n,6) symmetric matrices that scale the preconditioner: xx, yy, zz, xy, xz, yz
-    saved: np.ndarray  # (n,3) saved rows of a vector
+    held: np.ndarray  # (n,6) stiffness of each against a translation of all vertices of its springs, N/m
     slides: np.ndarray  # (n,) how far each vertex slides, metres
     supports: np.ndarray  # (n,) stiffness by which each vertex is supported, N/m
 
 
 @kernel
-def point_of(weights, rows, x, first):
-    """The weighted sum of rows of x, counted from row `first` on."""
+def point_of(s, c, x):
+    """The weighted point of spring `c` at positions x."""
     total = (0.0, 0.0, 0.0)
     for a in range(4):
-        if rows[a] >= 0:
-            total = vec.madd(total, vec.load(x, rows[a] + first), weights[a])
+        i = s.vertices[c, a]
+        if i >= 0:
+            total = vec.madd(total, vec.load(x, i), s.weights[c, a])
     return total
 
 
@@ -85,17 +88,16 @@ def mobility_of(contact, w, first, n_rows):
 
 
 @kernel
-def split(contact, first, n_rows, x, rows, weights):
-    """Store the vertices of a contact that belong to cloth, rows from `first` on; return the weighted sum of the other
-    rows of x."""
-    total = (0.0, 0.0, 0.0)
+def both_sides(contact, first, n_rows, x):
+    """The weighted sums of the rows of x of a contact: those of cloth, n_rows from `first` on, and the others."""
+    own, other = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for a in range(4):
         i, share = contact["vertices"][a], contact["weights"][a]
-        own = first <= i < first + n_rows
-        rows[a], weights[a] = i - first if own else -1, share if own else 0.0
-        if i >= 0 and not own:
-            total = vec.madd(total, vec.load(x, i), share)
-    return total
+        if first <= i < first + n_rows:
+            own = vec.madd(own, vec.load(x, i), share)
+        elif i >= 0:
+            other = vec.madd(other, vec.load(x, i), share)
+    return own, other
 
 
 @kernel
@@ -118,11 +120,9 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
         mobility = mobility_of(contact, w, first, len(s.place))
         if mobility == 0.0:
             continue
-        rows, weights = s.vertices[count], s.weights[count]
-        other_start = split(contact, first, len(s.place), x_start, rows, weights)
-        other = split(contact, first, len(s.place), x, rows, weights)
+        start, other_start = both_sides(contact, first, len(s.place), x_start)
+        at, other = both_sides(contact, first, len(s.place), x)
         n, wall = normal_of(contact), vec.scale(anchor_velocity_of(contact), dt)
-        at, start = point_of(weights, rows, x, first), point_of(weights, rows, x_start, first)
         level = vec.dot(anchor_of(contact), n) + repulsion.offset
         stiffness = STIFFNESS / (mobility * dt * dt)
         level -= vec.dot(other, n)
@@ -132,9 +132,13 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
         if pressed > PENETRATES * deep or max(pressed, guessed) <= 0.0 or guessed <= vec.dot(repulsion.fall, n):
             continue
         level = min(level, vec.dot(at, n) + deep)
-        hold = repulsion.friction * stiffness * compression_before(weights, rows, last.pressed, first)
+        for a in range(4):
+            i = contact["vertices"][a]
+            own = first <= i < first + len(s.place)
+            s.vertices[count, a], s.weights[count, a] = i - first if own else -1, contact["weights"][a] if own else 0.0
+        hold = repulsion.friction * stiffness * compression_before(s, count, last.pressed, first)
         slide = vec.norm(tangential(vec.sub(vec.sub(at, start), wall), n))
-        expected = expected_slide(weights, rows, last.slid, first)
+        expected = expected_slide(s, count, last.slid, first)
         s.stiffness[count, 0] = stiffness
         s.stiffness[count, 1] = hold / max(expected if expected > 0.0 else slide, repulsion.still)
         s.levels[count] = level
@@ -143,29 +147,31 @@ def collect_springs(contacts, substep, last, first, repulsion, s):
         touched = add_to_vertices(s, count, w, first, touched)
         count += 1
     share_stiffness(s, count, touched)
+    link_springs(s, count, touched)
     return count, touched
 
 
 @kernel
-def compression_before(weights, rows, pressed, first):
-    """Weighted mean of how far the springs of the vertices of a spring were compressed in the last substep."""
+def compression_before(s, c, pressed, first):
+    """Weighted mean of how far the springs of the vertices of spring `c` were compressed in the last substep."""
     total = 0.0
     for a in range(4):
-        if rows[a] >= 0:
-            total += abs(weights[a]) * pressed[rows[a] + first]
+        if s.vertices[c, a] >= 0:
+            total += abs(s.weights[c, a]) * pressed[s.vertices[c, a] + first]
     return total
 
 
 @kernel
-def expected_slide(weights, rows, slid, first):
-    """Weighted mean of how far the vertices of a spring are expected to slide in this substep; 0 if any of them was not
-    in contact in the last one."""
+def expected_slide(s, c, slid, first):
+    """Weighted mean of how far the vertices of spring `c` are expected to slide in this substep; 0 if any of them was
+    not in contact in the last one."""
     total = 0.0
     for a in range(4):
-        if rows[a] >= 0:
-            if slid[rows[a] + first] == 0.0:
+        if s.vertices[c, a] >= 0:
+            far = slid[s.vertices[c, a] + first]
+            if far == 0.0:
                 return 0.0
-            total += abs(weights[a]) * slid[rows[a] + first]
+            total += abs(s.weights[c, a]) * far
     return total
 
 
@@ -179,7 +185,7 @@ def store_slides(s, count, x, still, most, out, pressed):
     """
     s.slides[:], s.supports[:], pressed[:] = 0.0, 0.0, 0.0
     for c in range(count):
-        at = point_of(s.weights[c], s.vertices[c], x, 0)
+        at = point_of(s, c, x)
         force = s.stiffness[c, 0] * max(s.levels[c] - vec.dot(at, vec.load(s.normals, c)), 0.0)
         for a in range(4):
             i, share = s.vertices[c, a], abs(s.weights[c, a])
@@ -245,45 +251,96 @@ def share_stiffness(s, count, touched):
 
 
 @kernel
-def add_spring_forces(s, count, x, r):
-    """Add the forces of the first `count` springs at positions x to the residual r."""
+def link_springs(s, count, touched):
+    """Store which springs each vertex has, ascending."""
+    s.start[: touched + 1] = 0
     for c in range(count):
-        rows, weights, n = s.vertices[c], s.weights[c], vec.load(s.normals, c)
-        at = point_of(weights, rows, x, 0)
-        slide = tangential(vec.sub(at, vec.load(s.origins, c)), n)
-        force = vec.scale(n, s.stiffness[c, 0] * (s.levels[c] - vec.dot(at, n)))
-        spread(s, c, vec.madd(force, slide, -s.stiffness[c, 1]), r)
+        for a in range(4):
+            i = s.vertices[c, a]
+            if i >= 0 and s.place[i] >= 0:
+                s.start[s.place[i] + 1] += 1
+    for k in range(touched):
+        s.start[k + 1] += s.start[k]
+    for c in range(count):
+        for a in range(4):
+            i = s.vertices[c, a]
+            if i >= 0 and s.place[i] >= 0:
+                s.beside[s.start[s.place[i]]] = 4 * c + a
+                s.start[s.place[i]] += 1
+    for k in range(touched, 0, -1):
+        s.start[k] = s.start[k - 1]
+    s.start[0] = 0
 
 
 @kernel
-def multiply_springs(s, count, p, out):
-    """Add the product of the stiffness of the first `count` springs with p to `out`; return its dot product with p."""
-    total = 0.0
-    for c in range(count):
-        n = vec.load(s.normals, c)
-        move = point_of(s.weights[c], s.vertices[c], p, 0)
-        across = (s.stiffness[c, 0] - s.stiffness[c, 1]) * vec.dot(move, n)
-        force = vec.madd(vec.scale(move, s.stiffness[c, 1]), n, across)
-        total += vec.dot(move, force)
-        spread(s, c, force, out)
-    return total
-
-
-@kernel
-def spread(s, c, force, out):
-    """Add a force on the weighted point of spring `c` to the rows of its vertices."""
-    for a in range(4):
-        i = s.vertices[c, a]
-        if i >= 0:
+def add_spring_forces(s, first, last, x, out):
+    """Add the forces of springs at positions x to the rows first..last-1 of `out` of their vertices."""
+    for i in range(first, last):
+        k = s.place[i]
+        if k < 0:
+            continue
+        for at in range(s.start[k], s.start[k + 1]):
+            c, a = s.beside[at] >> 2, s.beside[at] & 3
+            n, point = vec.load(s.normals, c), point_of(s, c, x)
+            slide = tangential(vec.sub(point, vec.load(s.origins, c)), n)
+            force = vec.scale(n, s.stiffness[c, 0] * (s.levels[c] - vec.dot(point, n)))
+            force = vec.madd(force, slide, -s.stiffness[c, 1])
             vec.store(out, i, vec.madd(vec.load(out, i), force, s.weights[c, a]))
 
 
 @kernel
-def stiffen(s, touched, blocks):
-    """Add the stiffness of the springs to the inverse diagonal blocks (n,6) of their vertices, and compute the factors
-    that scale the other part of the preconditioner, which does not include the springs."""
-    for k in range(touched):
-        i = s.rows[k]
+def add_spring_stiffness(s, m, first, last):
+    """Add the stiffness of springs to the rows first..last-1 of the matrix `m` (`stiffness`) of their vertices.
+
+    Products with it are computed from differences of displacements, and weights w of vertices with a total of W: for a
+    spring of stiffness K, row a has w_a w_b K beside the diagonal, where all vertices of a spring have edges, and
+    w_a W K is what remains if all of them move alike: s.held.
+    """
+    for i in range(first, last):
+        k = s.place[i]
+        if k < 0:
+            continue
+        for j in range(6):
+            s.held[k, j] = 0.0
+        for at in range(s.start[k], s.start[k + 1]):
+            c, a = s.beside[at] >> 2, s.beside[at] & 3
+            stiff = with_axis(vec.load(s.normals, c), s.stiffness[c, 0], s.stiffness[c, 1])
+            own, total = s.weights[c, a], 0.0
+            for b in range(4):
+                j = s.vertices[c, b]
+                if j >= 0:
+                    total += s.weights[c, b]
+                    if j != i:
+                        add_to_block(m, i, j, stiff, own * s.weights[c, b])
+            for j in range(6):
+                s.held[k, j] += own * total * stiff[j]
+
+
+@kernel
+def add_to_block(m, i, j, stiff, share):
+    """Add `share` times a symmetric block to that of vertices i and j, if the matrix has one."""
+    for at in range(m.start[i], m.start[i + 1]):
+        if m.place[at] == j:
+            m.blocks[at, 0, 0] += share * stiff[0]
+            m.blocks[at, 1, 1] += share * stiff[1]
+            m.blocks[at, 2, 2] += share * stiff[2]
+            m.blocks[at, 0, 1] += share * stiff[3]
+            m.blocks[at, 1, 0] += share * stiff[3]
+            m.blocks[at, 0, 2] += share * stiff[4]
+            m.blocks[at, 2, 0] += share * stiff[4]
+            m.blocks[at, 1, 2] += share * stiff[5]
+            m.blocks[at, 2, 1] += share * stiff[5]
+            return
+
+
+@kernel
+def stiffen(s, first, last, blocks):
+    """Add the stiffness of the springs of vertices first..last-1 to their inverse diagonal blocks (n,6), and compute
+    the factors that scale the other part of the preconditioner, which does not include the springs."""
+    for i in range(first, last):
+        k = s.place[i]
+        if k < 0:
+            continue
         n = vec.load(s.axes, k)
         length = vec.norm(n)
         n = vec.scale(n, 1.0 / length) if length > 0.0 else (0.0, 1.0, 0.0)
@@ -316,23 +373,12 @@ def with_axis(n, across, along):
 
 
 @kernel
-def scale_rows(s, touched, a):
-    """Multiply the rows of `a` (n,3) of vertices that have springs by their factors."""
-    for k in range(touched):
-        i = s.rows[k]
-        x, y, z = vec.load(a, i)
-        f0, f1, f2 = s.factors[k, 0], s.factors[k, 1], s.factors[k, 2]
-        f3, f4, f5 = s.factors[k, 3], s.factors[k, 4], s.factors[k, 5]
-        vec.store(a, i, (f0 * x + f3 * y + f4 * z, f3 * x + f1 * y + f5 * z, f4 * x + f5 * y + f2 * z))
-
-
-@kernel
-def save_rows(s, touched, a):
-    for k in range(touched):
-        vec.store(s.saved, k, vec.load(a, s.rows[k]))
-
-
-@kernel
-def restore_rows(s, touched, a):
-    for k in range(touched):
-        vec.store(a, s.rows[k], vec.load(s.saved, k))
+def scaled(s, i, a):
+    """The row `a` of vertex `i` times its factor, if it has springs."""
+    k = s.place[i]
+    if k < 0:
+        return (1.0 * a[0], 1.0 * a[1], 1.0 * a[2])
+    x, y, z = a
+    f0, f1, f2 = s.factors[k, 0], s.factors[k, 1], s.factors[k, 2]
+    f3, f4, f5 = s.factors[k, 3], s.factors[k, 4], s.factors[k, 5]
+    return (f0 * x + f3 * y + f4 * z, f3 * x + f1 * y + f5 * z, f4 * x + f5 * y + f2 * z)

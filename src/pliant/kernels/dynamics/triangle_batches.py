@@ -12,10 +12,12 @@ INPUTS = 13  # rows that `gather` fills
 
 
 @kernel
-def gather(m, first, last, x, batch):
-    """Store edges ab, ac at x (rows 0..5), rest shape (6..9) and compliance (10..12) of triangles first..last-1."""
-    for e in range(first, last):
-        k, a, b, c = e - first, m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
+def gather(m, which, first, last, x, batch):
+    """Store edges ab, ac at x (rows 0..5), rest shape (6..9) and compliance (10..12) of the triangles
+    which[first..last-1]."""
+    for k in range(last - first):
+        e = which[first + k]
+        a, b, c = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
         for d in range(3):
             batch[d * BATCH + k] = x[b, d] - x[a, d]
             batch[(3 + d) * BATCH + k] = x[c, d] - x[a, d]

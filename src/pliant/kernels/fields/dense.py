@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import vec
 from ..jit import kernel, prange
-from ..kinds import FIRST
+from ..kinds import FIRST, SECOND
 from .grid import corners8, trilinear
 
 VANISHED = 1e-3  # a shorter gradient has no reliable direction
@@ -66,9 +66,10 @@ def collect(distance, within, rows):
 
 
 @kernel
-def fill_contacts(out, rows, probes, elements, ends, first, kind):
-    """Write contact c for entry rows[c]: its element, the vertices in `ends` of that element with equal weights, normal
-    and anchor. Return the number of vanishing gradients, whose normals remain zero.
+def fill_contacts(out, rows, probes, elements, ends, first, kind, bodies):
+    """Write contact c for entry rows[c], with all its fields: its element, the vertices in `ends` of that element with
+    equal weights, normal and anchor, and the two `bodies`. Return the number of vanishing gradients, whose normals are
+    zero.
     """
     points, distance, gradient = probes.points, probes.distance, probes.gradient
     vanished, weight = 0, 1.0 / ends.shape[1]
@@ -84,12 +85,17 @@ def fill_contacts(out, rows, probes, elements, ends, first, kind):
             n = vec.scale(g, 1.0 / length)
         record = out[c]
         record["kind"] = kind
-        record["elements"][FIRST] = e
-        for k in range(ends.shape[1]):
-            record["vertices"][k] = ends[e, k] + first
-            record["weights"][k] = weight
-        record["distance"] = distance[i]
+        for k in range(7):
+            record["spare"][k] = 0
+        record["elements"][FIRST], record["elements"][SECOND] = e, -1
+        record["bodies"][FIRST], record["bodies"][SECOND] = bodies[FIRST], bodies[SECOND]
+        for k in range(4):
+            used = k < ends.shape[1]
+            record["vertices"][k] = ends[e, k] + first if used else -1
+            record["weights"][k] = weight if used else 0.0
+        record["distance"], record["time"] = distance[i], 0.0
         for k in range(3):
             record["normal"][k] = n[k]
             record["anchor"][k] = points[i, k] - distance[i] * n[k]
+            record["anchor_velocity"][k] = 0.0
     return vanished
