@@ -87,8 +87,9 @@ class BoneBoxes:
         worth(_kernels.follow, len(entries.vertex), _SOME)(self.placed.to_box, entries, x)
         total = int(_kernels.relate(before, ball, self.placed, entries, self.moved))
         if total:
-            rows = np.flatnonzero(entries.left)
-            q = entries.q[rows]
+            q = self._coordinates(x)
+            rows = np.flatnonzero((q < self.span[:, :3]).any(1) | (q > self.span[:, 3:]).any(1))
+            q = q[rows]
             room = _AGAIN / self.boxes.per[self.entry_box[rows], None]
             self.span[rows, :3] = np.minimum(self.span[rows, :3], q - room)
             self.span[rows, 3:] = np.maximum(self.span[rows, 3:], q + room)
@@ -110,7 +111,7 @@ class BoneBoxes:
             for first in range(ends[k], ends[k + 1], ENTRIES)
         ]
         n, c = len(self.entry_box), len(tasks)
-        work = np.zeros((n, 3)), np.empty(n, np.bool_), np.empty(c, np.int64), np.empty(c)
+        work = np.zeros((n, 3)), np.empty(c, np.int64), np.empty(c)
         return Entries(np.array(tasks, np.int32).reshape(-1, 3), self.entry_vertex, self.span, *work)
 
     def _to(self, matrices: Floats) -> None:

@@ -118,7 +118,7 @@ class BoneBoxesDetector(BaseDetector):
         _coherence.midpoints(self.edges, one.points, self._middle)
         two.follow(self._middle, self.boxes)
         if self.exact:
-            _coherence.propagate_clearance(self.edges, one.arrays, two.arrays)
+            _coherence.propagate_clearance(self.edges, one.arrays, two.arrays, near)
         beside = np.asarray(self._ignored[self.edges].any(1)) if len(self._ignored) else self._ignored
         self._find(two, posed, query, beside)
         self.visited, self.measured = one.visited + two.visited, one.measured + two.measured

@@ -65,8 +65,7 @@ class Entries(NamedTuple):
     vertex: np.ndarray  # (e,) i4
     span: np.ndarray  # (e,6) range of its box coordinates
     q: np.ndarray  # (e,3) its box coordinates at the last update
-    left: np.ndarray  # (e,) whether it has left its range
-    counts: np.ndarray  # (c,) number of such entries of each task
+    counts: np.ndarray  # (c,) number of entries of each task that left their range
     strays: np.ndarray  # (c,) longest displacement in box coordinates of each task
 
 
@@ -134,8 +133,8 @@ def coordinates(to_box, box, vertex, x, out):
 
 @kernel
 def follow_task(to_box, entries, x, c):
-    """Update the box coordinates of the entries of task c, and mark those that left their range."""
-    vertex, span, kept, left = entries.vertex, entries.span, entries.q, entries.left
+    """Update the box coordinates of the entries of task c, and count those that left their range."""
+    vertex, span, kept = entries.vertex, entries.span, entries.q
     k, first, last = entries.tasks[c, 0], entries.tasks[c, 1], entries.tasks[c, 2]
     a_0, a_1, a_2, a_3 = to_box[k, 0, 0], to_box[k, 0, 1], to_box[k, 0, 2], to_box[k, 0, 3]
     b_0, b_1, b_2, b_3 = to_box[k, 1, 0], to_box[k, 1, 1], to_box[k, 1, 2], to_box[k, 1, 3]
@@ -150,7 +149,6 @@ def follow_task(to_box, entries, x, c):
         kept[e, 0], kept[e, 1], kept[e, 2] = q_0, q_1, q_2
         inside = (span[e, 0] <= q_0) & (q_0 <= span[e, 3]) & (span[e, 1] <= q_1)
         inside &= (q_1 <= span[e, 4]) & (span[e, 2] <= q_2) & (q_2 <= span[e, 5])
-        left[e] = not inside
         count += not inside
     entries.counts[c], entries.strays[c] = count, math.sqrt(stray)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import vec
 from ...jit import kernel
-from .boxes import CHUNK, carried
+from .boxes import CHUNK
 
 
 @kernel
@@ -32,21 +32,29 @@ def follow_range(x, probes, order, first, last, world, moved, slack):
         x_1, y_1, z_1 = max(x_1, p[0]), max(y_1, p[1]), max(z_1, p[2])
         far, step = max(far, clear[order[t]]), max(step, vec.norm2(vec.sub(p, q)))
         pace[order[t]] = 0.0
-    step = math.sqrt(step)
+    step, stray, turn = math.sqrt(step), 0.0, 0.0
     for b in range(len(world)):
         g = far + step + moved.travel[b] + slack
         apart = (world[b, 0] - g > x_1) | (world[b, 1] - g > y_1) | (world[b, 2] - g > z_1)
         apart |= (world[b, 3] + g < x_0) | (world[b, 4] + g < y_0) | (world[b, 5] + g < z_0)
         if apart:
             continue
-        cosine, stray = moved.cosine[b], moved.stray[b] + 4.0 * slack
+        stray, turn = max(stray, moved.stray[b] + 4.0 * slack), max(turn, 1.0 - moved.cosine[b])
+        m = moved.motion[b]
+        a_0, a_1, a_2, a_3 = m[0, 0], m[0, 1], m[0, 2], m[0, 3]
+        b_0, b_1, b_2, b_3 = m[1, 0], m[1, 1], m[1, 2], m[1, 3]
+        c_0, c_1, c_2, c_3 = m[2, 0], m[2, 1], m[2, 2], m[2, 3]
         for t in range(first, last):
             i = order[t]
-            gone = math.sqrt(vec.norm2(vec.sub(vec.load(x, i), carried(moved.motion, b, vec.load(points, i))))) + stray
-            pace[i] = max(pace[i], gone + (1.0 - cosine) * clear[i])
+            p, q = vec.load(x, i), vec.load(points, i)
+            u = p[0] - (a_0 * q[0] + a_1 * q[1] + a_2 * q[2] + a_3)
+            v = p[1] - (b_0 * q[0] + b_1 * q[1] + b_2 * q[2] + b_3)
+            w = p[2] - (c_0 * q[0] + c_1 * q[1] + c_2 * q[2] + c_3)
+            pace[i] = max(pace[i], u * u + v * v + w * w)
     for t in range(first, last):
         i = order[t]
-        clear[i] = max(clear[i] - pace[i] * (1.0 + 1e-12) - slack, 0.0)
+        pace[i] = (math.sqrt(pace[i]) + stray + turn * clear[i]) * (1.0 + 1e-12)
+        clear[i] = max(clear[i] - pace[i] - slack, 0.0)
         vec.store(points, i, vec.load(x, i))
 
 
@@ -65,12 +73,15 @@ def midpoints(edges, x, out):
 
 
 @kernel
-def propagate_clearance(edges, ends, middles):
-    """Propagate clearance from the ends of an edge: an end that is outside, and clear of the skin by more than half the
-    edge length, proves that the midpoint is outside and clear by the difference.
+def propagate_clearance(edges, ends, middles, near):
+    """Propagate clearance from the ends of an edge to its midpoint, if that may be `near`: an end that is outside, and
+    clear of the skin by more than half the edge length, proves that the midpoint is outside and clear by the
+    difference.
     """
     clear, side = middles.clear, middles.side
     for e in range(len(edges)):
+        if clear[e] > near:
+            continue
         i, j = edges[e, 0], edges[e, 1]
         known = max(ends.clear[i] if ends.side[i] > 0 else 0.0, ends.clear[j] if ends.side[j] > 0 else 0.0)
         if known > clear[e]:

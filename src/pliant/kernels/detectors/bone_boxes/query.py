@@ -13,6 +13,7 @@ from .search import boxes_near, search_one, wind_one
 # the clearance of a point outside is measured up to a radius of LASTS displacements per step beyond `near`, so that the
 # result stays valid for as many steps, and of MOST times `near`
 LASTS, MOST = 16.0, 20.0
+WORTH = 4.0  # displacements per step beyond `near`: a smaller clearance that a neighbour proves is measured
 
 
 class Query(NamedTuple):
@@ -50,7 +51,7 @@ def query_range(skin, probes, which, first, last, query):
         for k in range(count):
             gap = math.sqrt(vec.norm2(vec.sub(p, vec.load(balls, k))))
             bound = max(bound, balls[k, 3] - gap * (1.0 + 1e-12) - slack)
-        if bound > near:
+        if bound > near + WORTH * pace[i]:
             found[i, 0], clear[i], side[i] = -1, bound, 1
             continue
         radius = radius_of(query, pace[i])
