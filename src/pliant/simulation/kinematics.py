@@ -17,6 +17,8 @@ from .slipping import Slipping
 log = logging.getLogger("pliant.simulation")
 Floats = NDArray[np.float64]
 MOST_PARTS = 32  # of a substep: the bound on the work of a frame
+EVERYWHERE = np.array([[-np.inf] * 3, [np.inf] * 3])
+NOWHERE = -EVERYWHERE
 
 
 class Target(NamedTuple):
@@ -79,7 +81,8 @@ class Kinematics:
         if not self._moving or not self.scene.deformable:
             return 1
         soft, eps = self.scene.deformable_rows, self.scene.eps * (1.0 + 1e-9)
-        box = np.stack([state.x[soft].min(0) - 2.0 * eps, state.x[soft].max(0) + 2.0 * eps])
+        low, high = _kernels.bounds(state.x[soft])
+        box = np.array([low, high]) + 2.0 * eps * np.array([[-1.0], [1.0]])
         speed = max(self._fastest(b, state, dt, box, state.v[soft].mean(0)) for b in self._moving)
         parts, step = 1, dt / substeps
         while speed * step > parts * eps and parts < MOST_PARTS:
@@ -102,10 +105,9 @@ class Kinematics:
             path = [state.x[self.scene.rows(b)], *(shape.shape(sample) for sample in shape.sample(times[1:]))]
         most = 0.0
         for before, after in itertools.pairwise(path):
-            low, high = np.minimum(before, after), np.maximum(before, after)
-            if shape is None:
-                low, high = low.min(0), high.max(0)  # the whole body is near, or nothing of it
-            near = ((high > box[0]) & (low < box[1])).all(-1)
-            moved = ((after - before) / (0.5 * dt) - velocity)[near]
-            most = max(most, float((moved**2).sum(-1).max(initial=0.0)))
+            near = box
+            if shape is None:  # the whole body is near, or nothing of it
+                low, high = np.minimum(before, after).min(0), np.maximum(before, after).max(0)
+                near = EVERYWHERE if ((high > box[0]) & (low < box[1])).all() else NOWHERE
+            most = max(most, _kernels.fastest_near(before, after, 0.5 * dt, near, velocity))
         return math.sqrt(most)

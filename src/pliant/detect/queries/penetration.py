@@ -19,6 +19,7 @@ from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
 from .solid_boundary import EnclosedSolid, SignedDistances, Signs, SolidBoundary
 from .welding import Seams
+from .winding import Cast
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -40,6 +41,7 @@ class SurfaceQueries:
         self.x, self.surface, self.rings = writable_surface(welded)
         self.solid = EnclosedSolid(welded.topology)
         self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
+        self.cast: Cast | None = None  # otherwise a function that casts rays from few points, if there is one
         self._outer: SolidBoundary | None = None
 
     def moved(self) -> None:
@@ -51,12 +53,16 @@ class SurfaceQueries:
         """Return signed distances of points with known nearest features, as `EnclosedSolid.signed_distances` does."""
         worth(_normals.update_pseudonormals, len(points), FEW)(self.rings, self.surface, found)
         return self.solid.signed_distances(
-            self.surface, points, found, barycentric, self._boundary, self.blocks, behind=behind
+            self.surface, points, found, barycentric, self._boundary, self._rays, behind=behind
         )
 
     def signs(self, points: Floats) -> Signs:
         """Return signs as `EnclosedSolid.signs` does."""
-        return self.solid.signs(self.surface.x, points, self.blocks)
+        return self.solid.signs(self.surface.x, points, self._rays)
+
+    @property
+    def _rays(self) -> Blocks | Cast | None:
+        return self.cast if self.blocks is None else self.blocks
 
     def fitted(self) -> Tree:
         """Return an AABB tree fitted to the current vertices."""
@@ -66,9 +72,9 @@ class SurfaceQueries:
         """Return the boundary of the solid, or for few points, as where cloth is caught between limbs, the part of it
         near them."""
         if self._outer is None and LOCAL * len(points) <= len(self.surface.faces):
-            return self.solid.outer_near(self.surface.x, points, self.blocks)
+            return self.solid.outer_near(self.surface.x, points, self._rays)
         if self._outer is None:
-            self._outer = self.solid.outer(self.surface.x, self.fitted(), self.blocks)
+            self._outer = self.solid.outer(self.surface.x, self.fitted(), self._rays)
         return self._outer
 
 

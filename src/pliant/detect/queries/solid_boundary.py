@@ -19,7 +19,7 @@ from ...kernels.queries.surface import Surface
 from ...mesh.topology import Topology
 from ..bvh.tree import find_pairs, tree_of
 from ..bvh.wide import blocks_of_surface
-from .winding import INSIDE, OUTSIDE, UNKNOWN, Floats, Winding
+from .winding import INSIDE, OUTSIDE, UNKNOWN, Cast, Floats, Winding
 
 Signs = NDArray[np.int8]
 Rows = NDArray[np.int64]
@@ -74,10 +74,10 @@ class EnclosedSolid:
         """Whether every point off the surface is inside or outside."""
         return self.winding.closed
 
-    def signs(self, x: Floats, points: Floats, blocks: Blocks | None = None, *, behind: bool = False) -> Signs:
+    def signs(self, x: Floats, points: Floats, blocks: Blocks | Cast | None = None, *, behind: bool = False) -> Signs:
         """Signs (n,) of points (n,3) for vertices at x: INSIDE, OUTSIDE or UNKNOWN.
 
-        `blocks`: optional fitted BVH; `behind`: as in `Winding`.
+        `blocks`: optional fitted BVH, or a function that casts rays; `behind`: as in `Winding`.
         """
         return self.winding.signs(self.winding.numbers(x, points, blocks), behind=behind)
 
@@ -88,7 +88,7 @@ class EnclosedSolid:
         found: Rows,
         barycentric: Floats,
         outer: Callable[[Floats], SolidBoundary],
-        blocks: Blocks | None = None,
+        blocks: Blocks | Cast | None = None,
         *,
         behind: bool = False,
         plain: bool = False,
@@ -152,11 +152,11 @@ class EnclosedSolid:
         found[rows, 0], found[rows, 1] = face, 0
         barycentric[rows] = barycentrics(surface.x[surface.faces[face]], out.nearest)
 
-    def outer(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> SolidBoundary:
+    def outer(self, x: Floats, tree: Tree, blocks: Blocks | Cast | None = None) -> SolidBoundary:
         """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
         return _boundary(self.parts(x, tree, blocks))
 
-    def outer_near(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> SolidBoundary:
+    def outer_near(self, x: Floats, points: Floats, blocks: Blocks | Cast | None = None) -> SolidBoundary:
         """Return a part of the boundary of a closed solid at x that contains the boundary point nearest to each of
         `points` (n,3).
 
@@ -180,7 +180,7 @@ class EnclosedSolid:
                 return found if len(faces) else self.outer(x, tree_of(x, self.faces), blocks)
             radius *= 2.0
 
-    def parts(self, x: Floats, tree: Tree, blocks: Blocks | None = None) -> Parts:
+    def parts(self, x: Floats, tree: Tree, blocks: Blocks | Cast | None = None) -> Parts:
         """Split the faces at x where they intersect or overlap, and classify both sides of every piece."""
         return self._parts(x, self.faces, tree, blocks)
 
@@ -189,7 +189,7 @@ class EnclosedSolid:
         x: Floats,
         faces: NDArray[np.int32],
         tree: Tree,
-        blocks: Blocks | None,
+        blocks: Blocks | Cast | None,
         wanted: NDArray[np.bool_] | None = None,
     ) -> Parts:
         """Return the parts of some `faces` (k,3), of which only those `wanted` (k,) are classified."""

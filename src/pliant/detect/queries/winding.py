@@ -4,6 +4,7 @@
 """
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
+Cast = Callable[[int, Floats], Floats]  # from an axis and points (n,3) to exits minus entries (n,) of rays along it
 MARGIN = 0.1  # open surfaces: the side is unknown if the winding number is this close to 1/2
 BEHIND = 0.1  # open surfaces: a point with a smaller winding number is not behind the surface
 INSIDE, OUTSIDE, UNKNOWN = -1, 1, 0
 _FEW = 256  # points up to which the loop runs on one thread
+_CAST = 256  # faces per point below which one pass over all faces is faster than rays from single points
 _AFAR = 4.0  # distance over the radius of a hole, beyond which the hole is approximated by a dipole
 
 _RAYS = "pliant.detect.queries.ray_winding"
@@ -48,8 +51,9 @@ class Winding:
         self._piece = piece[order]
         self._start = np.searchsorted(self._piece, np.arange(int(piece.max(initial=-1)) + 2))
 
-    def numbers(self, x: Floats, points: Floats, blocks: Blocks | None = None) -> Floats:
-        """Winding numbers (n,) of points (n,3) for vertices at x; `blocks`: optional fitted BVH over the faces."""
+    def numbers(self, x: Floats, points: Floats, blocks: "Blocks | Cast | None" = None) -> Floats:
+        """Winding numbers (n,) of points (n,3) for vertices at x; `blocks`: optional fitted BVH over the faces, or a
+        function that casts rays, which is used for few points."""
         n = len(points)
         if not n or not len(self._faces):
             return np.zeros(n)
@@ -57,7 +61,9 @@ class Winding:
 
         box = bounds_of(x)
         axis = shortest(box)
-        if blocks is None:
+        if callable(blocks) and n * _CAST <= len(self._faces):
+            found = blocks(axis, points)
+        elif blocks is None or callable(blocks):
             box[0, axis] = box[0, axis] if self.closed else -np.inf  # rays from below may hit an open surface too
             found = self._rays.count(x, points, box, axis).astype(np.float64)
         else:

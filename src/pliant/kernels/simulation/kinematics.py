@@ -1,5 +1,6 @@
 """Prescribed motion of kinematic bodies, rigid and deforming."""
 
+from .. import vec
 from ..jit import kernel
 
 
@@ -10,3 +11,29 @@ def move_to(to, dt, x, x_start, v):
         for k in range(3):
             was = x[i, k]
             x_start[i, k], x[i, k], v[i, k] = was, to[i, k], (to[i, k] - was) / dt
+
+
+@kernel
+def fastest_near(before, after, lapse, box, velocity):
+    """Return the square of the highest speed relative to `velocity` (3,) of those points that move from `before` to
+    `after` (n,3) in `lapse` seconds and whose path has a bounding box that overlaps `box` (2,3)."""
+    most = 0.0
+    for i in range(len(after)):
+        a, b = vec.load(before, i), vec.load(after, i)
+        near = (max(a[0], b[0]) > box[0, 0]) & (min(a[0], b[0]) < box[1, 0]) & (max(a[1], b[1]) > box[0, 1])
+        near &= (min(a[1], b[1]) < box[1, 1]) & (max(a[2], b[2]) > box[0, 2]) & (min(a[2], b[2]) < box[1, 2])
+        if near:
+            x, y, z = (b[0] - a[0]) / lapse, (b[1] - a[1]) / lapse, (b[2] - a[2]) / lapse
+            most = max(most, vec.norm2((x - velocity[0], y - velocity[1], z - velocity[2])))
+    return most
+
+
+@kernel
+def bounds(x):
+    """Return the lowest and highest coordinates (2,3) of points (n,3)."""
+    low, high = vec.load(x, 0), vec.load(x, 0)
+    for i in range(1, len(x)):
+        p = vec.load(x, i)
+        low = (min(low[0], p[0]), min(low[1], p[1]), min(low[2], p[2]))
+        high = (max(high[0], p[0]), max(high[1], p[1]), max(high[2], p[2]))
+    return low, high

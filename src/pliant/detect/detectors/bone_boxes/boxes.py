@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....kernels.detectors.bone_boxes import boxes as _kernels
-from ....kernels.detectors.bone_boxes.boxes import Boxes, Placed
+from ....kernels.detectors.bone_boxes.boxes import ENTRIES, LANES, Boxes, Entries, Moved, Placed
+from ....kernels.jit import worth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 SLABS = 15  # per box, as in the paper
 _SPARE = 0.05  # of a vertex's range in its box, and of a slab: added to both ends of the range
 _AGAIN = 0.25  # of a slab: added when a vertex leaves its range
+_SOME = 40_000  # vertices of the skin up to which they are checked on one thread
 
 
 class BoneBoxes:
@@ -56,9 +58,9 @@ class BoneBoxes:
         self._first = first
         self.frame = np.empty((count, 3, 4))
         self.placed = Placed(np.empty((count, 3, 4)), np.empty((count, 6)), np.empty((count, 4)))
-        self._left = np.empty(len(keys), np.bool_)
-        self._counts = np.empty(-(-len(keys) // _kernels.ENTRIES), np.int64)
+        self.moved = Moved(np.empty((count, 3, 4)), np.empty(count), np.empty(count), np.empty(count))
         self._measure(matrices, frames)
+        self._entries = self._make_entries()
         self._sort()
 
     @property
@@ -77,14 +79,17 @@ class BoneBoxes:
         if not self.reach <= self._margin:
             self._sort()
 
-    def check(self, x: Floats) -> int:
-        """Widen ranges and lists for vertices x (n,3) outside their ranges; return the number of such entries."""
-        left, counts = self._left, self._counts
-        _kernels.outside(self.placed.to_box, self.entry_box, self.entry_vertex, self.span, x, left, counts)
-        total = int(counts.sum())
+    def follow(self, matrices: Floats, x: Floats) -> int:
+        """Move the boxes with the bone matrices (b,3,4), fill `moved`, and widen ranges and lists for vertices x (n,3)
+        outside their ranges; return the number of such entries."""
+        before, ball, entries = self.placed.to_box.copy(), self.placed.ball.copy(), self._entries
+        self.transform(matrices)
+        worth(_kernels.follow, len(entries.vertex), _SOME)(self.placed.to_box, entries, x)
+        total = int(_kernels.relate(before, ball, self.placed, entries, self.moved))
         if total:
-            rows = np.flatnonzero(left)
-            q = self._coordinates(x, rows)
+            q = self._coordinates(x)
+            rows = np.flatnonzero((q < self.span[:, :3]).any(1) | (q > self.span[:, 3:]).any(1))
+            q = q[rows]
             room = _AGAIN / self.boxes.per[self.entry_box[rows], None]
             self.span[rows, :3] = np.minimum(self.span[rows, :3], q - room)
             self.span[rows, 3:] = np.maximum(self.span[rows, 3:], q + room)
@@ -92,6 +97,22 @@ class BoneBoxes:
             self._sort()
             _kernels.transform(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
         return total
+
+    def rest(self) -> None:
+        """Set `moved` for a skin that has not moved."""
+        self.moved.motion[:], self.moved.cosine[:] = np.eye(3, 4), 1.0
+        self.moved.stray[:] = self.moved.travel[:] = 0.0
+
+    def _make_entries(self) -> Entries:
+        ends = np.append(self._first, len(self.entry_box))
+        tasks = [
+            (k, first, min(first + ENTRIES, ends[k + 1]))
+            for k in range(len(self._first))
+            for first in range(ends[k], ends[k + 1], ENTRIES)
+        ]
+        n, c = len(self.entry_box), len(tasks)
+        work = np.zeros((n, 3)), np.empty(c, np.int64), np.empty(c)
+        return Entries(np.array(tasks, np.int32).reshape(-1, 3), self.entry_vertex, self.span, *work)
 
     def _to(self, matrices: Floats) -> None:
         _kernels.frames(np.ascontiguousarray(matrices), self.bones, self.centre, self.frame)
@@ -149,7 +170,8 @@ class BoneBoxes:
         if self._rows is None:
             middle = 0.5 * (bounds[:, 0] + bounds[:, 3])
             home = self._box * slabs + np.clip((middle - begin[self._box]) * per[self._box], 0, slabs - 1).astype(int)
-            self._rows = np.argsort(home, kind="stable")
+            around_axis = np.arctan2(bounds[:, 1] + bounds[:, 4], bounds[:, 2] + bounds[:, 5])
+            self._rows = np.lexsort((around_axis, home))
             self._home = np.searchsorted(home[self._rows], np.arange(count * slabs + 1)).astype(np.int32)
         bounds, box = bounds[self._rows], self._box[self._rows]
         ends = np.stack([bounds[:, 0] - self._margin, bounds[:, 3] + self._margin], 1)
@@ -161,16 +183,17 @@ class BoneBoxes:
         key = box[rows].astype(np.int64) * slabs + slab[rows, 0] + np.arange(len(rows)) - before
         order = np.argsort(key, kind="stable")
         start = np.searchsorted(key[order], np.arange(count * slabs + 1)).astype(np.int32)
-        around = np.full((count * slabs, 6), np.inf)
-        around[:, 3:] = -np.inf
-        used = np.flatnonzero(np.diff(self._home))
-        around[used, :3] = np.minimum.reduceat(bounds[:, :3], self._home[used])
-        around[used, 3:] = np.maximum.reduceat(bounds[:, 3:], self._home[used])
+        around, bounds = _around(_outward(bounds), self._home), _outward(bounds)
+        groups, begins = _groups(self._home)
+        lanes = np.full((len(begins) - 1, LANES, 6), np.inf, np.float32)
+        lanes[:, :, 3:] = -np.inf
+        group = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+        lanes[group, np.arange(len(group)) - begins[group]] = bounds
+        lanes = np.ascontiguousarray(lanes.transpose(0, 2, 1))
         corners, face = self._faces[self._rows], self._rows.astype(np.int32)
-        items = rows[order].astype(np.int32)
-        self.boxes = Boxes(
-            low, high, begin, per, start, items, self._home, _outward(around), _outward(bounds), corners, face, slabs
-        )
+        grouped = (self._home, around, groups, _around(bounds, begins), lanes)
+        lists = (start, rows[order].astype(np.int32))
+        self.boxes = Boxes(low, high, begin, per, *lists, *grouped, bounds, corners, face, slabs)
 
 
 def _owners(faces: Ints, joints: NDArray[Any], weights: Floats) -> NDArray[np.int64]:
@@ -196,6 +219,28 @@ def _main_axes(q: Floats, first: NDArray[Any]) -> Floats:
         v[2] *= np.sign(np.linalg.det(v))
         axes[k] = v.T
     return axes
+
+
+def _around(bounds: NDArray[np.float32], first: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the bounding boxes (k,6) of the bounds (m,6) of rows first[i]..first[i+1]-1; infinite and inverted for
+    none."""
+    out = np.full((len(first) - 1, 6), np.inf, np.float32)
+    out[:, 3:] = -np.inf
+    used = np.flatnonzero(np.diff(first))
+    if len(used):
+        out[used, :3] = np.minimum.reduceat(bounds[:, :3], first[used])
+        out[used, 3:] = np.maximum.reduceat(bounds[:, 3:], first[used])
+    return out
+
+
+def _groups(home: Ints) -> tuple[Ints, NDArray[np.int64]]:
+    """Divide the rows home[k]..home[k+1]-1 of each slab into groups of up to LANES: the first group (s+1,) of each
+    slab, and the first row (g+1,) of each group."""
+    many = -(-np.diff(home) // LANES)
+    groups = np.append(0, np.cumsum(many))
+    slab = np.repeat(np.arange(len(many)), many)
+    begins = home[slab] + LANES * (np.arange(len(slab)) - groups[slab])
+    return groups.astype(np.int32), np.append(begins, home[-1]).astype(np.int64)
 
 
 def _outward(bounds: Floats) -> NDArray[np.float32]:

@@ -11,6 +11,9 @@ from ....contacts import Contacts, Pool
 from ....kernels.detectors.bone_boxes import boxes as _boxes
 from ....kernels.detectors.bone_boxes import coherence as _coherence
 from ....kernels.detectors.bone_boxes import lookup as _lookup
+from ....kernels.detectors.bone_boxes import query as _query
+from ....kernels.detectors.bone_boxes.boxes import Skin
+from ....kernels.detectors.bone_boxes.query import Query
 from ....kernels.jit import worth
 from ....kernels.queries import contact_records as _records
 from ....kernels.queries import pair_geometry as _geometry
@@ -24,7 +27,6 @@ from .probes import SOME, Probes, Touching, query_inside
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the sampled poses of a clip
-AROUND = 1.5  # times `within`: query distance in a closed skin; a point found beyond `within` stays clear for some time
 MOST = 240  # sampled poses of a clip
 _CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
 
@@ -73,7 +75,6 @@ class BoneBoxesDetector(BaseDetector):
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
         self._skin = SurfaceQueries(mesh)
         self._rows = self._skin.rows
-        self._seams = len(self._rows) < mesh.n_vertices
         self._deep = deep and self.exact and mesh.issues.encloses and not mesh.issues.inward
         every = validate.number("every", every, above=0.0)
         self.boxes = self._build(validate.whole("slabs", slabs, low=1, high=1000), every)
@@ -82,7 +83,7 @@ class BoneBoxesDetector(BaseDetector):
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._midpoints = Probes(x), Probes(x[self.edges].mean(1))
         self._middle = np.empty((len(self.edges), 3))
-        self._displacement, self._moved = np.empty((len(self._rows), 3)), np.zeros((len(self.boxes.bones), 7))
+        self._skin.cast = self._wind
         self._pool, self._ignored = Pool(), np.zeros(0, np.bool_)
         rows, bodies = (deformable.first, body.first), (deformable.body, body.body)
         self._owners = _records.Owners(np.array(rows, np.int32), np.array(bodies, np.int32))
@@ -100,34 +101,49 @@ class BoneBoxesDetector(BaseDetector):
 
     def update(self, state: State) -> Self:
         """Move the boxes with their bones, widen the range of skin vertices that left theirs, and query all points."""
-        x = state.x[self.body.rows]
-        x = np.ascontiguousarray(x[self._rows]) if self._seams else x
-        moved = _boxes.follow(
-            x, self._skin.x, self.boxes.entry_box, self.boxes.entry_vertex, self._displacement, self._moved
-        )
+        moved, axis = _boxes.keep(state.x[self.body.rows], self._rows, self._skin.x)
         matrices = self._bones(state)
         if moved or not np.array_equal(matrices, self._matrices):
-            self.boxes.transform(matrices)
-            self.boxes.check(self._skin.x)
+            self.boxes.follow(matrices, self._skin.x)
             self._matrices = matrices.copy()
+        else:
+            self.boxes.rest()
         if moved:
             self._skin.moved()
-        how = (self.within, self.exact, self._deep)
+        near = self.within * (1.0 + 1e-12) + self.boxes.slack
+        posed, query = self._posed(), Query(near, self._deep, axis)
         one, two = self._vertices, self._midpoints
-        one.follow(state.x[self.deformable.rows], self.boxes, self._moved)
-        one.query(self.boxes, self._skin, *how, self._ignored)
+        one.follow(state.x[self.deformable.rows], self.boxes)
+        self._find(one, posed, query, self._ignored)
         _coherence.midpoints(self.edges, one.points, self._middle)
-        two.follow(self._middle, self.boxes, self._moved)
-        _coherence.propagate_clearance(self.edges, one.points, one.clear, two.clear)
+        two.follow(self._middle, self.boxes)
+        if self.exact:
+            _coherence.propagate_clearance(self.edges, one.arrays, two.arrays, near)
         beside = np.asarray(self._ignored[self.edges].any(1)) if len(self._ignored) else self._ignored
-        two.query(self.boxes, self._skin, *how, beside)
+        self._find(two, posed, query, beside)
         self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
         self._queried = len(one.points) + two.queried
         return self
 
+    def _find(self, probes: Probes, posed: Skin, query: Query, ignored: NDArray[np.bool_]) -> None:
+        if self.exact:
+            probes.query(posed, self._skin, query)
+        else:
+            probes.project(posed, self.boxes.reach)
+        probes.collect(self._skin, self.within, self._deep, ignored)
+
+    def _posed(self) -> Skin:
+        return Skin(self.boxes.boxes, self.boxes.placed, self._skin.surface.x, self.boxes.slack)
+
+    def _wind(self, axis: int, points: Floats) -> Floats:
+        """Return the winding numbers (n,) of points (n,3) by rays along the axis."""
+        found = np.empty(len(points))
+        _query.wind(self._posed(), axis, points, found)
+        return found
+
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
-        one, two = self._vertices.within(self.within), self._midpoints.within(self.within)
+        one, two = self._vertices.touching, self._midpoints.touching
         n = len(one.rows)
         out = self._pool.take(n + len(two.rows))
         if n:
@@ -153,13 +169,14 @@ class BoneBoxesDetector(BaseDetector):
             return NOTHING
         points = validate.floats("points", points, (None, 3))
         begin = np.full(len(points), -1) if which is None else self._vertices.last(which)
-        return query_inside(points, begin, self.boxes, self._skin)
+        return query_inside(points, begin, self._posed(), self._skin)
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
         x, x_b = state.x[self.deformable.rows], state.x[self.body.rows]
         pairs = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32)
+        inside = one.distance < 0.0
         sign = np.ones(len(x))
-        sign[one.rows[one.distance < 0.0]] = -1.0
+        sign[one.rows[inside]] = -1.0
         degenerate = np.empty(len(pairs), np.bool_)
         fill = worth(_records.fill_faces, len(pairs), SOME)
         fill(x, x_b, self.body.mesh.faces, pairs, sign, self._owners, out, degenerate)
@@ -168,9 +185,11 @@ class BoneBoxesDetector(BaseDetector):
             normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
             _geometry.vertex_face_geometry(self._skin.surface, x, pairs[rows], sign, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
+        if not inside.any():
+            return
         # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
         off = np.abs(out["distance"] - one.distance) > with_rounding_margin(0.0, x, x_b)
-        rows = np.flatnonzero(off & (one.distance < 0.0))
+        rows = np.flatnonzero(off & inside)
         out["weights"][rows, 1:] = -one.where[rows]
         out["distance"][rows], out["normal"][rows] = one.distance[rows], one.normal[rows]
 
@@ -191,5 +210,4 @@ class BoneBoxesDetector(BaseDetector):
             count = min(int(np.ceil(skinned.duration / every)) + 1, MOST)
             poses = skinned.sample(np.linspace(0.0, skinned.duration, count))
             frames = (skinned.shape(pose)[rows] for pose in poses)
-        around = self.within * (AROUND if self._deep else 1.0)
-        return BoneBoxes(mesh.welded.faces, joints, weights, poses, frames, around, slabs)
+        return BoneBoxes(mesh.welded.faces, joints, weights, poses, frames, self.within, slabs)

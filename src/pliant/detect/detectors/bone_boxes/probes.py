@@ -1,12 +1,14 @@
-"""Query points with temporal coherence: their last results, and lower bounds of their distance outside the skin."""
+"""Query points with temporal coherence: their last results, and lower bounds of their distance from the skin."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....kernels.detectors.bone_boxes import coherence as _coherence
-from ....kernels.detectors.bone_boxes import lookup as _kernels
+from ....kernels.detectors.bone_boxes import lookup as _lookup
+from ....kernels.detectors.bone_boxes import query as _query
 from ....kernels.detectors.bone_boxes.boxes import CHUNK, Skin
 from ....kernels.detectors.bone_boxes.lookup import ProbeArrays, Touching
+from ....kernels.detectors.bone_boxes.query import Query
 from ....kernels.jit import worth
 from ....kernels.queries import closest_point as _nearest
 from ...base import Inside
@@ -15,129 +17,78 @@ from ...queries.winding import INSIDE
 from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
-FEW, SOME = 96, 1000  # points below which searches and sign queries, or records, run on one thread
+FEW, SOME = 256, 1000  # points below which queries, or records, run on one thread
 
 
 class Probes:
-    """Query points (n,3) and their last results. `clear` (n,): lower bound (m) of the distance of an outside point.
+    """Query points (n,3) and their last results.
 
-    A point that has moved less than its bound cannot be inside or near, so few points must be searched. Each search
+    A point that has moved, relative to the skin, less than its distance from it is still on the same side, and as far
+    away as the difference: few points must be searched, and fewer still need a ray that decides the side. Each search
     starts from the result of the last one.
     """
 
     def __init__(self, points: Floats) -> None:
         n = len(points)
         self.order = _nearest.along_curve(points)
-        self.clear, self.points = np.zeros(n), points.copy()
+        self.points = points.copy()
         self.visited = self.measured = self.queried = 0
-        found, barycentric, pace, hint = (
-            np.full((n, 3), -1, np.int64),
-            np.empty((n, 3)),
-            np.zeros(n),
-            np.full(n, np.inf),
-        )
-        self._arrays = ProbeArrays(self.points, found, barycentric, self.clear, pace, hint)
-        self._wanted, self._which = np.zeros(n, np.bool_), np.empty(n, np.int64)
-        self._undecided, self._worth_measuring = np.empty(n, np.int64), np.empty(n, np.int64)
-        self._rows, self._pairs = np.empty(n, np.int64), np.empty((n, 2), np.int64)
-        self._at, self._where = np.empty((n, 3)), np.empty((n, 3))
-        self._distance, self._nearest, self._normal = np.empty(n), np.empty((n, 3)), np.empty((n, 3))
-        self.count = 0
+        found, side = np.full((n, 3), -1, np.int64), np.ones(n, np.int8)
+        self.arrays = ProbeArrays(self.points, found, np.empty((n, 3)), np.zeros(n), side, np.zeros(n))
+        self._which, self._unsure = np.empty(n, np.int64), np.empty(n, np.int64)
+        indices = np.empty(n, np.int64), np.empty((n, 2), np.int64)
+        self._touching = Touching(*indices, np.empty((n, 3)), np.empty((n, 3)), np.empty(n), *np.empty((2, n, 3)))
+        self._count = 0
 
-    def follow(self, x: Floats, boxes: BoneBoxes, moved: Floats) -> None:
-        """Move the points to x (n,3) and reduce their clearance by the motion of the skin in each box, moved (b,7)."""
-        _coherence.follow_points(x, self._arrays, self.order, boxes.placed.world, moved, boxes.slack)
+    def follow(self, x: Floats, boxes: BoneBoxes) -> None:
+        """Move the points to x (n,3) and reduce their clearance by their motion relative to the skin of the boxes."""
+        _coherence.follow_points(x, self.arrays, self.order, boxes.placed.world, boxes.moved, boxes.slack)
 
-    def query(
-        self,
-        boxes: BoneBoxes,
-        skin: SurfaceQueries,
-        within: float,
-        exact: bool,
-        deep: bool,
-        ignored: NDArray[np.bool_],
-    ) -> None:
-        """Find the nearest triangle of each point closer than `within`; with `deep`, of all points inside a closed
-        skin. Nothing is found for the points `ignored` (n,), if any are given."""
-        arrays, reach, slack = self._arrays, boxes.reach, boxes.slack
-        posed = Skin(boxes.boxes, boxes.placed, skin.surface.x, slack)
-        self.visited = self.measured = self.count = 0
-        near = min(within * (1.0 + 1e-12) + slack, reach)
-        which = self._which[: _coherence.choose(self.order, self.clear, near, self._which)]
-        self.queried = len(which)
-        if not self.queried:
-            return
-        counts = _counts(self.queried)
-        _kernels.find_nearest(posed, arrays, which, reach, exact, counts)
-        self._count(counts)
-        lists = (self._undecided, self._worth_measuring)
-        m, k = _coherence.undecided(arrays, which, reach, near, slack if deep else -1.0, *lists)
+    def query(self, posed: Skin, skin: SurfaceQueries, query: Query) -> None:
+        """Find the nearest triangle of each point that is near, or inside a closed skin."""
+        which = self._which[: _coherence.choose(self.order, self.arrays, query.near, self._which)]
+        self.queried, counts = len(which), np.zeros((-(-len(which) // CHUNK), 2), np.int64)
+        if self.queried:
+            worth(_query.query_points, self.queried, FEW)(posed, self.arrays, which, query, counts)
+        self.visited, self.measured = counts.sum(0).tolist()
+
+    def project(self, posed: Skin, reach: float) -> None:
+        """Find the nearest triangle over which each point lies, by the paper's test; nothing is remembered."""
+        counts = np.zeros((-(-len(self.points) // CHUNK), 2), np.int64)
+        _lookup.project(posed, self.arrays, self.order, reach, counts)
+        self.queried, (self.visited, self.measured) = len(self.points), counts.sum(0).tolist()
+
+    def collect(self, skin: SurfaceQueries, within: float, sided: bool, ignored: NDArray[np.bool_]) -> None:
+        """Compute the signed distances of all results, and keep those within the distance, or inside. Nothing is kept
+        of the points `ignored` (n,), if any are given."""
+        out = self._touching
+        k, m = _lookup.gather(self.arrays, skin.surface, ignored, sided, out, self._unsure)
         if m:
-            counts = _counts(m)
-            classify_far, rows = worth(_kernels.classify_far, m, FEW), self._undecided[:m]
-            classify_far(posed, arrays, rows, skin.signs(self.points[rows]), counts)
-            self._count(counts)
-        if k and exact:
-            counts = _counts(k)
-            worth(_coherence.measure, k, FEW)(posed, arrays, self._worth_measuring[:k], near, counts)
-            self._count(counts)
-        self._wanted[:] = False
-        self._wanted[which] = True
-        k = _kernels.gather(arrays, self._wanted, self._rows, self._pairs, self._at, self._where)
-        if not exact:  # the triangle found need not be the nearest
-            self.clear[:] = 0.0
-        if len(ignored):
-            k = self._drop(ignored, k)
-        if not k:
-            return
-        pairs = self._pairs[:k]
-        signed = skin.signed_distances_of(self._at[:k], pairs, self._where[:k], behind=True)
-        self._distance[:k], self._nearest[:k], self._normal[:k] = signed.distance, signed.nearest, signed.normal
-        if exact:
-            self.clear[self._rows[:k]] = np.maximum(self._distance[:k], 0.0)
-        self.count = k
+            rows = self._unsure[:m]
+            pairs, where = out.pairs[rows], out.where[rows]
+            signed = skin.signed_distances_of(out.at[rows], pairs, where, behind=True)
+            out.pairs[rows], out.where[rows] = pairs, where
+            out.distance[rows], out.nearest[rows], out.normal[rows] = signed.distance, signed.nearest, signed.normal
+        self._count = _lookup.keep_within(out, k, within) if k else 0
 
-    def _drop(self, ignored: NDArray[np.bool_], k: int) -> int:
-        """Remove the points `ignored` (n,) from the k that were gathered; return the number of the others. Nothing is
-        known about the clearance of those removed."""
-        out = ignored[self._rows[:k]]
-        self.clear[self._rows[:k][out]] = 0.0
-        kept = np.flatnonzero(~out)
-        for array in (self._rows, self._pairs, self._at, self._where):
-            array[: len(kept)] = array[kept]
-        return len(kept)
+    @property
+    def touching(self) -> Touching:
+        """The results, in ascending order."""
+        return Touching(*(array[: self._count] for array in self._touching))
 
     def last(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of the triangles where the last searches for points `which` ended, or -1."""
-        return np.asarray(self._arrays.found[which, 2])
-
-    def _count(self, counts: NDArray[np.int64]) -> None:
-        visited, measured = counts.sum(0).tolist()
-        self.visited += visited
-        self.measured += measured
-
-    def within(self, distance: float) -> Touching:
-        """Return the points no farther than `distance`, or inside; in ascending order."""
-        keep = np.flatnonzero(self._distance[: self.count] <= distance)
-        where, normal = self._where[keep], self._normal[keep]
-        return Touching(self._rows[keep], self._pairs[keep], where, self._distance[keep], self._nearest[keep], normal)
+        return np.asarray(self.arrays.found[which, 2])
 
 
-def _counts(points: int) -> NDArray[np.int64]:
-    return np.zeros((-(-points // CHUNK), 2), np.int64)
-
-
-def query_inside(points: Floats, begin: NDArray[np.int64], boxes: BoneBoxes, skin: SurfaceQueries) -> Inside:
+def query_inside(points: Floats, begin: NDArray[np.int64], posed: Skin, skin: SurfaceQueries) -> Inside:
     """Find which of `points` (n,3) are inside a closed skin, with penetration depth and separation direction. `begin`
     (n,): rows of triangles to start from, or -1. Stores nothing."""
     rows = np.flatnonzero(skin.signs(points) == INSIDE)
     p, n = points[rows], len(rows)
-    found, barycentric, counts = np.full((n, 3), -1, np.int64), np.zeros((n, 3)), _counts(n)
-    arrays = ProbeArrays(p, found, barycentric, np.zeros(n), np.zeros(n), np.zeros(n))
+    found, barycentric = np.full((n, 3), -1, np.int64), np.zeros((n, 3))
     found[:, 2] = begin[rows]
-    within = np.full(n, INSIDE, np.int8)
-    posed = Skin(boxes.boxes, boxes.placed, skin.surface.x, boxes.slack)
-    worth(_kernels.classify_far, n, FEW)(posed, arrays, np.arange(n), within, counts)
+    _query.find_nearest(posed, p, found, barycentric)
     signed = skin.signed_distances_of(p, np.ascontiguousarray(found[:, :2]), barycentric)
     deep = signed.distance < 0.0
     return Inside(rows[deep], -signed.distance[deep], signed.nearest[deep], signed.face[deep], signed.normal[deep])

@@ -16,11 +16,13 @@ from ...jit import kernel, prange
 
 CHUNK = 32  # points per task of a thread, neighbours in space
 ENTRIES = 2048  # vertices of the skin checked per task of a thread
+LANES = 8  # triangles per group: their bounding boxes are tested together
 
 
 class Boxes(NamedTuple):
-    """Triangles are stored in rows: by box, then by the slab of the midpoint of their range along the
-    first axis. Box coordinates in metres."""
+    """Triangles are stored in rows: by box, then by the slab of the midpoint of their range along the first axis, then
+    by their angle around that axis. LANES rows of a slab, or what is left of it, form a group. Box coordinates in
+    metres."""
 
     low: np.ndarray  # (b,3) lower corner of each box, which bounds its skin over the whole clip
     high: np.ndarray  # (b,3)
@@ -30,6 +32,9 @@ class Boxes(NamedTuple):
     items: np.ndarray  # (k,) i4 rows of triangles
     home: np.ndarray  # (b*slabs+1,) i4: rows home[k]..home[k+1]-1 have that midpoint in slab k
     around: np.ndarray  # (b*slabs,6) f4 bounding box of those, low and high
+    groups: np.ndarray  # (b*slabs+1,) i4: groups groups[k]..groups[k+1]-1 are those of slab k
+    group_bounds: np.ndarray  # (g,6) f4 bounding box of each group
+    lanes: np.ndarray  # (g,6,LANES) f4 bounding boxes of its triangles, side by side; nothing in lanes without one
     bounds: np.ndarray  # (m,6) f4 bounding box of each triangle over the clip, rounded outward
     corners: np.ndarray  # (m,3) i4 vertices
     face: np.ndarray  # (m,) i4 face index
@@ -42,6 +47,26 @@ class Placed(NamedTuple):
     to_box: np.ndarray  # (b,3,4) from the world to box coordinates
     world: np.ndarray  # (b,6) low and high corner of each box's AABB in the world
     ball: np.ndarray  # (b,4) centre and half diagonal of each box: its bounding sphere
+
+
+class Moved(NamedTuple):
+    """The motion of the skin of each box since the last update: a rigid motion, and what is left."""
+
+    motion: np.ndarray  # (b,3,4) rigid motion of the box, in the world
+    cosine: np.ndarray  # (b,) of half its angle
+    stray: np.ndarray  # (b,) longest displacement of a vertex relative to the box, metres
+    travel: np.ndarray  # (b,) upper bound of the displacement of its vertices in the world, metres
+
+
+class Entries(NamedTuple):
+    """The vertices of each box, one box after the other: a vertex between bones is in several."""
+
+    tasks: np.ndarray  # (c,3) i4 box, first entry and end: at most ENTRIES of one box
+    vertex: np.ndarray  # (e,) i4
+    span: np.ndarray  # (e,6) range of its box coordinates
+    q: np.ndarray  # (e,3) its box coordinates at the last update
+    counts: np.ndarray  # (c,) number of entries of each task that left their range
+    strays: np.ndarray  # (c,) longest displacement in box coordinates of each task
 
 
 class Skin(NamedTuple):
@@ -107,59 +132,83 @@ def coordinates(to_box, box, vertex, x, out):
 
 
 @kernel
-def outside_range(to_box, box, vertex, span, x, first, last, left):
-    """Mark the pairs first..last-1, sorted by box, that left their `span` (e,6); return their number."""
-    count, k = 0, -1
+def follow_task(to_box, entries, x, c):
+    """Update the box coordinates of the entries of task c, and count those that left their range."""
+    vertex, span, kept = entries.vertex, entries.span, entries.q
+    k, first, last = entries.tasks[c, 0], entries.tasks[c, 1], entries.tasks[c, 2]
+    a_0, a_1, a_2, a_3 = to_box[k, 0, 0], to_box[k, 0, 1], to_box[k, 0, 2], to_box[k, 0, 3]
+    b_0, b_1, b_2, b_3 = to_box[k, 1, 0], to_box[k, 1, 1], to_box[k, 1, 2], to_box[k, 1, 3]
+    c_0, c_1, c_2, c_3 = to_box[k, 2, 0], to_box[k, 2, 1], to_box[k, 2, 2], to_box[k, 2, 3]
+    count, stray = 0, 0.0
     for e in range(first, last):
-        if box[e] != k:
-            k = box[e]
-            a_0, a_1, a_2, a_3 = to_box[k, 0, 0], to_box[k, 0, 1], to_box[k, 0, 2], to_box[k, 0, 3]
-            b_0, b_1, b_2, b_3 = to_box[k, 1, 0], to_box[k, 1, 1], to_box[k, 1, 2], to_box[k, 1, 3]
-            c_0, c_1, c_2, c_3 = to_box[k, 2, 0], to_box[k, 2, 1], to_box[k, 2, 2], to_box[k, 2, 3]
         p = vec.load(x, vertex[e])
         q_0 = a_0 * p[0] + a_1 * p[1] + a_2 * p[2] + a_3
         q_1 = b_0 * p[0] + b_1 * p[1] + b_2 * p[2] + b_3
         q_2 = c_0 * p[0] + c_1 * p[1] + c_2 * p[2] + c_3
+        stray = max(stray, vec.norm2((q_0 - kept[e, 0], q_1 - kept[e, 1], q_2 - kept[e, 2])))
+        kept[e, 0], kept[e, 1], kept[e, 2] = q_0, q_1, q_2
         inside = (span[e, 0] <= q_0) & (q_0 <= span[e, 3]) & (span[e, 1] <= q_1)
         inside &= (q_1 <= span[e, 4]) & (span[e, 2] <= q_2) & (q_2 <= span[e, 5])
-        left[e] = not inside
         count += not inside
-    return count
+    entries.counts[c], entries.strays[c] = count, math.sqrt(stray)
 
 
 @kernel(parallel=True)
-def outside(to_box, box, vertex, span, x, left, counts):
-    """Apply `outside_range` to all pairs; counts (chunks,)."""
-    n = len(box)
-    for c in prange(-(-n // ENTRIES)):
-        counts[c] = outside_range(to_box, box, vertex, span, x, c * ENTRIES, min(n, (c + 1) * ENTRIES), left)
+def follow(to_box, entries, x):
+    """Apply `follow_task` to all tasks."""
+    for c in prange(len(entries.tasks)):
+        follow_task(to_box, entries, x, c)
 
 
 @kernel
-def follow(x, kept, box, vertex, displacement, moved):
-    """Update `kept` to x (n,3) and fill moved (b,7): the least and greatest displacement of the vertices of each box
-    along each axis, and an upper bound of their length. Return the greatest displacement of all.
+def keep(x, rows, kept):
+    """Copy the rows of x (n,3) to `kept`. Return whether any has changed, and the axis of the shortest side of their
+    bounding box."""
+    changed, low, high = False, vec.load(x, rows[0]), vec.load(x, rows[0])
+    for i in range(len(rows)):
+        p, q = vec.load(x, rows[i]), vec.load(kept, i)
+        changed |= (p[0] != q[0]) | (p[1] != q[1]) | (p[2] != q[2])
+        low = (min(low[0], p[0]), min(low[1], p[1]), min(low[2], p[2]))
+        high = (max(high[0], p[0]), max(high[1], p[1]), max(high[2], p[2]))
+        vec.store(kept, i, p)
+    side = vec.sub(high, low)
+    axis = 0 if side[0] <= side[1] and side[0] <= side[2] else 1 if side[1] <= side[2] else 2
+    return changed, axis
 
-    box, vertex (e,): the vertices of each box, see `coordinates`; displacement (n,3) is workspace.
-    """
-    longest = 0.0
-    for i in range(len(x)):
-        a, b, c = x[i, 0] - kept[i, 0], x[i, 1] - kept[i, 1], x[i, 2] - kept[i, 2]
-        displacement[i, 0], displacement[i, 1], displacement[i, 2] = a, b, c
-        longest = max(longest, a * a + b * b + c * c)
-        kept[i, 0], kept[i, 1], kept[i, 2] = x[i, 0], x[i, 1], x[i, 2]
-    moved[:, :3], moved[:, 3:6] = np.inf, -np.inf
-    for e in range(len(box)):
-        k, i = box[e], vertex[e]
+
+@kernel
+def relate(before, ball, placed, entries, moved):
+    """Fill `moved` for boxes that were placed by `before` (b,3,4), in bounding spheres `ball` (b,4). Return the number
+    of entries outside of their ranges."""
+    to_box, motion = placed.to_box, moved.motion
+    moved.stray[:] = 0.0
+    total = 0
+    for c in range(len(entries.tasks)):
+        k = entries.tasks[c, 0]
+        moved.stray[k] = max(moved.stray[k], entries.strays[c])
+        total += entries.counts[c]
+    for k in range(len(to_box)):
+        trace = 0.0
         for a in range(3):
-            moved[k, a], moved[k, a + 3] = (
-                min(moved[k, a], displacement[i, a]),
-                max(moved[k, a + 3], displacement[i, a]),
-            )
-    for k in range(len(moved)):
-        a, b, c = max(-moved[k, 0], moved[k, 3]), max(-moved[k, 1], moved[k, 4]), max(-moved[k, 2], moved[k, 5])
-        moved[k, 6] = math.sqrt(a * a + b * b + c * c)
-    return math.sqrt(longest)
+            for c in range(4):
+                motion[k, a, c] = 0.0
+                for r in range(3):
+                    shift = to_box[k, r, 3] if c == 3 else 0.0
+                    motion[k, a, c] += to_box[k, r, a] * (before[k, r, c] - shift)
+            trace += motion[k, a, a]
+        moved.cosine[k] = math.sqrt(min(max(0.25 * (1.0 + trace), 0.0), 1.0))  # trace = 1 + 2 cos(angle)
+        m = vec.load(ball, k)
+        turned = 2.0 * ball[k, 3] * math.sqrt(max(1.0 - moved.cosine[k] ** 2, 0.0))
+        moved.travel[k] = vec.norm(vec.sub(carried(motion, k, m), m)) + turned + moved.stray[k]
+    return total
+
+
+@kernel
+def carried(motion, k, p):
+    """The point p, carried along by box k."""
+    x = motion[k, 0, 0] * p[0] + motion[k, 0, 1] * p[1] + motion[k, 0, 2] * p[2] + motion[k, 0, 3]
+    y = motion[k, 1, 0] * p[0] + motion[k, 1, 1] * p[1] + motion[k, 1, 2] * p[2] + motion[k, 1, 3]
+    return x, y, motion[k, 2, 0] * p[0] + motion[k, 2, 1] * p[1] + motion[k, 2, 2] * p[2] + motion[k, 2, 3]
 
 
 @kernel

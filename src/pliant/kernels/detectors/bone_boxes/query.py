@@ -1,0 +1,108 @@
+"""Exact point queries: the nearest triangle of points near a skin or inside it, and the clearance of all others."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import vec
+from ...jit import kernel, prange
+from .boxes import CHUNK, Boxes, Placed, Skin
+from .search import boxes_near, search_one, wind_one
+
+# the clearance of a point outside is measured up to a radius of LASTS displacements per step beyond `near`, so that the
+# result stays valid for as many steps, and of MOST times `near`
+LASTS, MOST = 16.0, 20.0
+WORTH = 4.0  # displacements per step beyond `near`: a smaller clearance that a neighbour proves is measured
+
+
+class Query(NamedTuple):
+    """What is asked."""
+
+    near: float  # distance up to which points outside have a result, metres
+    sided: bool  # whether the skin is closed, and points inside have a result at any depth
+    axis: int  # direction of the rays that decide sides
+
+
+@kernel
+def radius_of(query, pace):
+    """Search radius for a point that moves by `pace` per step."""
+    return max(query.near, min(query.near + LASTS * pace, MOST * query.near))
+
+
+@kernel
+def query_range(skin, probes, which, first, last, query):
+    """Query the points which[first:last]. Return the numbers of triangles visited and measured.
+
+    A measured point outside whose clearance exceeds the distance to its neighbour bounds the neighbour's clearance too,
+    so that few points are searched. A side that neither this nor the clearance before proves is decided by a ray.
+    """
+    points, found, barycentric = probes.points, probes.found, probes.barycentric
+    clear, side, pace, slack, near = probes.clear, probes.side, probes.pace, skin.slack, query.near
+    every, gaps = np.arange(len(skin.placed.world)), np.empty(8, np.float32)
+    balls, count, visited, measured, widest = np.empty((last - first, 4)), 0, 0, 0, near
+    for t in range(first, last):
+        widest = max(widest, radius_of(query, pace[which[t]]))
+    boxes = every.copy()
+    boxes = boxes[: boxes_near(skin.placed.world, points, which, first, last, widest + slack, boxes)]
+    for t in range(first, last):
+        i, bound = which[t], 0.0
+        p = vec.load(points, i)
+        for k in range(count):
+            gap = math.sqrt(vec.norm2(vec.sub(p, vec.load(balls, k))))
+            bound = max(bound, balls[k, 3] - gap * (1.0 + 1e-12) - slack)
+        if bound > near + WORTH * pace[i]:
+            found[i, 0], clear[i], side[i] = -1, bound, 1
+            continue
+        radius = radius_of(query, pace[i])
+        d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], radius, boxes, gaps)
+        visited, measured = visited + one, measured + two
+        if query.sided and not (bound > slack or clear[i] > slack):
+            side[i] = -1 if wind_one(skin, query.axis, p) > 0 else 1
+        elif bound > slack or not query.sided:
+            side[i] = 1
+        if f < 0 and side[i] < 0:
+            d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], np.inf, every, gaps)
+            visited, measured = visited + one, measured + two
+        distance = math.sqrt(d_2)
+        clear[i] = max(distance - slack, 0.0)
+        if row >= 0:
+            found[i, 2] = row
+        if side[i] > 0 and distance > near:
+            found[i, 0] = -1
+            balls[count, 3] = clear[i]
+            vec.store(balls, count, p)
+            count += 1
+        else:
+            found[i, 0], found[i, 1] = f, feature
+            vec.store(barycentric, i, (u, v, w))
+    return visited, measured
+
+
+@kernel(parallel=True)
+def query_points(skin, probes, which, query, counts):
+    """Apply `query_range` to all of `which`; counts (chunks,2)."""
+    boxes = Boxes(*skin.boxes)  # a parallel loop takes no tuples within tuples
+    placed = Placed(*skin.placed)
+    x, slack = skin.x, skin.slack
+    n = len(which)
+    for c in prange(-(-n // CHUNK)):
+        posed = Skin(boxes, placed, x, slack)
+        counts[c, 0], counts[c, 1] = query_range(posed, probes, which, c * CHUNK, min(n, (c + 1) * CHUNK), query)
+
+
+@kernel
+def find_nearest(skin, points, found, barycentric):
+    """Find the nearest triangle of each point (n,3): found (n,3) as in `ProbeArrays`, whose rows are initial guesses."""
+    every, gaps = np.arange(len(skin.placed.world)), np.empty(8, np.float32)
+    for i in range(len(points)):
+        result = search_one(skin, vec.load(points, i), found[i, 2], np.inf, every, gaps)
+        _, found[i, 0], found[i, 1], found[i, 2], u, v, w, _, _ = result
+        vec.store(barycentric, i, (u, v, w))
+
+
+@kernel
+def wind(skin, axis, points, winding):
+    """Fill winding (n,) with the winding numbers of points (n,3), by rays along the axis."""
+    for i in range(len(points)):
+        winding[i] = wind_one(skin, axis, vec.load(points, i))

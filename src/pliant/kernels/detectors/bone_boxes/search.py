@@ -1,0 +1,198 @@
+"""Searches in bone-attached boxes: the triangle nearest to a point, and its winding number by a ray.
+
+Boxes lie in their bounding spheres, the triangles of a slab and those of a group in boxes, each triangle in its own:
+every volume that is farther away than the best distance so far, or that the ray misses, is culled.
+"""
+
+import math
+
+import numpy as np
+
+from ... import vec
+from ...geometry.triangle import nearest2
+from ...jit import kernel
+from ...queries.rays import crossing, is_above
+from .boxes import LANES
+
+SINGLE = 2.0**-23  # relative rounding error of box coordinates in single precision, doubled
+RAY = 1e5  # times the rounding error of positions: margin of the boxes that a ray must miss
+ZERO = np.float32(0.0)
+PARALLEL = 1e-10  # component of a unit direction below which it is parallel to a face of a box
+
+
+@kernel
+def boxes_near(world, points, which, first, last, reach, near):
+    """Collect the boxes within `reach` of the AABB of the points which[first:last]; return their number."""
+    x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    for t in range(first, last):
+        p = vec.load(points, which[t])
+        x_0, y_0, z_0 = min(x_0, p[0]), min(y_0, p[1]), min(z_0, p[2])
+        x_1, y_1, z_1 = max(x_1, p[0]), max(y_1, p[1]), max(z_1, p[2])
+    count = 0
+    for b in range(len(world)):
+        apart = (world[b, 0] - reach > x_1) | (world[b, 1] - reach > y_1) | (world[b, 2] - reach > z_1)
+        apart |= (world[b, 3] + reach < x_0) | (world[b, 4] + reach < y_0) | (world[b, 5] + reach < z_0)
+        near[count] = b
+        count += not apart
+    return count
+
+
+@kernel
+def gap2(bounds, k, q, slack):
+    """Lower bound of the squared distance of q from box k of `bounds` (n,6), all in single precision: see `single`."""
+    x = max(max(bounds[k, 0] - q[0], q[0] - bounds[k, 3]) - slack, ZERO)
+    y = max(max(bounds[k, 1] - q[1], q[1] - bounds[k, 4]) - slack, ZERO)
+    z = max(max(bounds[k, 2] - q[2], q[2] - bounds[k, 5]) - slack, ZERO)
+    return x * x + y * y + z * z
+
+
+@kernel
+def single(q, slack):
+    """Return q in single precision, and a margin that exceeds its rounding error by the given slack."""
+    margin = np.float32(slack + SINGLE * max(abs(q[0]), abs(q[1]), abs(q[2])))
+    return (np.float32(q[0]), np.float32(q[1]), np.float32(q[2])), margin
+
+
+@kernel
+def single_above(best):
+    """Return a bound in single precision that no `gap2` of a box within the distance sqrt(best) exceeds."""
+    return np.float32(best * (1.0 + 16.0 * SINGLE))
+
+
+@kernel
+def in_box(to_box, b, p):
+    """Box coordinates of the point p in box b."""
+    x = to_box[b, 0, 0] * p[0] + to_box[b, 0, 1] * p[1] + to_box[b, 0, 2] * p[2] + to_box[b, 0, 3]
+    y = to_box[b, 1, 0] * p[0] + to_box[b, 1, 1] * p[1] + to_box[b, 1, 2] * p[2] + to_box[b, 1, 3]
+    return x, y, to_box[b, 2, 0] * p[0] + to_box[b, 2, 1] * p[1] + to_box[b, 2, 2] * p[2] + to_box[b, 2, 3]
+
+
+@kernel
+def outside_box2(low, high, b, q, slack):
+    """Lower bound of the squared distance of q from box b."""
+    x = max(max(low[b, 0] - q[0], q[0] - high[b, 0]) - slack, 0.0)
+    y = max(max(low[b, 1] - q[1], q[1] - high[b, 1]) - slack, 0.0)
+    z = max(max(low[b, 2] - q[2], q[2] - high[b, 2]) - slack, 0.0)
+    return x * x + y * y + z * z
+
+
+@kernel
+def first_guess(ball, p):
+    """Return the box whose bounding sphere is nearest to p."""
+    best, guess = np.inf, 0
+    for b in range(len(ball)):
+        gap = math.sqrt(vec.norm2((ball[b, 0] - p[0], ball[b, 1] - p[1], ball[b, 2] - p[2]))) - ball[b, 3]
+        if gap < best:
+            best, guess = gap, b
+    return guess
+
+
+@kernel
+def search_one(skin, p, row, most, near, gaps):
+    """Find the nearest triangle within `most` (which may be infinite) in the boxes `near` (k,), starting from `row` (or
+    -1); gaps (LANES,) f4 is workspace. Return its squared distance (or that of `most`), face (or -1), feature, row and
+    barycentric coordinates as in `ProbeArrays`, and the numbers of triangles visited and measured. Ties go to the lower
+    face, so that the result does not depend on the start and on the order of boxes.
+    """
+    boxes, placed, x, slack = skin
+    corners, face, slabs, around, home = boxes.corners, boxes.face, boxes.slabs, boxes.around, boxes.home
+    groups, group_bounds, lanes = boxes.groups, boxes.group_bounds, boxes.lanes
+    visited, measured, b_face, b_feature, b_row = 0, 0, np.int64(-1), np.int64(0), np.int64(-1)
+    best, b_u, b_v, b_w = most * most, 0.0, 0.0, 0.0
+    if row < 0 and best == np.inf:
+        row = np.int64(home[first_guess(placed.ball, p) * slabs])
+    if row >= 0:
+        a, c, d = vec.load(x, corners[row, 0]), vec.load(x, corners[row, 1]), vec.load(x, corners[row, 2])
+        d_2, feature, u, v, w = nearest2(p, a, c, d)
+        if d_2 <= best:
+            best, b_face, b_feature, b_row = d_2, np.int64(face[row]), np.int64(feature), row
+            b_u, b_v, b_w = u, v, w
+    for m in range(len(near)):
+        b = near[m]
+        q = in_box(placed.to_box, b, p)
+        if outside_box2(boxes.low, boxes.high, b, q, slack) > best:
+            continue
+        s_q, margin = single(q, slack)
+        limit = single_above(best)
+        for s in range(b * slabs, (b + 1) * slabs):
+            if not gap2(around, s, s_q, margin) <= limit:
+                continue
+            for g in range(groups[s], groups[s + 1]):
+                if gap2(group_bounds, g, s_q, margin) > limit:
+                    continue
+                for k in range(LANES):
+                    x_k = max(max(lanes[g, 0, k] - s_q[0], s_q[0] - lanes[g, 3, k]) - margin, ZERO)
+                    y_k = max(max(lanes[g, 1, k] - s_q[1], s_q[1] - lanes[g, 4, k]) - margin, ZERO)
+                    z_k = max(max(lanes[g, 2, k] - s_q[2], s_q[2] - lanes[g, 5, k]) - margin, ZERO)
+                    gaps[k] = x_k * x_k + y_k * y_k + z_k * z_k
+                first = home[s] + LANES * (g - groups[s])
+                stop = min(home[s + 1] - first, LANES)
+                visited += stop
+                for k in range(stop):
+                    if gaps[k] > limit:
+                        continue
+                    r = first + k
+                    measured += 1
+                    a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
+                    d_2, feature, u, v, w = nearest2(p, a, c, d)
+                    f = np.int64(face[r])
+                    if d_2 < best or (d_2 == best and (f < b_face or b_face < 0)):
+                        best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
+                        b_u, b_v, b_w, limit = u, v, w, single_above(d_2)
+    return best, b_face, b_feature, b_row, b_u, b_v, b_w, visited, measured
+
+
+@kernel
+def is_hit(bounds, k, q, d, slack):
+    """Whether a ray from q in the direction d, a unit vector, may meet box k of `bounds` (n,6)."""
+    enter, leave = 0.0, np.inf
+    for a in range(3):
+        low, high = bounds[k, a] - slack - q[a], bounds[k, a + 3] + slack - q[a]
+        if abs(d[a]) < PARALLEL:
+            if low > 0.0 or high < 0.0:
+                return False
+            continue
+        one, two = low / d[a], high / d[a]
+        enter, leave = max(enter, min(one, two)), min(leave, max(one, two))
+    return enter <= leave
+
+
+@kernel
+def wind_one(skin, axis, p):
+    """Return the number of faces through which a ray along the axis from p exits, minus those it enters, as
+    `queries.rays` counts them: the winding number in a closed skin."""
+    boxes, placed, x, slack = skin
+    to_box, world, home, groups, slabs = placed.to_box, placed.world, boxes.home, boxes.groups, boxes.slabs
+    u, v, total, slack = (axis + 1) % 3, (axis + 2) % 3, 0, RAY * slack
+    start = (p[u], p[v], p[axis])
+    for b in range(len(world)):
+        beside = (start[0] < world[b, u] - slack) | (start[0] > world[b, u + 3] + slack)
+        beside |= (start[1] < world[b, v] - slack) | (start[1] > world[b, v + 3] + slack)
+        if beside | (start[2] > world[b, axis + 3] + slack):
+            continue
+        q, d = in_box(to_box, b, p), (to_box[b, 0, axis], to_box[b, 1, axis], to_box[b, 2, axis])
+        for s in range(b * slabs, (b + 1) * slabs):
+            if home[s] == home[s + 1] or not is_hit(boxes.around, s, q, d, slack):
+                continue
+            for g in range(groups[s], groups[s + 1]):
+                if is_hit(boxes.group_bounds, g, q, d, slack):
+                    first = home[s] + LANES * (g - groups[s])
+                    total += count_rows(boxes.corners, x, axis, start, first, min(first + LANES, home[s + 1]))
+    return total
+
+
+@kernel
+def count_rows(corners, x, axis, start, first, last):
+    """Count the exits minus the entries of a ray through the triangles first..last-1."""
+    u, v, total = (axis + 1) % 3, (axis + 2) % 3, 0
+    for r in range(first, last):
+        i, j, k = corners[r, 0], corners[r, 1], corners[r, 2]
+        beside = (start[0] < min(x[i, u], x[j, u], x[k, u])) | (start[0] > max(x[i, u], x[j, u], x[k, u]))
+        beside |= (start[1] < min(x[i, v], x[j, v], x[k, v])) | (start[1] > max(x[i, v], x[j, v], x[k, v]))
+        if beside | (start[2] > max(x[i, axis], x[j, axis], x[k, axis])):
+            continue
+        a, b, c = (x[i, u], x[i, v], x[i, axis]), (x[j, u], x[j, v], x[j, axis]), (x[k, u], x[k, v], x[k, axis])
+        facing = crossing(a, b, c, start)
+        if facing != 0 and is_above(a, b, c, start, facing):
+            total += facing
+    return total
