@@ -18,20 +18,22 @@ from ..mesh import Mesh
 from ..respond.edge_lengths import EdgeLengths
 
 Floats = NDArray[np.float64]
-ANCHOR = 0.01  # stiffness of the anchor of a vertex at its position before the step, relative to edges
+ANCHOR = 0.1  # stiffness of the anchor of a vertex at its position before the step, relative to edges
 OVER = 1.9  # over-relaxation of a step
 _WORTH_THREADS = 4000  # vertices
 
 
 class EdgeSolver(EdgeLengths):
-    """`EdgeLengths` whose steps are global; `stiffness`: (n,n) sparse Laplacian of the edges."""
+    """`EdgeLengths` whose steps are global. stiffness: (n,n) sparse Laplacian of the edges; anchors: (n,) stiffness of
+    the anchors, or one for all."""
 
-    def __init__(self, mesh: Mesh, rest: Floats, stiffness: Any) -> None:
+    def __init__(self, mesh: Mesh, rest: Floats, stiffness: Any, anchors: Floats | float = ANCHOR) -> None:
         from scipy.sparse import diags_array
 
         super().__init__(mesh, rest)
         n = mesh.n_vertices
-        self._factor = Cholesky((stiffness + diags_array(np.full(n, ANCHOR))).tocsr(), np.arange(n))
+        weights = np.broadcast_to(np.asarray(anchors, np.float64), n)
+        self._factor = Cholesky((stiffness + diags_array(weights)).tocsr(), np.arange(n))
         self._pull = worth(_kernels.pull_edges, n, _WORTH_THREADS)
         self._force, self._step = np.zeros((n, 3)), np.zeros((n, 3))
 

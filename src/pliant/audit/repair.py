@@ -72,7 +72,8 @@ class Repair:
         """(T,n,3) positions of the unwelded vertices, and the frames that were left unchanged."""
         given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
         x = given[:, self.first]
-        self._given, self._lengths = x, EdgeSolver(self.mesh, self._rest(x), self.untangler.stiffness)
+        rest = self._rest(x)
+        self._given, self._lengths = x, EdgeSolver(self.mesh, rest, self.untangler.stiffness)
         self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
         smooth = self._smoothed(x)
         tried = [smooth - x]
@@ -102,7 +103,7 @@ class Repair:
             return x
         y = TransformSmoother(self.untangler, x).free_of_tangles(pairs)
         if (x != y).any():
-            y = StrainSpreader(self.untangler, self._lengths).spread(x, y)
+            y = StrainSpreader(self.untangler, self._lengths.rest, x, y).spread(lambda share: None)
         self._moved_frames = (x != y).any((1, 2))
         return y
 

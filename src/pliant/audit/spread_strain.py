@@ -11,30 +11,38 @@ from .temporal import REACH, RigidFilter
 from .untangle import Untangler
 
 Floats = NDArray[np.float64]
-STEPS, LAST_STEPS = 40, 20  # global steps over edge lengths, before and after frames are smoothed over time
+STEPS, LAST_STEPS = 48, 16  # global steps over edge lengths, before and after frames are smoothed over time
+# strain beyond that of the given frames, before and after: what smoothing over time adds is mostly within the second
+SHARE, LAST_SHARE = 0.01, 0.025
+LOOSE, STIFF, GROWTH = 0.01, 1.0, 2.0  # anchor of vertices that the correction moves, largest anchor, growth per ring
 BACK_RINGS = (4, 8, 16)  # rings of edges around new self-intersections within which the frames are taken back
 
 
 class StrainSpreader:
-    """Spreads strain over one welded mesh, whose `solver` bounds edge lengths."""
+    """Spreads the strain of frames y (T,n,3) of the mesh of an untangler, which were x (T,n,3) before; rest: (k,) rest
+    lengths of its edges."""
 
-    def __init__(self, untangler: Untangler, solver: EdgeSolver) -> None:
-        self.untangler, self.solver = untangler, solver
+    def __init__(self, untangler: Untangler, rest: Floats, x: Floats, y: Floats) -> None:
+        self.untangler, self.x, self.y = untangler, x, y
+        anchor, moved = np.full(y.shape[1], LOOSE), (x != y).any((0, 2))
+        while (anchor[~moved] < STIFF).any():
+            anchor[~moved] = np.minimum(GROWTH * anchor[~moved], STIFF)
+            moved = moved | (untangler.links @ moved > 0)
+        self._solver = EdgeSolver(untangler.mesh, rest, untangler.stiffness, anchor)
 
-    def spread(self, x: Floats, y: Floats, report_progress: Callable[[float], None] = lambda share: None) -> Floats:
-        """Frames (T,n,3) near y whose edges are within the bounds that the given frames x set, as far as the steps
-        suffice; y where they would intersect more than in y."""
-        z = self._relaxed(x, y, STEPS, lambda share: report_progress(0.6 * share))
-        if len(y) > 2:
-            z = RigidFilter(self.untangler.mesh, y).smoothed(z)
-            z = self._relaxed(x, z, LAST_STEPS, lambda share: report_progress(0.6 + 0.3 * share))
-        return self._back_where_tangled(y, z)
+    def spread(self, report_progress: Callable[[float], None]) -> Floats:
+        """Frames (T,n,3) near y whose edges are within bounds that x sets, as far as the steps suffice; y where they
+        would intersect more than in y."""
+        z = self._relaxed(self.y, STEPS, SHARE, lambda share: report_progress(0.6 * share))
+        z = RigidFilter(self.untangler.mesh, self.y).smoothed(z)
+        z = self._relaxed(z, LAST_STEPS, LAST_SHARE, lambda share: report_progress(0.6 + 0.2 * share))
+        return self._back_where_tangled(self.y, z)
 
-    def _relaxed(self, x: Floats, y: Floats, steps: int, report_progress: Callable[[float], None]) -> Floats:
+    def _relaxed(self, y: Floats, steps: int, share: float, report_progress: Callable[[float], None]) -> Floats:
         z = np.empty_like(y)
         for t in range(len(y)):
-            self.solver.set(x[t])
-            z[t] = self.solver.relax(y[t], steps)
+            self._solver.set(self.x[t], share)
+            z[t] = self._solver.relax(y[t], steps)
             report_progress((t + 1) / len(y))
         return z
 
