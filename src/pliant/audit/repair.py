@@ -135,7 +135,7 @@ class Repair:
         even = self._filter.held_and_smoothed(u)
         for t in range(self.count):
             if even[t].any():
-                u[t] = self._projected_out(t, x[t], even[t], AGAIN)
+                u[t] = self._projected_out(t, x[t], even[t])
             progress(0.7 + 0.3 * (t + 1) / self.count)
         return u
 
@@ -158,11 +158,12 @@ class Repair:
             progress((t + 1) / self.count)
         return u
 
-    def _projected_out(self, t: int, x: Floats, u: Floats | None, rounds: int | None = None) -> Floats:
+    def _projected_out(self, t: int, x: Floats, u: Floats | None) -> Floats:
+        """Displacements (n,3) of frame t out of the body; those that start from u, smooth already, stay close to it."""
         self._move_body(t)
         required = self._required(t, x)
         self._lengths.set(self._given[t])
-        how = {} if rounds is None else {"rounds": rounds}
+        how = {} if u is None else {"rounds": 0, "settling": AGAIN}
         u = self.projector.project(x, required, self._query, u, lengths=self._lengths, **how)
         u = self.projector.uncross(x, u, required, self._query, self._crossing_faces)
         for _ in range(10 if self.max_strain is not None else 0):

@@ -15,7 +15,8 @@ STEPS, LAST_STEPS = 48, 16  # global steps over edge lengths, before and after f
 # strain beyond that of the given frames, before and after: what smoothing over time adds is mostly within the second
 SHARE, LAST_SHARE = 0.01, 0.025
 LOOSE, STIFF, GROWTH = 0.01, 1.0, 2.0  # anchor of vertices that the correction moves, largest anchor, growth per ring
-BACK_RINGS = (4, 8, 16)  # rings of edges around new self-intersections within which the frames are taken back
+# rings of edges around new self-intersections within which the frames are taken back, and how far
+BACK = ((4, 0.5), (4, 1.0), (8, 1.0), (16, 1.0))
 
 
 class StrainSpreader:
@@ -50,12 +51,12 @@ class StrainSpreader:
         """Frames z, blended to y in space and time around self-intersections that y does not have."""
         most = [len(self.untangler.pairs(frame)) for frame in y]
         back, blended = np.zeros(y.shape[:2]), z
-        for rings in BACK_RINGS:
+        for rings, share in BACK:
             pairs = [self.untangler.pairs(frame) for frame in blended]
             worse = [some if len(some) > at else some[:0] for some, at in zip(pairs, most, strict=True)]
             if not any(len(some) for some in worse):
                 return blended
-            back = np.maximum(back, self._around(worse, rings))
+            back = np.maximum(back, share * self._around(worse, rings))
             blended = z + back[:, :, None] * (y - z)
         left = [len(self.untangler.pairs(frame)) for frame in blended]
         worse_frames = np.array(left) > most
