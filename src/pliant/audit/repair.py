@@ -11,15 +11,17 @@ from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
-from ..respond.edge_lengths import EdgeLengths, lengths
+from ..respond.edge_lengths import lengths
 from ..respond.project_out import Projector
 from .check import turned_outward
+from .edge_solver import EdgeSolver
 from .findings import Report
 from .layers import Layer, Layers
 from .patches import Patch, patches
 from .score import DEPTH_TOLERANCE, NEARLY, Score
 from .shape_changes import bend, strain, within_strain
 from .smooth_transforms import TransformSmoother
+from .spread_strain import StrainSpreader
 from .temporal import TemporalFilter
 from .untangle import Untangler
 
@@ -70,7 +72,8 @@ class Repair:
         """(T,n,3) positions of the unwelded vertices, and the frames that were left unchanged."""
         given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
         x = given[:, self.first]
-        self._lengths = EdgeLengths(self.mesh, self._rest(x))
+        rest = self._rest(x)
+        self._given, self._lengths = x, EdgeSolver(self.mesh, rest, self.untangler.stiffness)
         self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
         smooth = self._smoothed(x)
         tried = [smooth - x]
@@ -99,6 +102,8 @@ class Repair:
         if not any(len(some) for some in pairs) or not self._has_rest:
             return x
         y = TransformSmoother(self.untangler, x).free_of_tangles(pairs)
+        if (x != y).any():
+            y = StrainSpreader(self.untangler, self._lengths.rest, x, y).spread(lambda share: None)
         self._moved_frames = (x != y).any((1, 2))
         return y
 
@@ -130,7 +135,7 @@ class Repair:
         even = self._filter.held_and_smoothed(u)
         for t in range(self.count):
             if even[t].any():
-                u[t] = self._projected_out(t, x[t], even[t], AGAIN)
+                u[t] = self._projected_out(t, x[t], even[t])
             progress(0.7 + 0.3 * (t + 1) / self.count)
         return u
 
@@ -153,11 +158,12 @@ class Repair:
             progress((t + 1) / self.count)
         return u
 
-    def _projected_out(self, t: int, x: Floats, u: Floats | None, rounds: int | None = None) -> Floats:
+    def _projected_out(self, t: int, x: Floats, u: Floats | None) -> Floats:
+        """Displacements (n,3) of frame t out of the body; those that start from u, smooth already, stay close to it."""
         self._move_body(t)
         required = self._required(t, x)
-        self._lengths.set(x)
-        how = {} if rounds is None else {"rounds": rounds}
+        self._lengths.set(self._given[t])
+        how = {} if u is None else {"rounds": 0, "settling": AGAIN}
         u = self.projector.project(x, required, self._query, u, lengths=self._lengths, **how)
         u = self.projector.uncross(x, u, required, self._query, self._crossing_faces)
         for _ in range(10 if self.max_strain is not None else 0):

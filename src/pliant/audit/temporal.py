@@ -1,6 +1,8 @@
 """Corrections over time: displacements of neighbouring frames are compared in the frames of the vertices they move, so
 that a correction turns with the limb it belongs to, sets in before it is needed, and fades afterwards."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,14 +40,53 @@ class TemporalFilter:
             for to, at in ((slice(k, None), slice(None, -k)), (slice(None, -k), slice(k, None))):
                 larger = size[at] > most[to]
                 held[to][larger], most[to][larger] = local[at][larger], size[at][larger]
-        weights = np.array([1.0])
-        for _ in range(2 * REACH):
-            weights = np.convolve(weights, [0.5, 0.5])
         padded = np.concatenate([held[:1].repeat(REACH, 0), held, held[-1:].repeat(REACH, 0)])
-        even = sum(w * padded[k : k + len(u)] for k, w in enumerate(weights))
+        even = sum(w * padded[k : k + len(u)] for k, w in enumerate(_binomial(REACH)))
         out = np.zeros_like(u)
         out[:, rows] = np.einsum("tnij,tni->tnj", axes, even)
         return out
+
+
+class RigidFilter:
+    """Smooths the frames of a welded mesh relative to other frames x (T,n,3), from which they differ moderately: their
+    differences turn with the rigid motion of each connected part of x."""
+
+    def __init__(self, mesh: Mesh, x: Floats) -> None:
+        part = mesh.topology.components
+        self._x, self._turns = x, np.stack([_rigid_turns(mesh.vertices, frame, part) for frame in x])[:, part]
+
+    def smoothed(self, y: Floats) -> Floats:
+        """Frames (T,n,3): x and the binomial means of y - x over `REACH` frames on either side, as seen by the parts;
+        beyond the first and last frame differences continue evenly."""
+        local = np.einsum("tnji,tnj->tni", self._turns, y - self._x)
+        reach = min(REACH, len(y) - 1)
+        before, after = 2.0 * local[:1] - local[reach:0:-1], 2.0 * local[-1:] - local[-2 : -reach - 2 : -1]
+        padded = np.concatenate([before, local, after])
+        even = sum(w * padded[k : k + len(y)] for k, w in enumerate(_binomial(reach)))
+        return np.asarray(self._x + np.einsum("tnij,tnj->tni", self._turns, even))
+
+
+def _binomial(reach: int) -> Floats:
+    """The 2 reach + 1 weights of the binomial mean."""
+    weights = np.array([1.0])
+    for _ in range(2 * reach):
+        weights = np.convolve(weights, [0.5, 0.5])
+    return weights
+
+
+def _rigid_turns(rest: Floats, x: Floats, part: NDArray[Any]) -> Floats:
+    """(parts,3,3) rotations from `rest` to x (n,3) that fit each part best (W. Kabsch 1976)."""
+    count = np.maximum(np.bincount(part), 1)
+
+    def centred(p: Floats) -> Floats:
+        mean = np.stack([np.bincount(part, p[:, k]) for k in range(3)], 1) / count[:, None]
+        return np.asarray(p - mean[part])
+
+    outer = (centred(x)[:, :, None] * centred(rest)[:, None, :]).reshape(-1, 9)
+    total = np.stack([np.bincount(part, outer[:, k]) for k in range(9)], 1).reshape(-1, 3, 3)
+    u, _, v = np.linalg.svd(total)
+    u[:, :, 2] *= np.where(np.linalg.det(u @ v) < 0.0, -1.0, 1.0)[:, None]
+    return np.asarray(u @ v)
 
 
 def _axes(faces: NDArray[np.int32], beside: NDArray[np.int64], x: Floats) -> NDArray[np.float32]:

@@ -43,7 +43,7 @@ class Untangler:
         self.links = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
         self.degree = np.asarray(self.links.sum(1)).ravel()
         self._part = connected_components(self.links, directed=False)[1]
-        self._stiffness = (diags_array(self.degree) - self.links).tocsc()
+        self.stiffness = (diags_array(self.degree) - self.links).tocsc()
         span = mesh.vertices[top.edges[:, 1]] - mesh.vertices[top.edges[:, 0]]
         self.edge = float(np.median(np.linalg.norm(span, axis=1)))
         self.thickness = THICKNESS * self.edge
@@ -117,7 +117,7 @@ class Untangler:
         from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
 
-        return splu((self._stiffness + diags_array(anchor)).tocsc()).solve
+        return splu((self.stiffness + diags_array(anchor)).tocsc()).solve
 
     def move_back(
         self, x: Floats, target: Floats, steps: int = 40, bend: Callable[[Floats, int], Floats] | None = None

@@ -28,11 +28,11 @@ class EdgeLengths:
         self._relax = worth(_kernels.relax_edges, n, _WORTH_THREADS)
         self.set(mesh.vertices)
 
-    def set(self, x: Floats) -> None:
-        """Allow every edge its length in x (n,3), too."""
+    def set(self, x: Floats, share: float = SHARE) -> None:
+        """Allow every edge its length in x (n,3), too, and `share` of its rest length beyond both."""
         given = lengths(x, self.edges)
-        low = np.minimum(given, self.rest) - SHARE * self.rest
-        high = np.maximum(given, self.rest) + SHARE * self.rest
+        low = np.minimum(given, self.rest) - share * self.rest
+        high = np.maximum(given, self.rest) + share * self.rest
         self._bounds = _kernels.EdgeBounds(self._start, self._neighbour, low[self._edge], high[self._edge])
 
     def relax(self, x: Floats, sweeps: int) -> Floats:

@@ -61,15 +61,17 @@ class Projector:
         u: Floats | None = None,
         rounds: int = ROUNDS,
         lengths: EdgeLengths | None = None,
+        settling: int = SETTLING,
     ) -> Floats:
         """Displacements (n,3) of x (n,3), starting from u, after which every vertex is at least `required` (n,) metres
         from the body and midpoints are outside; in narrow gaps the distance is as large as there is room. `lengths`:
-        edges that keep their lengths as far as the distances allow."""
+        edges that keep their lengths as far as the distances allow, also in `settling` last rounds without smoothing.
+        """
         u = np.zeros_like(x) if u is None else u.copy()
         required_all = np.concatenate([required, MIDPOINT_SHARE * required[self.corners[self.n :]].min(1)])
         far = np.zeros(len(required_all))  # lower bound of each sample's distance minus the required one
         planes = _Planes(len(required_all))
-        for k in range(rounds + (SETTLING if lengths is not None and rounds else 0)):
+        for k in range(rounds + (settling if lengths is not None else 0)):
             before = u
             u = self.smooth(u) if k < rounds else u
             if lengths is not None:

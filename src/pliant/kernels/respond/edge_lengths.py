@@ -33,3 +33,18 @@ def relax_edges(bounds, x, out):
                 total = vec.madd(total, d, 0.5 * (length - wanted) / length)
                 count += 1
         vec.store(out, v, vec.madd(p, total, OVER / count) if count > 0 else p)
+
+
+@kernel(parallel=True)
+def pull_edges(bounds, x, out):
+    """Fill out (n,3) with the sum over the edges of each vertex of x (n,3) of what they are too long, towards the other
+    end, or too short, away from it."""
+    for v in prange(len(x)):
+        p, total = vec.load(x, v), (0.0, 0.0, 0.0)
+        for r in range(bounds.start[v], bounds.start[v + 1]):
+            d = vec.sub(vec.load(x, bounds.neighbour[r]), p)
+            length = vec.norm(d)
+            wanted = min(max(length, bounds.low[r]), bounds.high[r])
+            if wanted != length and length > 0.0:
+                total = vec.madd(total, d, (length - wanted) / length)
+        vec.store(out, v, total)
