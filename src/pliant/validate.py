@@ -53,16 +53,22 @@ def floats(name: str, value: Any, shape: tuple[int | None, ...], *, finite: bool
         raise ValueError(f"{name} has dtype {array.dtype}; expected real numbers")
     _shape(name, array, shape)
     out = np.array(array, dtype=np.float64, order="C")
-    if finite and not np.isfinite(out).all():
-        bad = ~np.isfinite(out)
-        raise ValueError(f"{name}[{first_index(bad)}] is not finite ({out[bad][0]})")
-    if finite and out.size and np.abs(out).max() > LARGEST:
-        bad = np.abs(out) > LARGEST
-        raise ValueError(
-            f"{name}[{first_index(bad)}] = {out[bad][0]:g} is beyond {LARGEST:g}; "
-            "pass metres, or scale the mesh before loading it"
-        )
+    # nan fails both comparisons, so that valid values take two passes without temporary arrays
+    if finite and out.size and not (out.min() >= -LARGEST and out.max() <= LARGEST):
+        raise _out_of_range(name, out)
     return out
+
+
+def _out_of_range(name: str, array: Floats) -> ValueError:
+    """Return the error for the first value that is not finite or, if all are, for the first beyond +-1e12."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        return ValueError(f"{name}[{first_index(bad)}] is not finite ({array[bad][0]})")
+    bad = np.abs(array) > LARGEST
+    return ValueError(
+        f"{name}[{first_index(bad)}] = {array[bad][0]:g} is beyond {LARGEST:g}; "
+        "pass metres, or scale the mesh before loading it"
+    )
 
 
 def indices(name: str, value: Any, width: int, count: int, of: str = "vertices") -> Ints:
@@ -84,8 +90,10 @@ def indices(name: str, value: Any, width: int, count: int, of: str = "vertices")
 
 def read_only(array: NDArray[_Number]) -> NDArray[_Number]:
     """Return a read-only view. The arrays of a mesh are read-only too, so one compiled kernel serves both."""
+    if not array.flags.writeable:
+        return array
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 

@@ -60,7 +60,8 @@ class MeshDetector:
                 f"x_b moves the second mesh, which method {self._detector.name!r} requires to be static; "
                 f"create a new detector, or use one of: {', '.join(able)}"
             )
-        self._state = State.at(np.concatenate(parts))
+        x = np.concatenate(parts)
+        self._state = State(x, np.zeros_like(x), x.copy())
         for name, start, mesh, first in (("start_a", start_a, self.a, 0), ("start_b", start_b, self.b, len(parts[0]))):
             if start is not None and mesh is not None:
                 rows = slice(first, first + mesh.n_vertices)

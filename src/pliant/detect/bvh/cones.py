@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 FEWEST = 16  # fewest triangles of a patch that is tested; 8 to 32 perform about as well
+_NO_DRIFT = np.zeros((0, 3)), np.zeros((0, 6))
 _SIZES = 1e-100, 1e100  # sizes of a mesh in metres between which squared lengths neither under- nor overflow
 
 
@@ -51,15 +52,13 @@ class Cones:
         all pairs nearer than `reach` at the current positions or, given their `drift`, at any time of that motion."""
         self._begin[:] = self._self_traversal_start
         leaf_mesh, patches, self.count = self.leaf_mesh, self.patches, 0
-        size = (
-            float(np.ptp(leaf_mesh.tree.nodes["bounds"][0].reshape(2, 3), axis=0).sum())
-            if len(leaf_mesh.tree.nodes)
-            else 0.0
-        )
+        size = 0.0
+        if len(leaf_mesh.tree.nodes):
+            x_0, y_0, z_0, x_1, y_1, z_1 = leaf_mesh.tree.nodes["bounds"][0].tolist()
+            size = (x_1 - x_0) + (y_1 - y_0) + (z_1 - z_0)
         if len(patches.rows) and _SIZES[0] < size < _SIZES[1]:
             least = reach * (1.0 + 1e-9) + MARGIN * size
-            none = np.zeros((0, 3)), np.zeros((0, 6))
-            motion = PatchMotion(leaf_mesh.x, *(none if drift is None else (drift.x, drift.nodes)))
+            motion = PatchMotion(leaf_mesh.x, *(_NO_DRIFT if drift is None else (drift.x, drift.nodes)))
             _kernels.scale_normals(
                 leaf_mesh.leaves.corners, leaf_mesh.at.faces, motion, patches.twin, patches.scaled_normals
             )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+CHUNK, FEWEST = 32, 4  # triangles per part of a traversal at least, and fewest parts
 
 
 class LeafMesh:
@@ -119,6 +120,15 @@ class LeafMesh:
         start = np.empty(len(leaf), np.int32)
         start[first[leaf]] = leaf + 1
         return start
+
+
+def parts_of(triangles: int, chunk: int = CHUNK, fewest: int = FEWEST) -> int:
+    """Return the number of parts, a power of two from `fewest` to PARTS, in which threads share the triangles of a
+    traversal: at least `chunk` triangles each, because a part takes a microsecond to begin."""
+    parts = _kernels.PARTS
+    while parts > fewest and triangles < chunk * parts:
+        parts //= 2
+    return parts
 
 
 def with_isolated_vertices(faces: Ints, n_vertices: int) -> Ints:

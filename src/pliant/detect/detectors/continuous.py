@@ -22,7 +22,7 @@ from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..bvh.build import OPTIONS, check_tree_options
-from ..bvh.leaf_mesh import LeafMesh
+from ..bvh.leaf_mesh import LeafMesh, parts_of
 from ..queries.contact_records import WeldedSide
 from ..queries.welding import Seams
 from .bvh import BvhDetector
@@ -34,6 +34,7 @@ SOLVERS = {"conservative": _kernels.ALL, "cubic": _kernels.ALL_BY_CUBIC}
 _SLACK = 2.0**-50
 _BEFORE = 2.0**-20  # of the time of impact: how much earlier the gap is measured if that time is not conservative
 _BYTES = 400  # peak memory per contact during detection
+_ROOM = 4096  # initial size of the buffer for pairs
 
 
 class Hits(NamedTuple):
@@ -77,7 +78,8 @@ class CollisionQuery:
         self._begin = (
             a.leaf_mesh.self_traversal_start if self.same else np.zeros(len(a.leaf_mesh.leaves.face), np.int32)
         )
-        self._capacity = 64
+        self._parts = parts_of(len(self._begin))
+        self._capacity = _ROOM // self._parts
 
     def least(self, tolerance: float) -> float:
         """Return the earliest time of impact, or inf if there is no contact."""
@@ -99,7 +101,7 @@ class CollisionQuery:
         return Hits(pairs[order], time[order])
 
     def _sweep(self, mode: int, tolerance: float, capacity: int) -> tuple[HitBuffer, NDArray[np.int64], Floats]:
-        a, b, parts = self.a, self.b, _kernels.PARTS
+        a, b, parts = self.a, self.b, self._parts
         hits = HitBuffer(np.empty((parts, capacity, 3), np.int32), np.empty((parts, capacity)))
         counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
         query = ImpactQuery(self.same, mode, tolerance, _SLACK * max(a.farthest, b.farthest))

@@ -94,6 +94,10 @@ class Deep(NamedTuple):
     normal: Floats  # (k,3) separation directions
 
 
+_NO_SIGNS = np.zeros(0)
+_NOT_DEEP = Deep(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
+
+
 def contacts_of(a: PosedSide, b: PosedSide, vertex_face: Rows, face_vertex: Rows, edges: Rows, pool: Pool) -> Contacts:
     """Return records, in canonical order, of sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces
     of a, edges. For self-contact (a is b) `vertex_face` holds both directions. Vertices deep inside a closed side are
@@ -106,20 +110,21 @@ def contacts_of(a: PosedSide, b: PosedSide, vertex_face: Rows, face_vertex: Rows
         facing.reverse()
     done = 0
     for one, two, pairs, signs, far in facing:
-        records = out[done : done + len(pairs)]
-        _vertex_face(one, two, pairs, signs, records)
-        _use_boundary_point(two, pairs, far, records)
-        done += len(pairs)
-    _edge_edge(a, b, edges, out[done:])
+        if len(pairs):
+            records = out[done : done + len(pairs)]
+            _vertex_face(one, two, pairs, signs, records)
+            _use_boundary_point(two, pairs, far, records)
+            done += len(pairs)
+    if len(edges):
+        _edge_edge(a, b, edges, out[done:])
     return out
 
 
 def _with_deep(a: PosedSide, b: PosedSide, pairs: Rows) -> tuple[Rows, Floats, Deep]:
     """Return the pairs extended by vertices of a deep inside a closed b, the sign of each vertex of a (-1 inside;
     empty if b is open or a is b), and the pairs added."""
-    none = Deep(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)))
     if a is b or not b.welded.solid:
-        return pairs, np.zeros(0), none
+        return pairs, _NO_SIGNS, _NOT_DEEP
     low, high = b.x.min(0), b.x.max(0)
     in_box = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
     distance, nearest, face, normal = b.signed_distances(a.x[in_box])
@@ -131,7 +136,7 @@ def _with_deep(a: PosedSide, b: PosedSide, pairs: Rows) -> tuple[Rows, Floats, D
     new = ~np.isin(_keys(more), _keys(pairs))
     deep, more = inside[new], more[new]
     if not len(deep):
-        return pairs, sign, none
+        return pairs, sign, _NOT_DEEP
     pairs, given = np.concatenate([pairs, more]), len(pairs)
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     rows = np.flatnonzero(order >= given)
@@ -146,6 +151,8 @@ def _keys(pairs: Rows) -> NDArray[np.int64]:
 def _use_boundary_point(b: PosedSide, pairs: Rows, deep: Deep, out: Contacts) -> None:
     """Set the records of vertices deep inside b to the nearest point of the boundary of its solid: a face that others
     intersect may be buried in part."""
+    if not len(deep.rows):
+        return
     wrong = np.abs(out["distance"][deep.rows] - deep.distance) > with_rounding_margin(0.0, b.x, b.x)
     rows = deep.rows[wrong]
     if len(rows):

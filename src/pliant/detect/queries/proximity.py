@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...kernels.bvh.leaf_mesh import PARTS
 from ...kernels.queries import proximity as _proximity
 from ...kernels.queries.proximity import BvhSearch, LeafSide
-from ..bvh.leaf_mesh import LeafMesh
+from ..bvh.leaf_mesh import LeafMesh, parts_of
+from .contact_records import NO_PAIRS
 from .rounding import with_rounding_margin
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class NearPairs:
         self.max_bytes = max_bytes
         self.cones = _cones(a) if cull and self.same else None
         self._begin = a.self_traversal_start if self.same else np.zeros(len(a.leaves.face), np.int32)
-        self._capacity = _EACH * max(len(self._begin), len(self.b.leaves.face)) // _proximity.PARTS + 64
+        self._capacity = _EACH * max(len(self._begin), len(self.b.leaves.face)) // PARTS + 64
 
     def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
         """Return sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a, edges.
@@ -77,13 +79,12 @@ class NearPairs:
         return self.cones.begin(reach, self.a.drift if drifting else None)
 
     def _traverse(self, reach: float, within: float, drifting: bool, begin: Rows) -> tuple[Rows, Counts]:
-        a, b, parts = self.a, self.b, _proximity.PARTS
-        while drifting and parts > _FEWEST and len(begin) < _CHUNK * parts:
-            parts //= 2
+        a, b = self.a, self.b
+        parts = parts_of(len(begin), _CHUNK, _FEWEST) if drifting else parts_of(len(begin))
         counts = np.zeros(parts, np.int64)
         one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)
         while True:
-            found = np.empty((parts, self._capacity * (_proximity.PARTS // parts), 3), np.int32)
+            found = np.empty((parts, self._capacity * (PARTS // parts), 3), np.int32)
             if drifting:
                 from ...kernels.queries import drift as _drift
 
@@ -93,16 +94,18 @@ class NearPairs:
             if counts.max() < found.shape[1]:
                 return found, counts
             # the counts are complete even if the buffer overflowed: allocate enough and repeat
-            self._capacity = int(counts.max() * 1.25) + 1
+            self._capacity = int(counts.max() * 1.25) * parts // PARTS + 1
             advice = "reduce the detection distance or raise max_bytes"
             validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
 
     def ordered(self, found: Rows, counts: Counts) -> tuple[Rows, Rows, Rows]:
         """Sort rows (kind, feature, feature) into the arrays that `within` returns."""
-        a, b = self.a, self.b
+        a, b, total = self.a, self.b, int(counts.sum())
+        if not total:
+            return NO_PAIRS, NO_PAIRS, NO_PAIRS
         n_a, n_b = len(a.x), len(b.x)
         base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
-        buckets, total = int(base.max()) + len(a.top.edges), int(counts.sum())
+        buckets = int(base.max()) + len(a.top.edges)
         if total < buckets // _SPARSE:
             return _sorted(found, counts, base, n_a)
         start, pairs = np.zeros(buckets + 2, np.int64), np.empty((total, 2), np.int32)

@@ -278,17 +278,18 @@ def sweep_range(one, two, query, begin, first, last, hits):
 
 @kernel(parallel=True)
 def sweep(one, two, query, begin, hits, counts, least):
-    """Each chunk of triangles writes to its own rows of `hits` (PARTS,cap,3) and (PARTS,cap); counts (PARTS,) may
-    exceed the space. least (PARTS,): the least time of each chunk, inf if nothing touches.
+    """Each chunk of triangles writes to its own rows of `hits` (parts,cap,3) and (parts,cap); counts (parts,) may
+    exceed the space. least (parts,): the least time of each chunk, inf if nothing touches. The number of parts is a
+    power of two.
     """
     a = LeafArrays(*one.leaves)  # a parallel loop takes no tuples within tuples
     at_a = SweptGeometry(*one.swept)
     b = LeafArrays(*two.leaves)
     at_b = SweptGeometry(*two.swept)
-    m = len(begin)
-    for c in prange(PARTS):
-        part = c * STRIDE % PARTS
-        first, last = part * m // PARTS, (part + 1) * m // PARTS
+    m, parts = len(begin), len(counts)
+    for c in prange(parts):
+        part = c * STRIDE % parts
+        first, last = part * m // parts, (part + 1) * m // parts
         own = HitBuffer(hits.pairs[part], hits.times[part])
         counts[part], least[part] = sweep_range(
             MovingSide(a, at_a), MovingSide(b, at_b), query, begin, first, last, own

@@ -169,9 +169,10 @@ def narrow_range(spheres, same, deepest, within, rows, count):
 
 @kernel(parallel=True)
 def narrow(spheres, same, deepest, within, found, counts):
-    """Apply `narrow_range` to each part of found (PARTS,cap,3); counts (PARTS,) becomes the number kept."""
-    for c in prange(PARTS):
-        part = c * STRIDE % PARTS
+    """Apply `narrow_range` to each part of found (parts,cap,3); counts (parts,) becomes the number kept."""
+    parts = len(counts)
+    for c in prange(parts):
+        part = c * STRIDE % parts
         counts[part] = narrow_range(spheres, same, deepest, within, found[part], counts[part])
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..bvh.leaf_mesh import EDGE_INDEX, EDGE_WELD_0, EDGE_WELD_1, PARTS, VERTEX_ROW, VERTEX_WELD
+from ..bvh.leaf_mesh import EDGE_INDEX, EDGE_WELD_0, EDGE_WELD_1, VERTEX_ROW, VERTEX_WELD
 from ..geometry.edge import clamp, edge_edge_distance
 from ..geometry.triangle import point_triangle_distance
 from ..jit import kernel, prange
@@ -305,11 +305,12 @@ def near_range(a, b, search, within, first, last, out):
 
 @kernel(parallel=True)
 def near_pairs(a, b, search, within, out, counts):
-    """Each chunk of triangles writes to its own rows of `out` (PARTS,cap,3); counts (PARTS,) may exceed the space."""
-    m = len(search.begin)
-    for c in prange(PARTS):
-        part = c * STRIDE % PARTS
-        first, last = part * m // PARTS, (part + 1) * m // PARTS
+    """Each chunk of triangles writes to its own rows of `out` (parts,cap,3); counts (parts,) may exceed the space. The
+    number of parts is a power of two."""
+    m, parts = len(search.begin), len(counts)
+    for c in prange(parts):
+        part = c * STRIDE % parts
+        first, last = part * m // parts, (part + 1) * m // parts
         counts[part] = near_range(a, b, search, within, first, last, out[part])
 
 
