@@ -23,6 +23,7 @@ BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity")
 ARITIES = (2, 4, 8)
 OPTIONS = ("arity", "leaf", "split", "volume")
 PARTS = 64  # approximate number of subtrees that are distributed over threads
+SMALLEST = 64  # elements of such a subtree at least, which take as long to refit as a thread to begin with it
 ROUNDS = 48  # of merging adjacent clusters; the clusters that remain are merged along the curve
 
 
@@ -143,7 +144,7 @@ def _linked(order: Ints, starts: Ints, counts: Ints, leaf: int, arity: int, k: i
         _kernels.link(starts, counts, leaf, skip)
     nodes = _kernels.new_nodes(len(starts), k)
     nodes["skip"], nodes["first"], nodes["count"] = skip, starts, counts
-    small = counts <= max(len(order) // PARTS, leaf)
+    small = counts <= max(len(order) // PARTS, leaf, SMALLEST)
     parts, crown = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
     p, c = _kernels.share(small, skip, parts, crown)
     return Tree(nodes, order, np.zeros((len(order), k)), parts[:p].copy(), crown[:c][::-1].copy())

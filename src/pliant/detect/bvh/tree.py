@@ -1,5 +1,6 @@
 """Bounding volume hierarchies over mesh elements or AABBs: construction, refit and pair queries."""
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +43,10 @@ def build_tree(low: Floats, high: Floats, **options: Any) -> Tree:
 
 def tree_of(x: Floats, elements: Ints, y: Floats | None = None, **options: Any) -> Tree:
     """Build a BVH over elements (m,c) at `x` (n,3): points, edges, faces, tets; with `y`, over their sweep to `y`."""
-    corners = x[elements] if y is None else np.concatenate([x[elements], y[elements]], 1)
-    tree = layout(corners.min(1), corners.max(1), elements, **options)
+    # column by column, because reductions over the short axis of x[elements] take six times as long
+    corners = [at[column] for at in ([x] if y is None else [x, y]) for column in elements.T]
+    low, high = functools.reduce(np.minimum, corners), functools.reduce(np.maximum, corners)
+    tree = layout(low, high, elements, **options)
     refit(tree, x, elements, y)
     return tree
 
