@@ -11,7 +11,10 @@ from detect.bvh.adversarial import SCENES, flat, moved, tiny_coordinates
 from detect.made import FAR, permuted, sheet
 from pliant import Mesh
 from pliant.detect.bvh.leaf_mesh import LeafMesh
+from pliant.detect.detectors import continuous
 from pliant.detect.detectors.continuous import CollisionQuery, Moving, Sweep
+from pliant.detect.queries import proximity
+from pliant.detect.queries.proximity import NearPairs
 from pliant.errors import TooBigError
 from pliant.geometry import edge_edge_impact, vertex_face_impact
 from pliant.kernels import jit
@@ -350,3 +353,27 @@ def test_wrong_options_are_named():
         pliant.detector("continuous", mesh, solver="cubical")
     with pytest.raises(ValueError, match=r"start_a has shape \(1, 3\)"):
         pliant.detector("continuous", mesh).update(start_a=[[0.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("parts", [1, 4, 64])
+def test_the_number_of_parts_changes_no_result(parts, monkeypatch):
+    """Small meshes are shared in fewer parts; also where the buffers for pairs are too small at first."""
+    mesh = pile(6, 20, "crumpled")
+    x_1 = stepped(mesh.vertices, "hit")
+
+    def found():
+        query, near = covers(mesh), NearPairs(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index))
+        query._capacity, near._capacity = 1, 1
+        query.a.move(mesh.vertices, x_1)
+        near.a.move(mesh.vertices)
+        return query.least(1e-6), *query.all(1e-6, "conservative"), *near.within(0.006)
+
+    usual = found()
+    for module in (continuous, proximity):
+        monkeypatch.setattr(module, "parts_of", lambda *_: parts)
+    shared = found()
+    assert len(usual[1]) > 4
+    assert len(usual[3]) > 100
+    assert usual[0] == shared[0]
+    for one, two in zip(usual[1:], shared[1:], strict=True):
+        assert one.tobytes() == two.tobytes()
