@@ -25,7 +25,7 @@ class Cholesky:
         order = _minimum_degree(matrix)
         start, place, _ = _permuted(matrix, order)
         parent = _kernels.elimination_tree(start, place)
-        order2, parts = _subtrees(parent, _kernels.column_counts(start, place, parent))
+        order2, parts = _subtrees(parent, _kernels.column_counts(start, place, parent), order)
         order = order[order2]
         start, place, value = _permuted(matrix, order)
         parent = _kernels.elimination_tree(start, place)
@@ -62,17 +62,19 @@ def _permuted(matrix: Any, order: Ints) -> tuple[Ints, Ints, Floats]:
     return m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data.astype(np.float64)
 
 
-def _subtrees(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
+def _subtrees(parent: Ints, counts: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """Split the elimination tree into PARTS groups of subtrees of about equal work, and the top above them.
 
-    Return the order of the columns, and where each group and the top begin.
+    The subtrees are in the order of the mean of their `rows` (n,), so that the thread that solves a group also has most
+    of its rows in its loops over vertices. Return the order of the columns, and where each group and the top begin.
     """
     n = len(parent)
-    work = counts.astype(np.float64)
+    work, size, middle = counts.astype(np.float64), np.ones(n), rows.astype(np.float64)
     children: list[list[int]] = [[] for _ in range(n)]
     for j in range(n):
         if parent[j] >= 0:
-            work[parent[j]] += work[j]
+            for total in (work, size, middle):
+                total[parent[j]] += total[j]
             children[parent[j]].append(j)
     heap = [(-work[j], j) for j in range(n) if parent[j] < 0]
     heapq.heapify(heap)
@@ -81,11 +83,9 @@ def _subtrees(parent: Ints, counts: Ints) -> tuple[Ints, Ints]:
         _, j = heapq.heappop(heap)
         for child in children[j]:
             heapq.heappush(heap, (-work[child], child))
-    filled = np.zeros(PARTS)
-    for weight, j in sorted(heap):
-        p = int(np.argmin(filled))
-        filled[p] -= weight
-        group[j] = p
+    roots = np.array([j for _, j in sorted((middle[j] / size[j], j) for _, j in heap)], np.int64)
+    done = np.cumsum(work[roots]) - 0.5 * work[roots]
+    group[roots] = PARTS * done // max(work[roots].sum(), 1.0)
     for j in range(n - 1, -1, -1):  # parents come later
         if group[j] == PARTS and parent[j] >= 0:
             group[j] = group[parent[j]]
