@@ -11,7 +11,7 @@ from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
-from ..respond.edge_lengths import lengths
+from ..respond.edge_lengths import EdgeLengths, lengths
 from ..respond.project_out import Projector
 from .check import turned_outward
 from .edge_solver import EdgeSolver
@@ -72,8 +72,10 @@ class Repair:
         """(T,n,3) positions of the unwelded vertices, and the frames that were left unchanged."""
         given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
         x = given[:, self.first]
-        rest = self._rest(x)
-        self._given, self._lengths = x, EdgeSolver(self.mesh, rest, self.untangler.stiffness)
+        rest, self._given = self._rest(x), x
+        # a single shape moves where it has to and nowhere else; frames of an animation keep their edge lengths
+        local = self.count < 3
+        self._lengths = EdgeLengths(self.mesh, rest) if local else EdgeSolver(self.mesh, rest, self.untangler.stiffness)
         self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
         smooth = self._smoothed(x)
         tried = [smooth - x]
@@ -278,9 +280,11 @@ class Repair:
         for k, u in enumerate(tried):
             if not np.isfinite(u).all() or not u.any() or any(np.array_equal(u, other) for other in tried[:k]):
                 continue
-            given = self._evaluate(t, x) if given is None else given
             for each in (self._without_negligible(u), u):
                 found = self._evaluate(t, x + each, x)
+                if found.perfect and self._filter is not None:
+                    return each
+                given = self._evaluate(t, x) if given is None else given
                 better = found.rank < given.rank if self._filter is None else found.rank <= given.rank
                 if better and not found.worse(given) and (least is None or found.rank < least):
                     best, least = each, found.rank
