@@ -20,7 +20,7 @@ pytestmark = pytest.mark.compiled
 # resolution, dt, substeps, frames: small, and long enough for cloth to meet cloth
 SMALL = {
     "ribbon": (20, 0.01, 4, 90),
-    "twist": (14, 0.02, 4, 80),
+    "twist": (14, 0.02, 4, 66),
     "stack": (8, 0.01, 4, 45),
     "pinch": (14, 0.02, 8, 100),
     "curtain": (18, 0.01, 4, 34),
