@@ -138,8 +138,7 @@ class Guard(FormerNames):
             response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
-        """Begin a frame of `steps` substeps of dt. Of earlier frames, only whether pairs may intersect is known, which
-        saves a test that would find none: resumed runs are bitwise identical."""
+        """Begin a frame of `steps` substeps of dt. It uses only the state: resumed runs are bitwise identical."""
         self._detection.begin_frame(steps)
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps

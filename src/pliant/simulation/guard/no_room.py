@@ -2,8 +2,8 @@
 
 Such cloth cannot be kept free of intersections and within its strain limit at once. The strain limit is kept, and so is
 the separation of cloth from cloth; what is inside of a body is counted. It is held between the bodies: it moves with
-the nearer surface, and nothing pushes it out, because either way leads into the other body. When they part, it has
-room again, and moves out through the nearest surface.
+the surface that it lies on (see sides.py), and no body pushes it out, because either way leads into the other one. When
+they part, it has room again, and moves out through that surface.
 """
 
 from typing import Any, NamedTuple
