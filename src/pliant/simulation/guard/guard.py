@@ -81,10 +81,9 @@ class Guard(FormerNames):
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
-        self._solids = solids_of(scene) if self.safe else []
         closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
         self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
-        self._no_room = NoRoom(scene, links, self._faces_around)
+        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene, links, self._faces_around)
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
@@ -138,7 +137,7 @@ class Guard(FormerNames):
             response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
-        """Begin a frame of `steps` substeps of dt. It uses only the state: resumed runs are bitwise identical."""
+        """Begin a frame of `steps` substeps of dt. Its result depends on the state alone: runs can be resumed."""
         self._detection.begin_frame(steps)
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
