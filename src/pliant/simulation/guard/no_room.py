@@ -95,7 +95,7 @@ class NoRoom:
                 room, free = leave_room(solids, x, nearest.corners, nearest.weights, self.eps), self._w[rows] > 0.0
                 self._without_room[rows[~(room & free)], solid.body] = True
                 # nor does another body that covers the surface push cloth away from it
-                self._without_room[np.ix_(rows[~room & free], bodies)] = True
+                self._without_room[rows[~room & free][:, None], bodies] = True
                 held.append(nearest.take(~room & free))
                 leaving.append(nearest.take(room & free))
         self._held, self._leaving = (_joined(parts).farthest_first(x) for parts in (held, leaving))
