@@ -23,6 +23,7 @@ class State:
     slid (n,): how far each vertex of cloth is expected to slide in the next substep along the contacts that repelled it
     in the last one (see `dynamics.contact_springs`), and pressed (n,): by how much these were compressed, both in
     metres, 0 without contact.
+    side (n,): the face of a body that each vertex of cloth lies on in safe mode, -1 for none (see `guard.sides`).
     v_start (n,3): velocities of deformable bodies at the start of the last substep, for the motion that the guard of
     safe mode expects.
     bones: per deforming obstacle (by index), its motion sample (k,3,4), see `Deforming`: bone matrices and morph
@@ -40,12 +41,15 @@ class State:
     slid: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     pressed: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     v_start: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 3)))
+    side: NDArray[np.int32] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int32))
 
     def __post_init__(self) -> None:
         if len(self.slid) != len(self.x):
             self.slid = np.zeros(len(self.x))
         if len(self.pressed) != len(self.x):
             self.pressed = np.zeros(len(self.x))
+        if len(self.side) != len(self.x):
+            self.side = np.full(len(self.x), -1, np.int32)
         if self.v_start.shape != self.v.shape:
             self.v_start = self.v.copy()
 
@@ -60,12 +64,12 @@ class State:
     def copy(self) -> "State":
         x, v, x_start, v_start = self.x.copy(), self.v.copy(), self.x_start.copy(), self.v_start.copy()
         pose, pose_start, bones = self.pose.copy(), self.pose_start.copy(), dict(self.bones)
-        slid, pressed = self.slid.copy(), self.pressed.copy()
-        return State(x, v, x_start, self.time, pose, pose_start, self.lapse, bones, slid, pressed, v_start)
+        slid, pressed, side = self.slid.copy(), self.pressed.copy(), self.side.copy()
+        return State(x, v, x_start, self.time, pose, pose_start, self.lapse, bones, slid, pressed, v_start, side)
 
     def save(self, path: Any) -> None:
-        """Write x, v, x_start, v_start, time, pose, slid and pressed to an .npz file, atomically; `load` returns them
-        bitwise.
+        """Write x, v, x_start, v_start, time, pose, slid, pressed and side to an .npz file, atomically; `load` returns
+        them bitwise.
 
         `pose_start` of the loaded state equals its pose, `lapse` is 0 and `bones` is empty; `Simulation` computes poses
         and bones again from the scene. A checkpoint (`Simulation.save`) contains everything that a run needs.
@@ -73,7 +77,7 @@ class State:
         from .files import atomic_write
 
         with atomic_write(path) as stream:
-            names = "x", "v", "x_start", "v_start", "time", "pose", "slid", "pressed"
+            names = "x", "v", "x_start", "v_start", "time", "pose", "slid", "pressed", "side"
             np.savez(stream, **{name: getattr(self, name) for name in names})
 
     @classmethod
@@ -88,6 +92,8 @@ class State:
                 if "pressed" in saved:  # not in files written before contacts repelled cloth
                     state.slid = validate.floats("slid", saved["slid"], (len(state.x),))
                     state.pressed = validate.floats("pressed", saved["pressed"], (len(state.x),))
+                if "side" in saved:  # not in files of older versions
+                    state.side = validate.floats("side", saved["side"], (len(state.x),)).astype(np.int32)
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises many types of exceptions for foreign files

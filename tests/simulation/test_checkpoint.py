@@ -209,7 +209,7 @@ def remembered(vertex: int, **more: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("checkpoint", 1, "version 1; this pliant reads 9"),
+        ("checkpoint", 1, "version 1; this pliant reads 10"),
         ("times", np.array([0.0, 0.0, 0.0]), "dt = 0"),
         ("counts", np.array([0, 0, 0, 0]), "substeps = 0"),
         ("counts", np.array([0, 1, 0, -1]), "counts"),

@@ -22,7 +22,7 @@ from ..motion.rigid import Motion
 from ..scene import Scene, Solid
 from ..state import State
 
-FORMAT = 9
+FORMAT = 10
 _PARAMETERS = (
     "gravity",
     "wind",
@@ -83,6 +83,7 @@ class Checkpoint:
                 memory=np.frombuffer(self.response_state.tobytes(), np.uint8),
                 slid=s.slid,
                 pressed=s.pressed,
+                side=s.side,
                 between=np.array([self.self_method, self.self_response]),
                 ways=self.detector_states,
             )
@@ -115,6 +116,7 @@ class Checkpoint:
                 response_state = _contacts.from_bytes("memory", saved["memory"].tobytes(), len(state.x))
                 state.slid = validate.floats("slid", saved["slid"], (len(state.x),))
                 state.pressed = validate.floats("pressed", saved["pressed"], (len(state.x),))
+                state.side = validate.floats("side", saved["side"], (len(state.x),)).astype(np.int32)
         except FileNotFoundError:
             raise MeshFileError(path, "", "no such file") from None
         except Exception as error:  # NumPy raises many types of exceptions for foreign files

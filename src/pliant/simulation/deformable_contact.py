@@ -187,7 +187,7 @@ class DeformableContact(FormerNames):
         return self.guard.without_contacts
 
     def follow_bodies(self, state: State, dt: float) -> None:
-        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
+        """Let cloth inside of bodies move with the surface that it lies on, and out of it."""
         self.guard.follow_bodies(state, dt)
 
     def keep_on_their_way(self, state: State) -> None:

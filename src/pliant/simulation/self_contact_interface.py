@@ -82,7 +82,7 @@ class SelfContact(Protocol):
         """Begin a frame of `steps` substeps of dt."""
 
     def follow_bodies(self, state: State, dt: float) -> None:
-        """Let cloth inside of bodies move with the nearest surface, and out where there is room."""
+        """Let cloth inside of bodies move with the surface that it lies on, and out of it."""
 
     def keep_on_their_way(self, state: State) -> None:
         """Undo displacements by which the solve pressed cloth back into a body that it is leaving."""

@@ -81,9 +81,9 @@ class Guard(FormerNames):
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
         self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
-        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene, links)
         closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
         self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
+        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene, links, self._faces_around)
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
@@ -109,8 +109,7 @@ class Guard(FormerNames):
 
     @property
     def repredictions(self) -> int:
-        """How often the motion of a few vertices was predicted anew, which saves a detection pass."""
-        return self._detection.repredictions
+        return self._detection.repredictions  # each saves a detection pass
 
     def detection_pass(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
         """Find all near pairs at x, see `Detection.run`; x must be free of intersections of guarded pairs, except in
@@ -138,8 +137,7 @@ class Guard(FormerNames):
             response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
-        """Begin a frame of `steps` substeps of dt. Of earlier frames, only whether pairs may intersect is known, which
-        saves a test that would find none: resumed runs are bitwise identical."""
+        """Begin a frame of `steps` substeps of dt. Its result depends on the state alone: runs can be resumed."""
         self._detection.begin_frame(steps)
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
@@ -156,7 +154,7 @@ class Guard(FormerNames):
         if tight:
             open_up(self, self._free, state.x)
         if unsure:
-            self._give_up_intersecting(state.x)
+            self._give_up_intersecting(state)
         if tight or self._detection.given_up.any():
             self.detection_pass(*now)
         if tight:
@@ -185,7 +183,6 @@ class Guard(FormerNames):
         return self._detection.guarded, self._detection.radius, self._detection.least, self._detection.rounding
 
     def intersecting_corners(self, x: Floats) -> Rows:
-        """Return the corners (k,6) of all intersecting pairs of triangles at x."""
         found = self._counter.corners(x) if self._counter else []
         return np.concatenate([np.zeros((0, 6), np.int32), *(corners.reshape(-1, 6) for _, _, corners in found)])
 
@@ -359,13 +356,13 @@ class Guard(FormerNames):
         self._give_up(found["vertices"], found["kind"])
         return len(found) > 0
 
-    def _give_up_intersecting(self, x: Floats) -> None:
-        """Give up the pairs that intersect at x, which leaves their side undefined, or have a vertex inside of the
-        body: the detectors push it out, and its surface must not hold it back. `begin` has cleared `given_up`, so that
-        all others are guarded again."""
-        found, inside = self.intersections(x), vertices_inside(self._solids, self._cloth_rows, x)
-        self._no_room.find(self._solids, inside, x)
+    def _give_up_intersecting(self, state: State) -> None:
+        """Give up the pairs that intersect, which have no side, or have a vertex inside of the body: its surface must
+        not hold it back. `begin` has cleared `given_up`, so that all others are guarded again."""
+        found, inside = self.intersections(state.x), vertices_inside(self._solids, self._cloth_rows, state.x)
+        self._no_room.find(self._solids, inside, state)
         self._tangled = bool(found) or any(len(rows) for _, rows in inside)
+        self._detection.given_up[self._no_room.pairs] = True
         for b, rows in inside:
             self._detection.given_up[rows, b] = True
         for b, c, corners in found:
@@ -389,6 +386,8 @@ class Guard(FormerNames):
         """Correct v for the projected contacts."""
         for found, response in zip(self._applied, (self._cloth_response, self._body_response), strict=True):
             response.finish(found, state, dt)
+        if self.safe and self._detection.substeps_left == 0:
+            self._no_room.remember_sides(state)
         self._detection.substeps_left = max(self._detection.substeps_left - 1, 0)
 
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:

@@ -2,8 +2,8 @@
 
 Such cloth cannot be kept free of intersections and within its strain limit at once. The strain limit is kept, and so is
 the separation of cloth from cloth; what is inside of a body is counted. It is held between the bodies: it moves with
-the nearer surface, and nothing pushes it out, because either way leads into the other body. When they part, it has
-room again, and moves out through the nearest surface.
+the surface that it lies on (see sides.py), and no body pushes it out, because either way leads into the other one. When
+they part, it has room again, and moves out through that surface.
 """
 
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from ...kernels.simulation.no_room import FacesAround
 from ...scene import Scene
 from ...state import State
 from .inside import Solids, leave_room
+from .sides import Sides
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -42,6 +43,12 @@ class NearestPoints(NamedTuple):
         """Return the points (k,3) at x (n,3)."""
         return np.asarray((self.weights[:, :, None] * x[self.corners]).sum(1))
 
+    def normals(self, x: Floats) -> Floats:
+        """Return the unit normals (k,3) of their faces at x (n,3)."""
+        a, b, c = (x[self.corners[:, k]] for k in range(3))
+        normal = np.cross(b - a, c - a)
+        return np.asarray(normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300))
+
     def farthest_first(self, x: Floats) -> "NearestPoints":
         """Return them so that a vertex inside of several bodies comes last with the nearest of them."""
         return self.take(np.argsort(-np.linalg.norm(x[self.rows] - self.at(x), axis=1), kind="stable"))
@@ -58,9 +65,11 @@ class NoRoom:
     """The vertices of cloth without room in the present frame: inside of bodies when it began, or joined to such
     vertices by stretched edges since (`spread`)."""
 
-    def __init__(self, scene: Scene, edges: Rows) -> None:
+    def __init__(self, scene: Scene, edges: Rows, around: FacesAround) -> None:
         from scipy.sparse import coo_array
 
+        self._sides = Sides(around, scene.eps)
+        self._touched = _contacts.empty()  # contacts of the last detection
         self.eps, self._w = scene.eps, scene.inverse_masses
         n, both = len(self._w), np.concatenate([edges, edges[:, ::-1]])
         self._beside = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
@@ -74,16 +83,19 @@ class NoRoom:
         self._held = self._leaving = _NOTHING
         self._deep = np.zeros(len(self._w), np.bool_)
         self._followed = np.zeros((0, 3)), np.zeros((0, 3))  # positions and directions of `_leaving` in `follow`
+        self._risen = np.zeros(0), np.zeros((0, 3))  # heights above their surfaces and normals of `_held` in `follow`
 
-    def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], x: Floats) -> None:
-        """Find which of the vertices `inside` of bodies at x (n,3), as of `vertices_inside`, have no room. Grips never
-        have: they cannot move out."""
-        held, leaving = [_NOTHING], [_NOTHING]
+    def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], state: State) -> None:
+        """Find which of the vertices `inside` of bodies, as of `vertices_inside`, have no room. Grips never have: they
+        cannot move out."""
+        held, leaving, x, bodies = [_NOTHING], [_NOTHING], state.x, [solid.body for solid in solids]
         for solid in solids:
             for rows in (rows for b, rows in inside if b == solid.body):
-                nearest = NearestPoints(rows, *solid.nearest(x[rows]))
+                nearest = self._own_points(solid, rows, state)
                 room, free = leave_room(solids, x, nearest.corners, nearest.weights, self.eps), self._w[rows] > 0.0
                 self._without_room[rows[~(room & free)], solid.body] = True
+                # nor does another body that covers the surface push cloth away from it
+                self._without_room[rows[~room & free][:, None], bodies] = True
                 held.append(nearest.take(~room & free))
                 leaving.append(nearest.take(room & free))
         self._held, self._leaving = (_joined(parts).farthest_first(x) for parts in (held, leaving))
@@ -91,6 +103,26 @@ class NoRoom:
         self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
         far = np.linalg.norm(self._leaving.at(x) - x[self._leaving.rows], axis=1)
         self._deep[self._leaving.rows] = far > DEEP * self.eps
+
+    def _own_points(self, solid: Solids, rows: Rows, state: State) -> NearestPoints:
+        """Return the points of bodies nearest to vertices inside of a solid: on their side, or without one on the
+        nearest surface of the solid."""
+        corners, weights = np.empty((len(rows), 3), np.int32), np.empty((len(rows), 3))
+        side = self._sides.valid(state.side[rows])
+        own = side >= 0
+        if own.any():
+            known = side[own]
+            corners[own], weights[own] = self._sides.nearest(state.x[rows[own]], known, state.x)
+            state.side[rows[own]] = known
+        if not own.all():
+            corners[~own], weights[~own] = solid.nearest(state.x[rows[~own]])
+        return NearestPoints(rows, corners, weights)
+
+    @property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Vertices without room, and the bodies that do not hold them."""
+        rows, bodies = np.nonzero(self._without_room)
+        return rows, bodies
 
     def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
         """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
@@ -111,16 +143,20 @@ class NoRoom:
         return found
 
     def follow(self, state: State, dt: float) -> None:
-        """Let free cloth without room move with the nearest surface, in place of its own motion; let cloth that has
-        room move with it, too, and out."""
+        """Let cloth inside of bodies move with the surface that it lies on, in place of its own motion, and out of it:
+        where there is room, beyond the surface, and otherwise up to the contact offset, and towards its neighbours."""
         for found in (self._held, self._leaving):
             if len(found.rows):
                 state.x[found.rows] = state.x_start[found.rows] + found.at(state.x) - found.at(state.x_start)
         rows = self._held.rows
         if len(rows):
-            near = self._beside[rows]
-            middle = (near @ state.x_start) / np.maximum(near.sum(1), 1.0)[:, None]
-            state.x[rows] += _shortened(middle - state.x_start[rows], TAUT * dt)
+            near, n = self._beside[rows], self._held.normals(state.x)
+            middle = (near @ state.x_start) / np.maximum(near.sum(1), 1.0)[:, None] - state.x_start[rows]
+            height = ((state.x[rows] - self._held.at(state.x)) * n).sum(1)
+            rise = np.clip(self.eps - height, -TAUT * dt, TAUT * dt)
+            along = middle - (middle * n).sum(1, keepdims=True) * n
+            state.x[rows] += rise[:, None] * n + _shortened(along, TAUT * dt)
+            self._risen = np.minimum(height + rise, self.eps), n
         rows = self._leaving.rows
         if len(rows):
             way = self._leaving.at(state.x) - state.x[rows]
@@ -128,13 +164,18 @@ class NoRoom:
             self._followed = state.x[rows], way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
 
     def keep_on_their_way(self, state: State) -> None:
-        """Undo displacements by which the solve pressed cloth back into a body that it is leaving. No contact holds
-        this cloth, so that compressed cloth around it would press it in as fast as it moves out."""
+        """Undo displacements by which the solve pressed cloth inside of bodies back on its way. No contact holds this
+        cloth, so that compressed cloth around it would press it in as fast as it moves out."""
         rows = self._leaving.rows
         if len(rows):
             reached, way = self._followed
             back = ((reached - state.x[rows]) * way).sum(1, keepdims=True)
             state.x[rows] += np.maximum(back, 0.0) * way
+        rows = self._held.rows
+        if len(rows):
+            height, n = self._risen
+            back = height - ((state.x[rows] - self._held.at(state.x)) * n).sum(1)
+            state.x[rows] += np.maximum(back, 0.0)[:, None] * n
 
     @property
     def without_contacts(self) -> Flags | None:
@@ -145,13 +186,20 @@ class NoRoom:
 
     def without(self, found: Contacts) -> Contacts:
         """Return the contacts with bodies without those of vertices that have no room, or of midpoints beside them."""
+        self._touched = found
         if not len(self.all_rows) and not self._deep.any():
             return found
         v, (one, two) = found["vertices"].T, found["bodies"].T  # either side may be the body
         stuck = np.zeros(len(found), np.bool_)
         for i in v:
             stuck |= (i >= 0) & (self._without_room[i, one] | self._without_room[i, two] | self._deep[i])
-        return found[~stuck]
+        self._touched = found[~stuck]
+        return self._touched
+
+    def remember_sides(self, state: State) -> None:
+        """At the end of a frame, let cloth that has room lie on the surfaces that it touches."""
+        self._sides.remember(self._touched, state)
+        self._touched = _contacts.empty()
 
 
 def _shortened(way: Floats, most: float) -> Floats:

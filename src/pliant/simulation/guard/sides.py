@@ -1,0 +1,46 @@
+"""Sides: the surface of a body that each vertex of cloth lies on.
+
+Cloth that limbs close on, or that is inside of a body, belongs to the surface on which it lay when it had room, not to
+the nearest one: a forearm that sinks into a chest does not take the cloth on the chest along, nor lets it out on its
+other side.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import contacts as _contacts
+from ...contacts import Contacts
+from ...kernels.simulation import sides as _kernels
+from ...kernels.simulation.no_room import FacesAround
+from ...state import State
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+KEPT = 4.0  # times eps: distance up to which a vertex stays on its side, although another surface is nearer
+
+
+class Sides:
+    """Updates `State.side`: per vertex of cloth, a row of `around.faces`, or -1 for cloth that has touched nothing."""
+
+    def __init__(self, around: FacesAround, eps: float) -> None:
+        self._around, self._eps = around, eps
+
+    def valid(self, side: Rows) -> Rows:
+        """Return the sides (k,) that are faces of the bodies, -1 for others: a file may hold anything."""
+        return np.where((side >= 0) & (side < len(self._around.faces)), side, np.int32(-1)).astype(np.int32)
+
+    def remember(self, found: Contacts, state: State) -> None:
+        """Let vertices outside of bodies lie on the surfaces that they touch, as of the contacts `found`."""
+        found = found[(found["kind"] == _contacts.VERTEX_FACE) & (found["distance"] > 0.0)]
+        if len(found) and len(self._around.faces):
+            order = np.argsort(found["distance"], kind="stable")
+            vertices, seen = np.ascontiguousarray(found["vertices"][order]), np.zeros(len(state.x), np.bool_)
+            state.side = self.valid(state.side)
+            _kernels.remember(vertices, self._around, state.x, KEPT * self._eps, state.side, seen)
+
+    def nearest(self, points: Floats, side: Rows, x: Floats) -> tuple[Rows, Floats]:
+        """Return the corners (k,3) of the faces nearest to points (k,3) on their sides (k,), which are updated, and
+        weights (k,3)."""
+        weights = np.empty((len(side), 3))
+        _kernels.follow_sides(points, self._around, x, side, weights)
+        return self._around.faces[side], weights
