@@ -12,6 +12,8 @@ from pliant.detect.detectors.bone_boxes import BoneBoxesDetector
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.contact_records import PosedSide, WeldedSide
+from pliant.detect.queries.ray_winding import RayWinding
+from pliant.detect.queries.winding import bounds_of
 from pliant.mesh import Mesh
 
 
@@ -224,3 +226,45 @@ def test_ignored_vertices_and_the_midpoints_beside_them_have_no_contacts_and_oth
     assert found.tobytes() == before[~gone].tobytes()
     detector.ignore(None)
     assert detector.update(state).find(state).tobytes() == before.tobytes()
+
+
+def test_rays_through_the_boxes_count_as_rays_through_all_faces_do(rng):
+    tube = Tube(turn=TURN)
+    points = np.concatenate([around(tube.mesh, 0.02, 60, rng), rng.uniform(-0.6, 0.6, (100, 3))])
+    detector = made(points, tube.mesh, tube, 0.02)
+    for when in (0.0, 0.6, 1.3):  # the last is beyond the clip
+        state = posed(points, tube, when)
+        body = np.ascontiguousarray(state.x[len(points) :])
+        state.x[: len(points) : 5] = body[: len(state.x[: len(points) : 5])]  # on the skin
+        p = state.x[: len(points)].copy()
+        detector.update(state)
+        box, everything = bounds_of(body), RayWinding(tube.mesh.faces, len(body))
+        inside = 0
+        for axis in range(3):
+            count = everything.count(body, p, box, axis)
+            np.testing.assert_array_equal(detector._wind(axis, p), count)
+            inside += int((count > 0).sum())
+        assert inside > 20
+
+
+def test_points_that_go_with_a_stiff_limb_keep_their_clearance_and_so_their_side():
+    tube, within = Tube(turn=TURN, angle=0.0), 0.01
+    points = around(tube.mesh, within, 80, np.random.default_rng(3))
+    detector = made(points, tube.mesh, tube, within, midpoints=False)
+    arrays, rest = detector._vertices.arrays, posed(points, tube, 0.0).x
+    detector.update(posed(points, tube, 0.0))
+    before, off = arrays.side.copy(), arrays.clear > 1e-12  # a point on the skin has no side
+    for k in range(1, 20):  # everything turns about the origin, by farther than the points are away from the skin
+        c, s = np.cos(0.1 * k), np.sin(0.1 * k)
+        pose = np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+        state = posed(points, tube, 0.0)
+        gone = np.linalg.norm(rest @ pose[:, :3].T - state.x, axis=1)
+        state.x[:] = rest @ pose[:, :3].T
+        state.bones[1] = np.concatenate([pose[:, :3] @ state.bones[1][:, :, :3], state.bones[1][:, :, 3:]], 2)
+        state.bones[1][:, :, 3] = state.bones[1][:, :, 3] @ pose[:, :3].T
+        detector.update(state)
+        assert gone[: len(points)].max() > 2.0 * within
+        assert arrays.pace.max() < 0.1 * within  # of the turn of 0.1 rad, far from the skin
+        np.testing.assert_array_equal(arrays.side[off], before[off])
+    assert off.sum() >= 80
+    assert 10 < (before < 0).sum() < len(points) - 10

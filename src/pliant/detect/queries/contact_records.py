@@ -12,8 +12,9 @@ from ...kernels.mesh.features import Segments
 from ...kernels.queries import contact_records as _kernels
 from ...kernels.queries.contact_records import Owners
 from ...kernels.queries.surface import Surface
-from ..base import Side
+from ..base import Inside, Side
 from .rounding import with_rounding_margin
+from .winding import INSIDE, bounds_of
 
 if TYPE_CHECKING:
     from .closest_point import Enclosure
@@ -24,7 +25,8 @@ NO_PAIRS = np.zeros((0, 2), np.int32)
 
 
 class SignedDistanceQuery(Protocol):
-    """A source of signed distances: distance (n,), nearest point (n,3), face (n,) and normal (n,3) of points (n,3)."""
+    """A source of signed distances: distance (n,), nearest point (n,3), face (n,) and normal (n,3) of points (n,3). It
+    may have a method `signs` that returns only the side of each point, as `EnclosedSolid.signs` does."""
 
     def query(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.int64], Floats]: ...
 
@@ -78,11 +80,23 @@ class PosedSide:
         signed, _ = self._enclosure.signed_distances(points)
         return signed.distance, signed.nearest, signed.face, signed.normal
 
+    def inside(self, points: Floats) -> Inside:
+        """Return those of `points` (n,3) that are inside this closed side. Distances are computed for these only, where
+        the query knows the sides of points without."""
+        signs = getattr(self._query, "signs", None)
+        rows = np.arange(len(points)) if signs is None else np.flatnonzero(signs(points) == INSIDE)
+        if not len(rows):
+            return Inside(rows, np.zeros(0), np.zeros((0, 3)), rows, np.zeros((0, 3)))
+        distance, nearest, face, normal = self.signed_distances(points[rows])
+        deep = distance < 0.0
+        return Inside(rows[deep], -distance[deep], nearest[deep], face[deep], normal[deep])
+
     def contains(self, points: Floats) -> NDArray[np.bool_]:
         """Return which of `points` (n,3) are inside; all False if the side is not solid."""
-        if not self.welded.solid:
-            return np.zeros(len(points), np.bool_)
-        return np.asarray(self.signed_distances(points)[0] < 0.0)
+        found = np.zeros(len(points), np.bool_)
+        if self.welded.solid:
+            found[self.inside(points).rows] = True
+        return found
 
 
 class Deep(NamedTuple):
@@ -125,23 +139,24 @@ def _with_deep(a: PosedSide, b: PosedSide, pairs: Rows) -> tuple[Rows, Floats, D
     empty if b is open or a is b), and the pairs added."""
     if a is b or not b.welded.solid:
         return pairs, _NO_SIGNS, _NOT_DEEP
-    low, high = b.x.min(0), b.x.max(0)
+    low, high = bounds_of(b.x)
     in_box = np.flatnonzero(((a.x >= low) & (a.x <= high)).all(1))
-    distance, nearest, face, normal = b.signed_distances(a.x[in_box])
-    sign = np.ones(len(a.x))
-    inside = np.flatnonzero(distance < 0.0)
-    sign[in_box[inside]] = -1.0
+    inside = b.inside(a.x[in_box])
+    sign, rows = np.ones(len(a.x)), in_box[inside.rows]
+    sign[rows] = -1.0
+    if not len(rows):
+        return pairs, sign, _NOT_DEEP
     # the nearest face may be beyond the detection distance although buried faces are within it
-    more = np.stack([in_box[inside], face[inside]], 1).astype(np.int32)
+    more = np.stack([rows, inside.faces], 1).astype(np.int32)
     new = ~np.isin(_keys(more), _keys(pairs))
-    deep, more = inside[new], more[new]
+    deep, more = np.flatnonzero(new), more[new]
     if not len(deep):
         return pairs, sign, _NOT_DEEP
     pairs, given = np.concatenate([pairs, more]), len(pairs)
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     rows = np.flatnonzero(order >= given)
     found = deep[order[rows] - given]
-    return pairs[order], sign, Deep(rows, distance[found], nearest[found], normal[found])
+    return pairs[order], sign, Deep(rows, -inside.depth[found], inside.nearest[found], inside.normal[found])
 
 
 def _keys(pairs: Rows) -> NDArray[np.int64]:

@@ -19,11 +19,12 @@ from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
 from .solid_boundary import EnclosedSolid, SignedDistances, Signs, SolidBoundary
 from .welding import Seams
-from .winding import Cast
+from .winding import INSIDE, Cast, bounds_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 LOCAL = 100  # faces per point above which only the part of a boundary near the points is computed
+PASSES = 4  # over all faces for the signs of points, before a BVH is refitted for them
 FEW = 1000  # points up to which pseudonormals are computed on one thread
 NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
 
@@ -97,25 +98,40 @@ class DeformingClosestPoints(SurfaceQueries):
         self._tree = super().fitted()
         self._blocks, self._number = blocks_of(self.surface, self._tree)
         self.blocks = self._blocks
-        self._refitted = False
+        self._updated, self._fitted, self._passes = False, True, 0
 
     def update(self, x: Any) -> Self:
-        """Set the vertices (n,3) of the original, unwelded mesh and refit, unless unchanged since the last update."""
+        """Set the vertices (n,3) of the original, unwelded mesh; the BVH is refitted when it is first used."""
         x = validate.floats("x", x, self._shape)
         if self._seams.update(x):
             self._reweld(self._seams.sides[0].mesh)
         x = x[self.rows]
-        if self._refitted and np.array_equal(x.view(np.int64), self.x.view(np.int64)):
+        if self._updated and np.array_equal(x.view(np.int64), self.x.view(np.int64)):
             return self
-        self.x[:], self._refitted = x, True
-        refit(self._tree, self.surface.x, self.surface.faces)
-        _nearest.fill_blocks(self._tree.nodes, self._number, self._blocks.boxes, self._blocks.child)
-        _nearest.fill_rows(self.surface, self._tree.order, self._blocks.rows)
+        self.x[:] = x
+        self._updated, self._fitted, self._passes = True, False, 0
         self.moved()
         return self
 
+    def _fit(self) -> None:
+        """Refit the BVH to the vertices, unless that was done."""
+        if not self._fitted:
+            refit(self._tree, self.surface.x, self.surface.faces)
+            _nearest.fill_blocks(self._tree.nodes, self._number, self._blocks.boxes, self._blocks.child)
+            _nearest.fill_rows(self.surface, self._tree.order, self._blocks.rows)
+            self._fitted = True
+
     def fitted(self) -> Tree:
+        self._fit()
         return self._tree
+
+    def signs(self, points: Floats) -> Signs:
+        """Return signs as `EnclosedSolid.signs` does; a few times without the BVH, which costs less than a refit."""
+        if not self._fitted and self._passes < PASSES:
+            self._passes += 1
+            return self.solid.signs(self.surface.x, points)
+        self._fit()
+        return super().signs(points)
 
     def query(self, points: Any) -> tuple[Floats, Floats, Rows, Floats]:
         """Signed distance (n,), nearest point (n,3), its face (n,), and the unit separation direction (n,3)."""
@@ -135,6 +151,7 @@ class DeformingClosestPoints(SurfaceQueries):
 
     def _found(self, p: Floats) -> tuple[Rows, Floats]:
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
+        self._fit()
         _nearest.find_nearest(self._blocks, self.surface, p, found, barycentric)
         return found, barycentric
 
@@ -143,8 +160,9 @@ class DeformingClosestPoints(SurfaceQueries):
     def inside(self, points: Any) -> Inside:
         """Return those of `points` (n,3) that are inside; only points in the AABB of the body are queried."""
         p = validate.floats("points", points, (None, 3))
-        box = self._tree.nodes[0]["bounds"]
-        rows = np.flatnonzero(((p >= box[:3]) & (p <= box[3:])).all(1))
+        low, high = bounds_of(self.x)
+        rows = np.flatnonzero(((p >= low) & (p <= high)).all(1))
+        rows = rows[self.signs(p[rows]) == INSIDE]
         distance, nearest, faces, normal = self.query(p[rows])
         deep = distance < 0.0
         return Inside(rows[deep], -distance[deep], nearest[deep], faces[deep], normal[deep])
