@@ -60,7 +60,7 @@ def test_a_skirt_on_dancing_legs_comes_out_of_itself_with_its_edge_lengths_and_w
     assert all(len(intersections(mesh.moved(frame))) == 0 for frame in y)
     added = added_strain(mesh, x, y)
     assert (added > 0.03).mean() < 0.001
-    # 1.12; without smoothing over time 1.25
+    # 1.12 when this was written
     assert third_differences(y) <= 1.18 * third_differences(x)
 
 
