@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Body, Cloth, Scene, Simulation, select, shapes
-from pliant.dynamics.springs import Seams, joined_vertices
+from pliant.dynamics.springs import StitchSprings, joined_vertices
 from pliant.mesh.stitches import sewn
 
 SOLVERS = ("xpbd", "implicit")
@@ -18,7 +18,7 @@ def panels(one=5, two=5, **options) -> Scene:
 
 
 def gaps(scene: Scene, x) -> np.ndarray:
-    seams = Seams(scene)
+    seams = StitchSprings(scene)
     return np.linalg.norm(np.einsum("ij,ijk->ik", seams.springs.weights, x[seams.rows]), axis=1)
 
 
@@ -67,7 +67,7 @@ def test_a_stitch_within_one_mesh_is_a_pair_of_its_vertices():
 def test_sewn_vertices_are_one_for_contacts():
     scene = panels(two=8)
     joined = joined_vertices(scene)
-    seams = Seams(scene)
+    seams = StitchSprings(scene)
     assert (joined[seams.rows[:, 0]][:, None] == joined[seams.rows[:, 1:]]).any(1).all()
     others = np.setdiff1d(np.arange(len(joined)), seams.rows)
     assert (joined[others] == others).all()

@@ -25,7 +25,7 @@ from .implicit import ImplicitSolver
 from .rest_scale import RestScaling
 from .rigidity import Hinged, hinge_rigidities
 from .slivers import softened
-from .springs import Seams
+from .springs import StitchSprings
 from .strain_limit import StrainLimit
 from .weave import rest_shapes, warp_directions
 
@@ -72,7 +72,7 @@ class ClothDynamics:
         self._shares: dict[float, Floats] = {}
         self._spare = np.empty((len(self.w), 3))
         self._gravity = np.asarray(scene.gravity)
-        self.seams = Seams(scene)
+        self.seams = StitchSprings(scene)
         self._scaling = RestScaling(scene, self.membrane)
         elements = softened(self.membrane, self.hinges)
         self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs) if implicit else None

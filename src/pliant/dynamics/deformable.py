@@ -72,13 +72,13 @@ class DeformableDynamics:
 
     def begin_solve(self, state: State, dt: float) -> None:
         """Begin a substep in which cloths are solved once, with their contacts, by `relax_with`; x is the prediction,
-        at which contacts are detected."""
+        which drag constraints and self-contact may move before contacts are detected."""
         self.reset_lost_vertices(state)
         if self.cloths is not None:
             self.cloths.begin_solve(state, dt)
 
     def guess(self, state: State, dt: float) -> None:
-        """Move x from the prediction, at which contacts were detected, to the first guess of `relax_with`."""
+        """Move x from the positions at which contacts were detected to the first guess of `relax_with`."""
         if self.cloths is not None:
             self.cloths.guess(state, dt)
 

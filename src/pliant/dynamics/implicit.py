@@ -134,12 +134,12 @@ class ImplicitSolver:
         return True
 
     def begin(self, x: Floats) -> None:
-        """Begin a substep that is solved once, with its contacts: x is the prediction, at which they are detected."""
+        """Begin a substep that is solved once, with its contacts; x is the prediction."""
         self._predicted[:] = x
         self._relaxed[:] = x
 
     def guess(self, x: Floats, fall: Floats) -> None:
-        """Move x from the prediction, at which contacts were detected, to the first guess, which leaves out the
+        """Move x from the positions at which contacts were detected to the first guess, which leaves out the
         displacement `fall` (3,) by gravity. For cloth at rest, this guess is the solution."""
         for positions in (x, self._relaxed):
             _kernels.shift_rows(self._free, -fall, positions)

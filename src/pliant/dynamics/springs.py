@@ -11,7 +11,7 @@ STIFF = 10.0  # stiffness of a stitch over the stretch stiffness of its cloth: i
 NONE = Springs(np.zeros((0, 3), np.int32), np.zeros((0, 3)), np.zeros(0))
 
 
-class Seams:
+class StitchSprings:
     """All stitches of a scene. Their rest length shrinks from the gap at the start to zero while they close."""
 
     def __init__(self, scene: Scene) -> None:
@@ -58,7 +58,7 @@ def joined_vertices(scene: Scene) -> NDArray[np.int32]:
     from scipy.sparse.csgraph import connected_components
 
     n = int(scene.first[-1])
-    seams = Seams(scene)
+    seams = StitchSprings(scene)
     if not len(seams):
         return np.arange(n, dtype=np.int32)
     nearest = np.where(seams.springs.weights[:, 2] < -0.5, seams.rows[:, 2], seams.rows[:, 1])

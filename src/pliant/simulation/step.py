@@ -220,7 +220,7 @@ class Simulation:
         """Solve cloth with the contacts, if these repel it, or again if drags, contacts or the guard have moved its
         vertices since the first solve; then enforce the contacts again. Only for responses that enforce gaps.
 
-        Otherwise cloth would end every substep with the strain that the contacts have caused.
+        Without this solve, cloth would end every substep with the strain that the contacts have caused.
         """
         pushed = self.response.enforced()
         if pushed is None:

@@ -16,13 +16,14 @@ from ..jit import kernel
 
 
 class VertexRows(NamedTuple):
-    """The terms of the residual of every vertex: corners of triangles, and its row of the bending matrix."""
+    """The terms of the residual of every vertex: corners of triangles, and its row of the matrix of linear
+    forces: bending, and stitches as if their rest length were zero."""
 
     start: np.ndarray  # (n+1,) first entry of each vertex in `corner`
     corner: np.ndarray  # 3 * triangle + corner, ascending; triangles are numbered in their patch
     row_start: np.ndarray  # (n+1,) first entry of each vertex in `row_place` and `bending`
-    row_place: np.ndarray  # columns of the bending matrix
-    bending: np.ndarray  # values of the bending matrix, N/m
+    row_place: np.ndarray  # columns of the matrix of linear forces
+    bending: np.ndarray  # its values, N/m
     mass: np.ndarray  # (n,) mass / dt^2, kg/s2; 0 for vertices with prescribed motion
 
 

@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
     x: np.ndarray  # (n,3) the guess, and the result
     predicted: np.ndarray  # (n,3) motion without internal forces
-    rest_gradient: np.ndarray  # (n,3) gradient of the energy of rest curvature
+    rest_gradient: np.ndarray  # (n,3) gradient of what rest curvature and rest lengths of stitches add to the energy
     gradient: np.ndarray  # (threads,3m,3) scratch: gradients by corners of the triangles of a patch
     parts: np.ndarray  # (threads,3m+1,9) f4 scratch: blocks by edges of the triangles of a patch
     patch_start: np.ndarray  # see `stiffness.Patches`

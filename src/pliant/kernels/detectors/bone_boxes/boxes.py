@@ -82,7 +82,8 @@ class Skin(NamedTuple):
 def frames(matrices, bone, centre, out):
     """Compute the rigid frames (b,3,4) of bones: the orthonormalised axes of the matrix and the position of the centre.
 
-    A matrix of rank below three (a bone scaled to zero) leaves the frame along the world axes.
+    Where the first two columns of a matrix are zero or parallel (a bone scaled to zero), the frame is along the world
+    axes.
     """
     for k in range(len(bone)):
         m, c = matrices[bone[k]], vec.load(centre, k)

@@ -89,10 +89,10 @@ def first_guess(ball, p):
 
 @kernel
 def search_one(skin, p, row, most, near, gaps):
-    """Find the nearest triangle within `most` (which may be infinite) in the boxes `near` (k,), starting from `row` (or
-    -1); gaps (LANES,) f4 is workspace. Return its squared distance (or that of `most`), face (or -1), feature, row and
-    barycentric coordinates as in `ProbeArrays`, and the numbers of triangles visited and measured. Ties go to the lower
-    face, so that the result does not depend on the start and on the order of boxes.
+    """Find the nearest triangle in the boxes `near` (k,), starting from `row`; if that is -1, the nearest within
+    `most`, which may be infinite. gaps (LANES,) f4 is workspace. Return its squared distance (or `most` squared), face
+    (or -1), feature, row and barycentric coordinates as in `ProbeArrays`, and the numbers of triangles visited and
+    measured. Ties go to the lower face, so that the result does not depend on the start and on the order of boxes.
     """
     boxes, placed, x, slack = skin
     corners, face, slabs, around, home = boxes.corners, boxes.face, boxes.slabs, boxes.around, boxes.home
