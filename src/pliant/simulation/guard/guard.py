@@ -214,8 +214,9 @@ class Guard(FormerNames):
     def supports(self, state: State) -> Contacts:
         """Implement `SelfContact`: corners and edges of bodies under the middle of a triangle of cloth, which detectors
         that test points of the cloth do not find."""
-        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free).copy()
-        found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
+        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free)
+        if len(found):
+            found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
         return found
 
     def redetect_if_needed(self, state: State) -> None:
