@@ -17,7 +17,7 @@ from pliant.scene import Body, Grip, Scene
 from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.guard import Guard
-from pliant.simulation.guard.pairs import GuardedPairs
+from pliant.simulation.guard.pairs import GuardedPairs, keys
 from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 
 GAP = 0.004  # metres between layers
@@ -209,11 +209,14 @@ def test_pairs_that_are_not_expected_near_are_farther_away_at_every_moment(rng):
     guard, x = Guard(scene, scene.start()), seen(scene, rng)
     guard.detection_pass(x, 0.01)
     found = guard.contacts
-    faces, near, rejected = found["kind"] == VERTEX_FACE, np.empty(len(found), np.bool_), 0
+    faces, rejected, body_of = found["kind"] == VERTEX_FACE, 0, np.zeros(len(x), np.int32)
     for _ in range(cases(10)):
         way = 0.1 * rng.normal(size=3) + 10.0 ** rng.uniform(-4, -2) * rng.normal(size=x.shape)
         reach = rng.uniform(0.2, 0.8) * found["distance"].max()
-        kernels.may_approach(found, way, reach, near)
+        kept = found.copy()
+        kept = kept[: kernels.keep_approaching(kept, way, reach, body_of)]
+        near = np.isin(keys(found), keys(kept))
+        assert np.array_equal(keys(found)[near], keys(kept))
         for t in np.linspace(0.0, 1.0, 7):
             p = (x + t * way)[found["vertices"]]
             assert (geometry.point_triangle_distance(p[faces & ~near]) > reach - 1e-12).all()

@@ -94,21 +94,41 @@ def test_every_pair_of_one_mesh_that_comes_near_on_the_way_is_found(rng):
 
 
 @pytest.mark.parametrize("drifting", [False, True])
-def test_every_near_pair_of_the_marked_triangles_is_found_once(rng, drifting):
+def test_every_near_pair_of_the_marked_vertices_is_found_once(rng, drifting):
     mesh = crumpled(rng)
     made, way = leaf_mesh(mesh), ways(rng, mesh.vertices) * drifting
-    if drifting:
-        made.predict(way)
+    made.predict(way)
     some = np.zeros(mesh.n_vertices, np.bool_)
     some[rng.choice(mesh.n_vertices, 6, replace=False)] = True
-    there, _, edges = NearPairs(made).around(some[made.leaves.corners].any(1), 0.004, drifting=drifting)
+    there, _, edges = NearPairs(made).around(some, made.count_marked(some), 0.004)
     faces, ends = nearest(mesh, way, mesh, way, True)
     of_face = some[:, None] | some[mesh.faces].any(1)
     of_edge = some[mesh.topology.edges].any(1)[:, None] | some[mesh.topology.edges].any(1)
     for d, wanted, pairs in ((faces, of_face, there), (ends, of_edge, edges)):
         assert among(pairs, d.shape)[(d < 0.004) & wanted].all()
+        assert wanted[pairs[:, 0], pairs[:, 1]].all()
         assert len(np.unique(pairs, axis=0)) == len(pairs)
     assert ((ends < 0.004) & of_edge).any()
+
+
+def test_what_is_predicted_anew_is_found_as_if_all_were(rng):
+    mesh = crumpled(rng, 16)
+    made, way, x = leaf_mesh(mesh), ways(rng, mesh.vertices), mesh.vertices.copy()
+    made.move_along(x, way)
+    some = np.zeros(mesh.n_vertices, np.bool_)
+    some[rng.choice(mesh.n_vertices, 9, replace=False)] = True
+    way[some] += 0.02 * rng.normal(size=(9, 3))
+    x[some] += 0.002 * rng.normal(size=(9, 3))
+    made.predict_anew(made.count_marked(some))
+    again = leaf_mesh(mesh)  # the same tree
+    again.move(x)
+    again.predict(way)
+    assert np.array_equal(made.motion.boxes, again.motion.boxes)
+    assert np.array_equal(made.motion.bounds, again.motion.bounds)
+    for one, two in zip(NearPairs(made).within(0.004, drifting=True), NearPairs(again).within(0.004, drifting=True)):
+        assert np.array_equal(one, two)
+    assert np.array_equal(made.box, again.box)
+    assert np.array_equal(made.at.boxes, again.at.boxes)  # what belongs to the positions alone follows
 
 
 def test_cloth_that_bends_as_it_goes_is_passed_over_where_none_of_it_comes_near(rng):

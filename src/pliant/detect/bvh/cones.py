@@ -1,21 +1,19 @@
 """Self-collision culling: patches of a mesh that provably do not touch themselves."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.bvh import cones as _kernels
 from ...kernels.bvh.cones import MARGIN, Patches, PatchMotion
+from ...kernels.bvh.motion import BLOCK, MotionBvh
+from ...kernels.jit import worth
 from ...mesh.topology import triangles_across_edges
 from .leaf_mesh import LeafMesh
-
-if TYPE_CHECKING:
-    from ...kernels.queries.drift import Drift
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 FEWEST = 16  # fewest triangles of a patch that is tested; 8 to 32 perform about as well
+_WORTH_THREADS = 4096  # triangles
 _NO_DRIFT = np.zeros((0, 3)), np.zeros((0, 6))
 _SIZES = 1e-100, 1e100  # sizes of a mesh in metres between which squared lengths neither under- nor overflow
 
@@ -47,21 +45,23 @@ class Cones:
         self._begin = self._self_traversal_start.copy()
         self.count = 0  # patches culled by the last call of `begin`
 
-    def begin(self, reach: float, drift: "Drift | None" = None) -> Ints:
+    def begin(self, reach: float, along: MotionBvh | None = None) -> Ints:
         """(m,) node at which the traversal of each triangle through the leaf mesh's own BVH may start and still find
-        all pairs nearer than `reach` at the current positions or, given their `drift`, at any time of that motion."""
+        all pairs nearer than `reach` at the current positions or at any time of a motion `along` which they move."""
         self._begin[:] = self._self_traversal_start
         leaf_mesh, patches, self.count = self.leaf_mesh, self.patches, 0
         size = 0.0
         if len(leaf_mesh.tree.nodes):
-            x_0, y_0, z_0, x_1, y_1, z_1 = leaf_mesh.tree.nodes["bounds"][0].tolist()
+            x_0, y_0, z_0, x_1, y_1, z_1 = leaf_mesh.box.tolist()
             size = (x_1 - x_0) + (y_1 - y_0) + (z_1 - z_0)
         if len(patches.rows) and _SIZES[0] < size < _SIZES[1]:
-            least = reach * (1.0 + 1e-9) + MARGIN * size
-            motion = PatchMotion(leaf_mesh.x, *(_NO_DRIFT if drift is None else (drift.x, drift.nodes)))
-            _kernels.scale_normals(
-                leaf_mesh.leaves.corners, leaf_mesh.at.faces, motion, patches.twin, patches.scaled_normals
-            )
-            nodes, fewest = leaf_mesh.tree.nodes, self.fewest
-            self.count = int(_kernels.skip_proved_patches(nodes, patches, motion, least, fewest, self._begin))
+            least, fewest = reach * (1.0 + 1e-9) + MARGIN * size, self.fewest
+            motion = PatchMotion(leaf_mesh.x, *_NO_DRIFT)
+            if along is not None:
+                motion, fewest = PatchMotion(along.x, along.drift, along.node_drifts), max(fewest, BLOCK + 1)
+            corners, nodes = leaf_mesh.leaves.corners, leaf_mesh.tree.nodes
+            scale_normals = worth(_kernels.scale_normals, len(corners), _WORTH_THREADS)
+            scale_normals(corners, motion, patches.twin, patches.scaled_normals)
+            skip_proved_patches = worth(_kernels.skip_proved_patches, len(corners), _WORTH_THREADS)
+            self.count = int(skip_proved_patches(nodes, patches, motion, least, fewest, self._begin))
         return self._begin

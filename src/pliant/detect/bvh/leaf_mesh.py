@@ -1,22 +1,24 @@
 """The leaf mesh of BVH detectors: triangles in leaf order of a BVH, with their current positions."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.bvh import fit as _fit
 from ...kernels.bvh import leaf_mesh as _kernels
+from ...kernels.bvh import motion as _motion
 from ...kernels.bvh.leaf_mesh import LeafArrays, LeafGeometry
+from ...kernels.bvh.motion import BLOCK, MotionBvh
+from ...kernels.jit import worth
 from ...mesh.topology import Topology
 from .tree import tree_of
-
-if TYPE_CHECKING:
-    from ...kernels.queries.drift import Drift
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 CHUNK, FEWEST = 32, 4  # triangles per part of a traversal at least, and fewest parts
+_WORTH_THREADS = 4096  # triangles
+_ALL = np.zeros(0, np.int32)
 
 
 class LeafMesh:
@@ -53,10 +55,11 @@ class LeafMesh:
             np.concatenate([edges[:, None], top.edges[edges], weld[top.edges[edges]]], 1).astype(np.int32),
         )
         shapes = (len(order), 9), (len(edges), 6), (len(vertices), 3)
-        self.at = LeafGeometry(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
+        self._at = LeafGeometry(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
         self.x = x
-        self._drift: Drift | None = None
-        self._predicted = False
+        self._is_fitted = True  # whether the BVH and `_at` are those of x
+        self._motion: MotionBvh | None = None
+        self._motion_is_fitted = self._predicted = False
 
     def with_weld(self, weld: NDArray[Any]) -> LeafArrays:
         """Return the arrays of the leaves with other weld indices (n,)."""
@@ -74,29 +77,48 @@ class LeafMesh:
 
     def move(self, x: Floats) -> None:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
-        self.x = x
-        _kernels.update_geometry(self.leaves, x, self.at)
+        self.x, self._motion_is_fitted = x, False
+        self._fit()
+
+    def _fit(self) -> None:
+        _kernels.update_geometry(self.leaves, self.x, self._at)
         _fit.refit_boxes(self.tree)
+        self._is_fitted = True
+
+    @property
+    def at(self) -> LeafGeometry:
+        """Corners, edge ends and AABBs at x, and the BVH."""
+        if not self._is_fitted:
+            self._fit()
+        return self._at
+
+    @property
+    def box(self) -> Floats:
+        """(6,) AABB of all triangles."""
+        return np.asarray(self.tree.nodes[0]["bounds"] if self._is_fitted else self.motion.bounds[0, :6])
+
+    def move_along(self, x: Floats, displacement: Floats) -> None:
+        """Set positions (n,3) and their predicted displacements, and fit the BVH of this motion; all that belongs to
+        the positions alone follows when it is needed."""
+        self.x, self._is_fitted = x, False
+        self.predict(displacement)
 
     def predict(self, displacement: Floats) -> None:
         """Set the predicted `displacement` (n,3) of the vertices."""
-        from ...kernels.queries import drift as _drift
-
         self._predicted = True
-        if self._drift is None:
-            m, k = len(self.leaves.corners), len(self.tree.nodes)
-            self._drift = _drift.Drift(displacement, np.empty((m, 6)), np.empty((k, 6)), np.empty((k, 6)))
-        self._drift = self._drift._replace(x=displacement)
-        _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self._drift, np.zeros(0, np.int32))
+        self._fit_motion(displacement, _ALL)
 
-    def predict_anew(self, triangles: NDArray[np.bool_]) -> None:
-        """Update what follows from the predicted displacements, after those of corners of the marked `triangles` (m,),
-        in the order of the leaves, have changed in the array that `predict` was given."""
-        from ...kernels.queries import drift as _drift
+    def predict_anew(self, before: Ints) -> None:
+        """Fit the BVH of the motion again, after rows of the arrays that `move_along` was given have changed; before
+        (m+1,) counts the triangles with such corners, see `count_marked`."""
+        self._fit_motion(self.motion.drift, before)
 
-        before = np.zeros(len(triangles) + 1, np.int32)
-        np.cumsum(triangles, out=before[1:])
-        _drift.update_drift(self.tree, self.leaves.corners, self.at.faces, self.drift, before)
+    def count_marked(self, which: NDArray[np.bool_]) -> Ints:
+        """(m+1,) how many of the triangles before each, in the order of the leaves, have any of the vertices `which`
+        (n,) as a corner."""
+        before = np.empty(len(self.leaves.corners) + 1, np.int32)
+        _motion.count_marked(which, self.leaves.corners, before)
+        return before
 
     @property
     def is_static(self) -> bool:
@@ -104,13 +126,30 @@ class LeafMesh:
         return not self._predicted
 
     @property
-    def drift(self) -> "Drift":
-        """The predicted displacements; zero unless `predict` was called."""
-        if self._drift is None:
-            self.predict(np.zeros_like(self.x))
-            self._predicted = False
-        assert self._drift is not None
-        return self._drift
+    def motion(self) -> MotionBvh:
+        """The BVH of the predicted motion, which is none unless `predict` was called."""
+        if self._motion is None or not self._motion_is_fitted:
+            self._fit_motion(np.zeros_like(self.x) if self._motion is None else self._motion.drift, _ALL)
+        assert self._motion is not None
+        return self._motion
+
+    def _fit_motion(self, displacement: Floats, before: Ints) -> None:
+        if self._motion is None:
+            self._motion = self._new_motion(displacement)
+        self._motion = self._motion._replace(x=self.x, drift=displacement)
+        count = int(before[-1]) if len(before) else len(self.leaves.corners)
+        worth(_motion.fit_motion, count, _WORTH_THREADS)(self._motion, before)
+        self._motion_is_fitted = True
+
+    def _new_motion(self, displacement: Floats) -> MotionBvh:
+        nodes = np.empty((_motion.select_nodes(self.tree.nodes, BLOCK, np.zeros((0, 5), np.int32)), 5), np.int32)
+        _motion.select_nodes(self.tree.nodes, BLOCK, nodes)
+        is_leaf = nodes[:, _motion.SKIP] == np.arange(len(nodes)) + 1
+        leaves, inner = np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)[::-1]
+        m, corners = len(self.leaves.corners), self.leaves.corners
+        boxes, bounds, drifts = np.empty((m, 12)), np.empty((len(nodes), 12)), np.empty((len(self.tree.nodes), 6))
+        rows = leaves.astype(np.int32), np.ascontiguousarray(inner, np.int32)
+        return MotionBvh(self.x, displacement, corners, boxes, nodes, bounds, *rows, drifts)
 
     @property
     def self_traversal_start(self) -> Ints:

@@ -1,12 +1,15 @@
 """Proximity queries: pairs of features of two leaf meshes, or of one with itself, within a distance."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
+from ...kernels.bvh import motion as _motion
 from ...kernels.bvh.leaf_mesh import PARTS
+from ...kernels.jit import worth
 from ...kernels.queries import proximity as _proximity
 from ...kernels.queries.proximity import BvhSearch, LeafSide
 from ..bvh.leaf_mesh import LeafMesh, parts_of
@@ -14,14 +17,17 @@ from .contact_records import NO_PAIRS
 from .rounding import with_rounding_margin
 
 if TYPE_CHECKING:
+    from ...kernels.queries.drift import MovingSide
     from ..bvh.cones import Cones
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
 _BYTES = 260  # peak memory per contact during detection
 _EACH = 8  # initial buffer size in pairs per triangle
-_CHUNK, _FEWEST = 256, 8  # triangles per task of a thread along a motion, and fewest tasks; powers of two
+_CHUNK, _SPARE = 32, 1024  # pairs of nodes per chunk, and most of those that are divided to balance the chunks
 _SPARSE = 32  # features per pair from which on pairs are sorted directly
+_WORTH_THREADS = 16384  # pairs
+_NONE, _ALL = np.zeros(0, np.bool_), np.zeros(0, np.int32)
 
 
 class NearPairs:
@@ -39,6 +45,8 @@ class NearPairs:
         self.max_bytes = max_bytes
         self.cones = _cones(a) if cull and self.same else None
         self._begin = a.self_traversal_start if self.same else np.zeros(len(a.leaves.face), np.int32)
+        self._tasks: Rows | None = None  # workspace for pairs of nodes
+        self._stack = 0
         self._capacity = _EACH * max(len(self._begin), len(self.b.leaves.face)) // PARTS + 64
 
     def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
@@ -48,16 +56,15 @@ class NearPairs:
         this near during the predicted displacements (`LeafMesh.predict`), see kernels/queries/drift.py.
         """
         reach = self._reach(distance, drifting)
-        return self.ordered(*self._traverse(reach, distance, drifting, self._begin_at(reach, drifting)))
+        begin = self._begin_at(reach, drifting)
+        found = self._approaching(reach, begin, _NONE, _ALL) if drifting else self._traverse(reach, distance, begin)
+        return self.ordered(*found)
 
-    def around(
-        self, triangles: NDArray[np.bool_], distance: float, *, drifting: bool = False
-    ) -> tuple[Rows, Rows, Rows]:
-        """As `within`, for the pairs of features of which one belongs to one of the marked `triangles` (m,) of a, in
-        the order of its leaves, and for some of their neighbours."""
-        begin = np.where(triangles, 0, len(self.b.tree.nodes)).astype(np.int32)
-        found = self.ordered(*self._traverse(self._reach(distance, drifting), distance, drifting, begin))
-        # both triangles of a pair may be marked
+    def around(self, which: NDArray[np.bool_], before: Rows, distance: float) -> tuple[Rows, Rows, Rows]:
+        """As `within`, during the predicted displacements, for the pairs with any of the vertices `which` (n,) of a;
+        `before` is `LeafMesh.count_marked` of these."""
+        found = self.ordered(*self._approaching(self._reach(distance, True), self._begin, which, before))
+        # both triangles of a pair may have such vertices
         return (_distinct(found[0]), found[1], _distinct(found[2])) if self.same else found
 
     def candidates(self, distance: float) -> tuple[Rows, Counts]:
@@ -65,32 +72,44 @@ class NearPairs:
         features in the leaf meshes, of which counts (parts,) are filled; a superset of the near pairs.
         """
         reach = self._reach(distance, False)
-        return self._traverse(reach, _proximity.UNTESTED, False, self._begin_at(reach, False))
+        return self._traverse(reach, _proximity.UNTESTED, self._begin_at(reach, False))
 
     def _reach(self, distance: float, drifting: bool) -> float:
         a, b = self.a, self.b
-        drifts = [mesh.drift.x for mesh in (a, b) if drifting and not mesh.is_static]
+        drifts = [mesh.motion.drift for mesh in (a, b) if drifting and not mesh.is_static]
         return with_rounding_margin(distance, a.x, b.x, *drifts)
 
     def _begin_at(self, reach: float, drifting: bool) -> Rows:
         """Return the node (m,) where the traversal of each triangle of a starts."""
         if self.cones is None:
             return self._begin
-        return self.cones.begin(reach, self.a.drift if drifting else None)
+        return self.cones.begin(reach, self.a.motion if drifting else None)
 
-    def _traverse(self, reach: float, within: float, drifting: bool, begin: Rows) -> tuple[Rows, Counts]:
+    def _traverse(self, reach: float, within: float, begin: Rows) -> tuple[Rows, Counts]:
         a, b = self.a, self.b
-        parts = parts_of(len(begin), _CHUNK, _FEWEST) if drifting else parts_of(len(begin))
-        counts = np.zeros(parts, np.int64)
         one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)
+        return self._with_space(parts_of(len(begin)), _proximity.near_pairs, one, two, search, within)
+
+    def _approaching(self, reach: float, begin: Rows, which: NDArray[np.bool_], before: Rows) -> tuple[Rows, Counts]:
+        """Find the pairs that come within `reach` during the predicted displacements."""
+        from ...kernels.queries import drift as _drift
+
+        a, b = self.a, self.b
+        if self._tasks is None:
+            self._tasks, self._stack = _task_space(a, b)
+        one, two = _moving_side(a), _moving_side(b)
+        search = _drift.MotionSearch(self.same, b.is_static, reach, begin, which, before, self._stack)
+        tasks = self._tasks[: _drift.list_tasks(one, two, search, _SPARE, self._tasks)]
+        parts = parts_of(len(tasks), _CHUNK, 1)
+        launch = worth(_drift.approaching_pairs, parts, 2)
+        return self._with_space(parts, launch, one, two, search, tasks)
+
+    def _with_space(self, parts: int, launch: Callable[..., None], *query: Any) -> tuple[Rows, Counts]:
+        """Run a kernel that finds pairs in `parts` chunks, with enough space for its results."""
+        counts = np.zeros(parts, np.int64)
         while True:
             found = np.empty((parts, self._capacity * (PARTS // parts), 3), np.int32)
-            if drifting:
-                from ...kernels.queries import drift as _drift
-
-                _drift.drifting_pairs(one, a.drift, two, b.drift, b.is_static, search, found, counts)
-            else:
-                _proximity.near_pairs(one, two, search, within, found, counts)
+            launch(*query, found, counts)
             if counts.max() < found.shape[1]:
                 return found, counts
             # the counts are complete even if the buffer overflowed: allocate enough and repeat
@@ -110,18 +129,18 @@ class NearPairs:
             return _sorted(found, counts, base, n_a)
         start, pairs = np.zeros(buckets + 2, np.int64), np.empty((total, 2), np.int32)
         _proximity.sort_into_buckets(found, counts, base, start, pairs)
-        _proximity.sort_buckets(start, pairs)
+        worth(_proximity.sort_buckets, total, _WORTH_THREADS)(start, pairs)
         one, two = int(start[n_a]), int(start[base[1]])
         return pairs[:one], pairs[one:two], pairs[two:]
 
 
 def _sorted(found: Rows, counts: Counts, base: Counts, n_a: int) -> tuple[Rows, Rows, Rows]:
     """As `NearPairs.ordered`, for so few pairs that sorting them takes less time than visiting all features."""
-    rows = np.concatenate([found[:0, 0], *(found[part, : counts[part]] for part in np.flatnonzero(counts))])
-    bucket = base[rows[:, 0]] + rows[:, 1]
-    order = np.argsort(bucket << 32 | rows[:, 2])
-    one, two = np.searchsorted(bucket[order], (n_a, base[1]))
-    pairs = rows[order, 1:]
+    keys = np.empty(int(counts.sum()), np.int64)
+    _proximity.fill_keys(found, counts, base, keys)
+    keys.sort()
+    pairs = np.empty((len(keys), 2), np.int32)
+    one, two = _proximity.split_keys(keys, n_a, int(base[1]), pairs)
     return pairs[:one], pairs[one:two], pairs[two:]
 
 
@@ -130,6 +149,22 @@ def _distinct(pairs: Rows) -> Rows:
     new = np.ones(len(pairs), np.bool_)
     new[1:] = (pairs[1:] != pairs[:-1]).any(1)
     return pairs[new]
+
+
+def _moving_side(mesh: LeafMesh) -> "MovingSide":
+    from ...kernels.queries.drift import MovingSide
+
+    leaves, motion = mesh.leaves, mesh.motion
+    known = leaves.welded, leaves.face, leaves.vertex_start, leaves.vertex, leaves.edge_start, leaves.edge
+    return MovingSide(*known, *motion[:6])
+
+
+def _task_space(a: LeafMesh, b: LeafMesh) -> tuple[Rows, int]:
+    """Return space for the pairs of nodes of a query (k,2), and how many pairs a traversal may have to store."""
+    (deep_a, pairs, wide_a), (deep_b, _, wide_b) = (_motion.size_of(mesh.motion.nodes) for mesh in (a, b))
+    wide = max(wide_a, wide_b)
+    leaves = len(a.motion.leaves)
+    return np.empty((pairs + leaves + _SPARE + wide + 1, 2), np.int32), (deep_a + deep_b + wide) * wide + 1
 
 
 def _cones(a: LeafMesh) -> "Cones":

@@ -110,16 +110,12 @@ def contours(nodes, welded, rows, across, least, start, out):
 
 
 @kernel(parallel=True)
-def scale_normals(corners, faces, motion, twin, scaled_normals):
-    """Scaled normals of the triangles with corners `faces` (m,9); zero where copies of a vertex separate."""
-    m, x, drift = len(faces), motion.x, motion.drift
+def scale_normals(corners, motion, twin, scaled_normals):
+    """Scaled normals of the triangles with these `corners` (m,3); zero where copies of a vertex separate."""
+    m, x, drift = len(corners), motion.x, motion.drift
     for c in prange(PARTS):
         for q in range(c * m // PARTS, (c + 1) * m // PARTS):
-            a, b, d = (
-                vec.load(faces, q),
-                (faces[q, 3], faces[q, 4], faces[q, 5]),
-                (faces[q, 6], faces[q, 7], faces[q, 8]),
-            )
+            a, b, d = vec.load(x, corners[q, 0]), vec.load(x, corners[q, 1]), vec.load(x, corners[q, 2])
             e, f, g = vec.sub(b, a), vec.sub(d, a), vec.sub(d, b)
             n = vec.cross(e, f)
             n_2, l_2 = vec.norm2(n), max(vec.norm2(e), vec.norm2(f), vec.norm2(g))

@@ -45,6 +45,17 @@ def largest(a):
 
 
 @kernel
+def largest_coordinate(x):
+    """Largest absolute value in x (n,3); inf if one is not a number."""
+    most = 0.0
+    for i in range(len(x)):
+        m = max(abs(x[i, 0]), abs(x[i, 1]), abs(x[i, 2]))
+        if not m <= most:
+            most = m if m == m else math.inf
+    return most
+
+
+@kernel
 def power_of_two_below(m):
     """Largest power of two <= m, for m > 0: dividing by it leaves the mantissa unchanged."""
     return math.ldexp(1.0, math.frexp(m)[1] - 1)

@@ -333,6 +333,30 @@ def sort_into_buckets(found, counts, base, start, pairs):
             start[k] = to + 1
 
 
+@kernel
+def fill_keys(found, counts, base, keys):
+    """Write the keys (k,) by which pairs (kind, i, j) of found (parts,cap,3) are sorted: base[kind] + i, then j."""
+    n = 0
+    for part in range(len(found)):
+        for m in range(counts[part]):
+            keys[n] = (base[found[part, m, 0]] + found[part, m, 1]) << 32 | found[part, m, 2]
+            n += 1
+
+
+@kernel
+def split_keys(keys, n_a, first_edge, pairs):
+    """Write the pairs (k,2) of sorted `keys`; return how many of their buckets are below n_a, and below `first_edge`,
+    where those of further vertices, and of edges, begin."""
+    one, two = 0, 0
+    for k in range(len(keys)):
+        bucket = keys[k] >> 32
+        one += bucket < n_a
+        two += bucket < first_edge
+        first = 0 if bucket < n_a else (n_a if bucket < first_edge else first_edge)
+        pairs[k, 0], pairs[k, 1] = bucket - first, keys[k] & 0xFFFFFFFF
+    return one, two
+
+
 @kernel(parallel=True)
 def sort_buckets(start, pairs):
     """Sort the second features in every bucket; buckets are short, so by insertion."""

@@ -31,21 +31,34 @@ def predicted(bounds, i, t):
     return vec.madd(vec.load(bounds.start, i), vec.load(bounds.displacement, i), t)
 
 
-@kernel
-def bound_by_distance(corners, boxes, around, drifts, drift, reach, share, radius):
-    """Lower radius (n,) of the corners of all triangles to `share` of their boxes' distance from a body, or of `reach`.
+class TriangleBoxes(NamedTuple):
+    """Boxes of the triangles of cloth, and the predicted displacements of their corners."""
 
-    around (6,) is the box of the body; pairs of its features and triangles within reach are among the contacts. drifts
-    (m,6) and drift (6,) are the predicted displacements of both, or empty. Return the least distance, at least reach.
+    corners: np.ndarray  # (m,3) i4
+    boxes: np.ndarray  # (m,6) or more columns: low, high
+    drift: np.ndarray  # (n,3) displacements, or empty
+    before: np.ndarray  # empty, or (m+1,) i4: how many of the triangles 0..q-1 are meant; all if it is empty
+
+
+@kernel
+def bound_by_distance(triangles, around, drift, reach, share, radius):
+    """Lower radius (n,) of the corners of triangles to `share` of their boxes' distance from a body, or of `reach`.
+
+    around (6,) is the box of the body; pairs of its features and triangles within reach are among the contacts. drift
+    (6,) are the predicted displacements of the body. Return the least distance, at least reach.
     """
+    corners, boxes, moves, before = triangles
     least = math.inf
     for q in range(len(corners)):
+        if len(before) > 0 and before[q + 1] == before[q]:
+            continue
         d_2 = 0.0
         for k in range(3):
             up, down = around[k] - boxes[q, k + 3], boxes[q, k] - around[k + 3]
-            if len(drifts) > 0:
-                up += min(drift[k] - drifts[q, k + 3], 0.0)
-                down += min(drifts[q, k] - drift[k + 3], 0.0)
+            if len(moves) > 0:
+                u, v, w = moves[corners[q, 0], k], moves[corners[q, 1], k], moves[corners[q, 2], k]
+                up += min(drift[k] - max(u, v, w), 0.0)
+                down += min(min(u, v, w) - drift[k + 3], 0.0)
             d = max(up, down, 0.0)
             d_2 += d * d
         d = max(math.sqrt(d_2), reach)
@@ -108,6 +121,13 @@ def progress(rows, bounds, x):
 
 
 @kernel
+def time_along(rows, bounds, x):
+    """Return the time 0..1 at which the predicted motion of `rows` is nearest to x."""
+    covered, whole = progress(rows, bounds, x)
+    return min(max(covered / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+
+
+@kernel
 def leaves_bounds(rows, bounds, x, t):
     """Return whether any of `rows` is outside its ball around the predicted position at time t."""
     for r in range(len(rows)):
@@ -115,6 +135,13 @@ def leaves_bounds(rows, bounds, x, t):
         if not vec.norm2(vec.sub(vec.load(x, i), predicted(bounds, i, t))) <= (ROUNDING_FACTOR * bounds.radius[i]) ** 2:
             return True
     return False
+
+
+@kernel
+def follows_prediction(rows, bounds, x):
+    """Return whether all of `rows` are within their balls at the time at which their predicted motion is nearest to
+    x."""
+    return not leaves_bounds(rows, bounds, x, time_along(rows, bounds, x))
 
 
 @kernel

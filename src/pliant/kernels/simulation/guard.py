@@ -115,6 +115,26 @@ def touching_normals(pairs, x, gaps, rounding):
 
 
 @kernel
+def all_separated(pairs, kept, start, target):
+    """Return whether all pairs are `kept` apart along their normals when all vertices move from `start` to `target`."""
+    vertices, kinds, normals = pairs
+    for c in range(len(kept)):
+        n, o = vec.load(normals, c), vec.load(start, vertices[c, 0])
+        split = first_side(kinds[c])
+        low, high = math.inf, -math.inf
+        for k in range(4):
+            a = vec.load(start, vertices[c, k])
+            h = vec.dot(n, vec.sub(a, o)) + vec.dot(n, vec.sub(vec.load(target, vertices[c, k]), a))
+            if k < split:
+                low = min(low, h)
+            else:
+                high = max(high, h)
+        if not low - high >= kept[c]:
+            return False
+    return True
+
+
+@kernel
 def limit(pairs, room, kept, start, target, fraction, held):
     """Lower `fraction` (n,), the share of its path from `start` to `target` of each vertex, until all pairs are safe.
 
@@ -190,6 +210,26 @@ def refresh(contacts, x, offset, near):
 
 
 @kernel
+def take_resolvable(contacts, near, free, least, out):
+    """Copy those of the contacts `near` (k,) to out (k,) whose `free` vertices (n,) have squared weights that sum up to
+    `least` or more; return their number."""
+    count = 0
+    for c in range(len(contacts)):
+        if not near[c]:
+            continue
+        w, total = contacts[c]["weights"], 0.0
+        i, j, k, h = vertices_of(contacts[c])
+        total += w[0] * w[0] * free[i]
+        total += w[1] * w[1] * free[j]
+        total += w[2] * w[2] * free[k]
+        total += w[3] * w[3] * free[h]
+        if total >= least:
+            out[count] = contacts[c]
+            count += 1
+    return count
+
+
+@kernel
 def nearest_points(kind, a, b, c, d):
     """Nearest points of two features with these vertices, and the weights of the vertices in their difference."""
     if kind == VERTEX_FACE:
@@ -228,19 +268,29 @@ def measure_normals(pairs, x):
 
 
 @kernel
-def may_approach(contacts, displacement, reach, near):
-    """Mark the pairs that are nearer than `reach` or may become so along `displacement` (n,3): the gap along the normal
-    is at least the lesser of its values at the start and at the end.
+def keep_approaching(contacts, displacement, reach, body_of):
+    """Move to the front, in their order, the pairs that are nearer than `reach` or may become so along `displacement`
+    (n,3), all if it is empty; set their bodies, and return their number. The gap along the normal is at least the
+    lesser of its values at the start and at the end.
     """
+    count, moves = 0, len(displacement) > 0
     for c in range(len(contacts)):
         contact = contacts[c]
-        n = normal_of(contact)
-        split = first_side(contact["kind"])
-        low, high = math.inf, -math.inf
-        for k in range(4):
-            h = vec.dot(n, vec.load(displacement, contact["vertices"][k]))
-            if k < split:
-                low = min(low, h)
-            else:
-                high = max(high, h)
-        near[c] = not contact["distance"] + min(low - high, 0.0) > reach
+        vertices = contact["vertices"]
+        if moves:
+            n = normal_of(contact)
+            split = first_side(contact["kind"])
+            low, high = math.inf, -math.inf
+            for k in range(4):
+                h = vec.dot(n, vec.load(displacement, vertices[k]))
+                if k < split:
+                    low = min(low, h)
+                else:
+                    high = max(high, h)
+            if contact["distance"] + min(low - high, 0.0) > reach:
+                continue
+        contact["bodies"][0], contact["bodies"][1] = body_of[vertices[0]], body_of[vertices[2]]
+        if count < c:
+            contacts[count] = contact
+        count += 1
+    return count

@@ -13,7 +13,7 @@ from ...contacts import Contacts
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import guard as _kernels
-from ...kernels.simulation.bounds import Bounds
+from ...kernels.simulation.bounds import Bounds, TriangleBoxes
 from ...scene import Scene
 from .pairs import (
     GuardedPairs,
@@ -24,7 +24,6 @@ from .pairs import (
     leaf_mesh_of,
     measure,
     near_at_rest,
-    pairs_with_any,
     records,
     rows_of,
     spacing,
@@ -47,9 +46,9 @@ LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 _NONE = np.zeros((0, 5), np.int32)
-_ALL = slice(None)
+_ALL = np.zeros(0, np.int32)
 _NO_FACES = np.zeros((0, 3), np.int32)
-_NO_DRIFT = np.zeros((0, 6)), np.zeros(6)
+_NO_DRIFT, _STATIC = np.zeros((0, 3)), np.zeros(6)
 
 
 class Detection:
@@ -117,7 +116,6 @@ class Detection:
         self.start[:] = self._base[:] = x
         self._time, self._substep = 0.0, 1.0 / (self.substeps_left + 1)
         self._base_is_known, self.is_confined = True, False
-        self._move()
         share = self._predict(x, motion, reach, far)
         self.contacts = self._records(self._near, self._near.within(reach, drifting=self._predicts), reach)
         self.radius[:] = np.inf
@@ -134,10 +132,15 @@ class Detection:
         return share
 
     def _move(self) -> None:
-        """Move cloth and bodies to the start of the predicted motion."""
-        self._cloth.move(self.start)
-        for body in self.obstacles:
-            if self._first_pass or body.moves:
+        """Move cloth and bodies to the start of the predicted motion, if any, and predict their displacements."""
+        moving = [self._cloth, *(body.near.b for body in self.obstacles if body.moves)]
+        for mesh in moving:
+            if self._predicts:
+                mesh.move_along(self.start, self.predicted)
+            else:
+                mesh.move(self.start)
+        for body in self.obstacles if self._first_pass else ():
+            if not body.moves:
                 body.near.b.move(self.start)
         self._first_pass = False
 
@@ -157,21 +160,20 @@ class Detection:
 
     def follows_prediction(self, target: Floats) -> bool:
         """Whether all vertices are within their bounds of the predicted motion at one common time."""
-        return self._is_within_bounds(target, self._progress(target))
+        return bool(_bounds.follows_prediction(self.moving, self._bounds, target))
 
     def _is_within_bounds(self, x: Floats, t: float) -> bool:
         return not _bounds.leaves_bounds(self.moving, self._bounds, x, t)
 
     def _progress(self, target: Floats) -> float:
         """Return the time at which the predicted motion is nearest to `target`."""
-        covered, whole = _bounds.progress(self.moving, self._bounds, target)
-        return min(max(covered / whole, 0.0), 1.0) if whole > 0.0 else 0.0
+        return float(_bounds.time_along(self.moving, self._bounds, target))
 
     def is_reachable(self, target: Floats) -> bool:
         """Whether all vertices can move to `target` at once."""
         if not self._base_is_known or not self.follows_prediction(target):
             return False
-        if not len(self.guarded.room):
+        if self.guarded.are_separated(self._base, target):
             return True
         self._fraction[:] = 1.0
         held = np.zeros(len(self.guarded.room), np.bool_)
@@ -234,20 +236,15 @@ class Detection:
         if moved:
             t = self._restart_prediction(t)
         _bounds.turn_towards(outside, self._bounds, self._base, target, max(t, SHORTEST * self._substep), OVERSHOOT)
-        triangles = with_any(outside, self._cloth.leaves.corners)
+        before = self._cloth.count_marked(outside)
         if moved:
             self._move()
-            self._cloth.predict(self.predicted)
-            for body in self.obstacles:
-                if body.moves:
-                    body.near.b.predict(self.predicted)
         else:
-            self._cloth.predict_anew(triangles)
-        cloth = self._around(self._near, outside, triangles, self._reach)
-        bodies = [self._around(body.near, outside, triangles, body.reach) for body in self.obstacles]
-        changed = _ALL if moved else np.flatnonzero(triangles)
+            self._cloth.predict_anew(before)
+        cloth = self._around(self._near, outside, before, self._reach)
+        bodies = [self._around(body.near, outside, before, body.reach) for body in self.obstacles]
         for body in self.obstacles:
-            self._bound_by_distance(body, changed)
+            self._bound_by_distance(body, _ALL if moved else before)
         count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
         # a vertex may be nearer to a body now, and its bound less than its distance from the predicted position
         self._base_is_known = self._is_within_bounds(self._base, self._time)
@@ -273,12 +270,9 @@ class Detection:
                 return outside
         return None
 
-    def _around(
-        self, near: NearPairs, which: NDArray[np.bool_], triangles: NDArray[np.bool_], reach: float
-    ) -> Contacts:
-        """Return the contacts of the vertices `which` (n,) of cloth; `triangles` (m,) are those with any of them."""
-        pairs = near.around(triangles, reach, drifting=self._predicts)
-        found = self._records(near, pairs_with_any(which, near, pairs), reach)
+    def _around(self, near: NearPairs, which: NDArray[np.bool_], before: Rows, reach: float) -> Contacts:
+        """Return the contacts of the vertices `which` (n,) of cloth; `before` counts the triangles with any of them."""
+        found = self._records(near, near.around(which, before, reach), reach)
         return guarded(found, self.given_up) if self.given_up.any() else found
 
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
@@ -318,6 +312,7 @@ class Detection:
         """Predict the displacements `motion`, or a fraction that keeps the candidates few; return the fraction."""
         self.predicted[:] = 0.0 if motion is None else motion
         self._predicts = motion is not None
+        self._move()
         if motion is None:
             return 1.0
         most = 0.0
@@ -327,14 +322,12 @@ class Detection:
         if not far and most > A_SUBSTEP * self.max_reach * (self.substeps_left + 1):
             # one substep's motion exceeds A_SUBSTEP times the largest query distance: predict no motion
             self.predicted[:], self._predicts = 0.0, False
+            self._move()
             return 0.0
         share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0
         if share < 1.0:
             self.predicted *= share
-        self._cloth.predict(self.predicted)
-        for body in self.obstacles:
-            if body.moves:
-                body.near.b.predict(self.predicted)
+            self._move()
         return share
 
     def _detect_body(self, body: Obstacle) -> Contacts:
@@ -350,13 +343,18 @@ class Detection:
             body.reach = min(1.5 * body.reach, max(self.max_reach, REACH * self.eps))
         return found
 
-    def _bound_by_distance(self, body: Obstacle, changed: slice | NDArray[np.intp] = _ALL) -> None:
-        """Bound the motion of vertices by their distance from a body, or by the query distance around it; only
-        those of the triangles that have `changed`."""
+    def _bound_by_distance(self, body: Obstacle, before: Rows = _ALL) -> None:
+        """Bound the motion of vertices by their distance from a body, or by the query distance around it; unless
+        `before` is empty, only those of the triangles that it counts (`LeafMesh.count_marked`)."""
         cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
-        drifts = (cloth.drift.boxes[changed], body.near.b.drift.nodes[0]) if self._predicts else _NO_DRIFT
-        boxes = cloth.leaves.corners[changed], cloth.at.boxes[changed], body.box
-        least = _bounds.bound_by_distance(*boxes, *drifts, body.reach, share, self.radius)
+        if not body.moves and share * body.reach >= self._bound(self._reach):
+            return  # no bound of cloth is greater
+        if self._predicts:
+            triangles = TriangleBoxes(cloth.leaves.corners, cloth.motion.boxes, cloth.motion.drift, before)
+        else:
+            triangles = TriangleBoxes(cloth.leaves.corners, cloth.at.boxes, _NO_DRIFT, before)
+        drift = body.near.b.motion.node_drifts[0] if self._predicts else _STATIC
+        least = _bounds.bound_by_distance(triangles, body.box, drift, body.reach, share, self.radius)
         if body.moves:
             self.radius[body.rows] = np.minimum(self.radius[body.rows], _kernels.SHARE * least)
 

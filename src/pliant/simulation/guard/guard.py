@@ -211,7 +211,7 @@ class Guard(FormerNames):
     def supports(self, state: State) -> Contacts:
         """Implement `SelfContact`: corners and edges of bodies under the middle of a triangle of cloth, which detectors
         that test points of the cloth do not find."""
-        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free).copy()
+        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free)
         found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
         return found
 
@@ -396,5 +396,4 @@ class Guard(FormerNames):
     @property
     def found(self) -> Contacts:
         """The contacts of cloth with cloth within the thickness; the detectors report those with bodies."""
-        found = self._applied[0]
-        return found[found["distance"] <= self.thickness]
+        return self._applied[0][self._applied[0]["distance"] <= self.thickness]

@@ -23,6 +23,7 @@ from ...scene import Scene
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 _WORTH_THREADS = 1024  # pairs
+_ZERO, _NO_MOTION = np.zeros(2, np.int32), np.zeros((0, 3))
 LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 # weights of a pair's four vertices: the centroid of its first side less that of its second
 _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
@@ -39,7 +40,7 @@ class Obstacle:
 
     @property
     def box(self) -> Floats:
-        return np.asarray(self.near.b.tree.nodes[0]["bounds"])
+        return self.near.b.box
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,6 +99,10 @@ class GuardedPairs:
         first = np.where((self.kinds == _contacts.VERTEX_FACE)[:, None], _ONE, _TWO)
         return np.asarray((height * first).sum(1))
 
+    def are_separated(self, start: Floats, target: Floats) -> bool:
+        """Whether all pairs stay separated if all vertices move from `start` to `target`."""
+        return bool(_kernels.all_separated(self.features, self.kept, start, target))
+
     def limit(self, start: Floats, target: Floats, fraction: Floats, held: NDArray[np.bool_]) -> int:
         """Reduce the `fraction` (n,) of each move from `start` to `target`; return the number of newly held pairs."""
         return int(_kernels.limit(self.features, self.room, self.kept, start, target, fraction, held))
@@ -153,8 +158,8 @@ def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_])
     count = _kernels.refresh(found, x, offset, near) if len(found) else 0
     if not count:
         return found[:0]
-    found = found[near] if count < len(found) else found
-    return found[((found["weights"] ** 2) * free[found["vertices"]]).sum(1) >= LEVER**-2]
+    out = cast("Contacts", np.empty(count, _contacts.CONTACT))
+    return out[: _kernels.take_resolvable(found, near, free, LEVER**-2, out)]
 
 
 def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
@@ -162,19 +167,6 @@ def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
     out = np.empty(len(rows), np.bool_)
     _bounds.mark_with_any(which, rows, out)
     return out
-
-
-def pairs_with_any(
-    which: NDArray[np.bool_], near: NearPairs, pairs: tuple[Rows, Rows, Rows]
-) -> tuple[Rows, Rows, Rows]:
-    """Return those `pairs`, as `NearPairs` returns them, that have any vertex of its first mesh in `which` (n,)."""
-    forward, backward, edges = pairs
-    faces, ends = near.a.top.faces, near.a.top.edges
-    if near.same:
-        forward = forward[which[forward[:, 0]] | which[faces[forward[:, 1]]].any(1)]
-        return forward, backward, edges[which[ends[edges]].any((1, 2))]
-    backward = backward[which[faces[backward[:, 1]]].any(1)]
-    return forward[which[forward[:, 0]]], backward, edges[which[ends[edges[:, 0]]].any(1)]
 
 
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
@@ -197,8 +189,9 @@ def records(
     `reach`, now or during `motion` (n,3)."""
     forward, backward, edges = pairs
     out = cast("Contacts", np.empty(len(forward) + len(backward) + len(edges), _contacts.CONTACT))
-    unclear, zero, none = np.empty(len(out), np.bool_), np.zeros(2, np.int32), np.zeros(0)
-    owners = _records.Owners(zero, zero)
+    if not len(out):
+        return out
+    unclear, none, owners = np.empty(len(out), np.bool_), np.zeros(0), _records.Owners(_ZERO, _ZERO)
     one, two = len(forward), len(forward) + len(backward)
     if len(forward):
         fill = worth(_records.fill_faces, len(forward), _WORTH_THREADS)
@@ -209,12 +202,7 @@ def records(
     if len(edges):
         fill = worth(_records.fill_edges, len(edges), _WORTH_THREADS)
         fill(a.x, a.top.edges, b.x, b.top.edges, edges, owners, out[two:], unclear[two:])
-    if motion is not None:
-        near = np.empty(len(out), np.bool_)
-        _kernels.may_approach(out, motion, reach, near)
-        out = out[near]
-    out["bodies"] = body_of[out["vertices"][:, [0, 2]]]
-    return out
+    return out[: _kernels.keep_approaching(out, _NO_MOTION if motion is None else motion, reach, body_of)]
 
 
 def measure(found: Contacts, x: Floats) -> None:
@@ -231,7 +219,7 @@ def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> 
     """Return all faces of some bodies as one leaf mesh over the scene's array of positions."""
     faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
     top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
-    return LeafMesh(x, top, np.arange(count), isolated=False)
+    return LeafMesh(x, top, np.arange(count), isolated=False, arity=2)
 
 
 def spacing(top: Topology, x: Floats) -> float:
