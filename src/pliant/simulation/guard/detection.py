@@ -21,12 +21,12 @@ from .pairs import (
     among,
     guarded,
     keys,
+    largest_query_distance,
     leaf_mesh_of,
     measure,
     near_at_rest,
     records,
     rows_of,
-    spacing,
     with_any,
 )
 from .sewing import links_of, near_pairs_of
@@ -73,10 +73,10 @@ class Detection:
             self.obstacles.append(Obstacle(NearPairs(cloth, leaf_mesh), rows_of(scene, b), b in scene.moving))
         self.obstacle_faces = np.concatenate([_NO_FACES, *(body.near.b.top.faces for body in self.obstacles)])
         self.body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
-        self.max_reach = max(spacing(cloth.top, x), AROUND * thickness)
+        self.max_reach = max(largest_query_distance(cloth.top, x), AROUND * thickness)
         self.links = links_of(scene)
         self._first_pass = True
-        self.start = x.copy()  # positions of the last pass
+        self.start = x.copy()  # positions at time 0 of the predicted motion: of the last pass, or as `repredict` set them
         self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
         self._predicts = False  # whether any is predicted
         self.radius = np.zeros(count)  # how far each vertex may deviate from its predicted position

@@ -39,7 +39,7 @@ from .thickness import thickness_of
 log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
-ROUNDS = 6  # detection passes with a limited move in one `limit_motion`; then cloth that is still blocked waits
+ROUNDS = 6  # limited moves in one `limit_motion`, each followed by a measurement of known pairs or a detection pass
 REPREDICTIONS = 3  # in one `limit_motion`, before a detection pass
 PATIENCE = 8  # rounds in which bodies wait for cloth to be pushed out of their way before they carry it along
 # limited rounds of a frame per substep, besides PATIENCE; then bodies carry cloth at once, and blocked cloth waits
@@ -87,7 +87,7 @@ class Guard(FormerNames):
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
-        self._moved_since_pass = False  # whether `limit_motion` has accepted a motion since the last detection pass
+        self._moved_since_measured = False  # whether `limit_motion` has moved cloth since pairs were detected or measured
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
         self.hindered = False
         self.failed_substeps, self._failed_at = 0, -1  # `substeps_left` at the last failure of this frame; -1: none
@@ -116,7 +116,7 @@ class Guard(FormerNames):
         the first pass of a frame, after which `begin` gives up those that intersect."""
         self._passes_left -= 1
         share = self._detection.run(x, stride, motion, far=far)
-        self._safe_x[:], self._moved_since_pass = x, False
+        self._safe_x[:], self._moved_since_measured = x, False
         return share
 
     def apply(self, state: State, dt: float) -> None:
@@ -221,16 +221,17 @@ class Guard(FormerNames):
             self.detection_pass(state.x, self._stride(state), (state.x - state.x_start) * self._detection.substeps_left)
 
     def limit_motion(self, state: State, dt: float) -> None:
-        """Limit the motion to what is proved free: move up to the bounds, detect again, project, continue."""
+        """Limit the motion to what is proved free: move up to the bounds, measure or detect again, project,
+        continue."""
         if not self.safe:
             return
         target, self.hindered = state.x, False  # `target` is the same array: `apply` moves it
         if self._detection.is_reachable(target) or self._repredict(state, dt):
-            self._safe_x[:], self._moved_since_pass = target, True
+            self._safe_x[:], self._moved_since_measured = target, True
             return
         self.hindered = True
         stride, x = self._stride(state), self._safe_x.copy()
-        if self._moved_since_pass:
+        if self._moved_since_measured:
             self._measure_or_detect(state, x, stride)
             self.apply(state, dt)
         # cloth cannot be pushed out of the way of a faster body, which has already passed it
@@ -249,7 +250,7 @@ class Guard(FormerNames):
             self._measure_or_detect(state, x, stride)
             self.apply(state, dt)
         target[self.rows] = x[self.rows]
-        self._safe_x[:], self._moved_since_pass = target, True
+        self._safe_x[:], self._moved_since_measured = target, True
         self.hindered = not self.degraded
 
     def _measure_or_detect(self, state: State, x: Floats, stride: float) -> None:
@@ -258,7 +259,7 @@ class Guard(FormerNames):
         detection = self._detection
         whole = not self._careful and not detection.is_confined and detection.follows_prediction(state.x)
         if whole and detection.measure(x):
-            self._safe_x[:], self._moved_since_pass = x, False
+            self._safe_x[:], self._moved_since_measured = x, False
             return
         # vertices that are held back do not follow their expected displacements
         predict = not self._careful and detection.n_hindered <= FEW * len(self.rows)

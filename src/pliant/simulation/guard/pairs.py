@@ -109,7 +109,8 @@ class GuardedPairs:
 
 
 def beside(contacts: Contacts, edges: Rows, count: int) -> NDArray[np.bool_]:
-    """Return which contacts (k,) join features at most two of `edges` (m,2), on `count` vertices, apart."""
+    """Return which contacts (k,) are between features that a path of at most two `edges` (m,2) connects; `count` is
+    the number of vertices."""
     from scipy.sparse import coo_array
 
     both = np.concatenate([edges, edges[:, ::-1]])
@@ -222,8 +223,8 @@ def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> 
     return LeafMesh(x, top, np.arange(count), isolated=False, arity=2)
 
 
-def spacing(top: Topology, x: Floats) -> float:
-    """Return the largest query distance: below the usual distance of neighbours, so flat cloth has no candidates."""
+def largest_query_distance(top: Topology, x: Floats) -> float:
+    """Return half of the median edge: below the usual distance of neighbours, so flat cloth has no candidates."""
     if not len(top.edges):
         return 0.0
     span = x[top.edges[:, 0]] - x[top.edges[:, 1]]
