@@ -76,7 +76,7 @@ class Detection:
         self.max_reach = max(largest_query_distance(cloth.top, x), AROUND * thickness)
         self.links = links_of(scene)
         self._first_pass = True
-        self.start = x.copy()  # positions at time 0 of the predicted motion: of the last pass, or as `repredict` set them
+        self.start = x.copy()  # positions at time 0 of the predicted motion: of the last pass, or of `repredict`
         self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
         self._predicts = False  # whether any is predicted
         self.radius = np.zeros(count)  # how far each vertex may deviate from its predicted position

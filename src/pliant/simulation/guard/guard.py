@@ -87,7 +87,7 @@ class Guard(FormerNames):
         self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
-        self._moved_since_measured = False  # whether `limit_motion` has moved cloth since pairs were detected or measured
+        self._moved_since_measured = False  # whether `limit_motion` has moved cloth since the pairs were measured
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
         self.hindered = False
         self.failed_substeps, self._failed_at = 0, -1  # `substeps_left` at the last failure of this frame; -1: none
