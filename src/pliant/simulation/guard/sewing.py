@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
-from ...dynamics.springs import Seams, joined_vertices
+from ...dynamics.springs import StitchSprings, joined_vertices
 from ...scene import Scene
 
 Rows = NDArray[np.int32]
@@ -22,5 +22,5 @@ def near_pairs_of(scene: Scene, cloth: LeafMesh) -> NearPairs:
 def links_of(scene: Scene) -> Rows:
     """Return the edges (k,2) of all deformable bodies, and the stitches, which link their ends likewise."""
     parts = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable]
-    stitches = Seams(scene).rows.astype(np.int32)
+    stitches = StitchSprings(scene).rows.astype(np.int32)
     return np.concatenate([np.zeros((0, 2), np.int32), *parts, stitches[:, [0, 1]], stitches[:, [0, 2]]])
