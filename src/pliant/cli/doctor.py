@@ -48,7 +48,7 @@ def examine() -> dict[str, Any]:
         folder, parallel = cache_root() / "kernels", jit.COMPILED and jit.PARALLEL
         current = {jit.kernel_cache(source).name for source in pathlib.Path(jit.__file__).parent.rglob("*.py")}
         threads |= {"used": jit.threads(), "layer": jit.threading_layer()}
-        ran = f"works; a loop ran on {threads['used']} threads"
+        ran = f"works; loops run on up to {threads['used']} threads"
         checks.append(_check("compiler", True, ran if jit.COMPILED else "turned off (PLIANT_COMPILE=0)"))
     except Exception as error:  # report whatever a broken Numba raises
         why = " ".join(str(error).split()) or type(error).__name__

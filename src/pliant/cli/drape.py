@@ -117,8 +117,8 @@ def drape(
     config
         A TOML file with any of these options under the same names; the command line takes precedence.
     frames
-        Number of frames of DT seconds. Default: 250; for a character as many as its clip lasts, three times where the
-        scene repeats it, and for a recorded motion as many as it has.
+        Number of frames of DT seconds. Default: 250; for a character as many as its lead-in and clip last, or three
+        times the clip where the scene repeats it; where nothing is simulated, as many as the recorded motion lasts.
     resolution
         Particles along the side of the cloth. Default: 36, or the scene's own.
     dt

@@ -179,8 +179,8 @@ class DeformableContact(FormerNames):
         return self.guard.rows_without_room
 
     @property
-    def rows_in_bodies(self) -> NDArray[np.int32]:
-        return self.guard.rows_in_bodies
+    def unguarded_rows(self) -> NDArray[np.int32]:
+        return self.guard.unguarded_rows
 
     @property
     def without_contacts(self) -> NDArray[np.bool_] | None:

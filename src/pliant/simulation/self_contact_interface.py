@@ -36,7 +36,7 @@ class SelfContact(Protocol):
     method: str  # names of its detector and response; empty if it has none of its own
     response_name: str
     failed_substeps: int  # number of substeps in which pairs were given up
-    given_up_pairs: int  # total number of pairs of features given up
+    given_up_pairs: int  # pairs of features given up, and vertices released beside cloth without room, in total
     thickness: float  # contact offset among deformable bodies, metres
 
     @property
@@ -50,8 +50,8 @@ class SelfContact(Protocol):
         stretched edges since."""
 
     @property
-    def rows_in_bodies(self) -> Rows:
-        """Free vertices inside of bodies, or of triangles that intersect them, which are therefore not guarded."""
+    def unguarded_rows(self) -> Rows:
+        """Free vertices with pairs given up in this frame, against bodies or cloth, and therefore not guarded."""
 
     @property
     def without_contacts(self) -> NDArray[np.bool_] | None:
@@ -88,7 +88,8 @@ class SelfContact(Protocol):
         """Undo displacements by which the solve pressed cloth back into a body that it is leaving."""
 
     def with_room(self, found: Contacts) -> Contacts:
-        """Return those contacts of cloth with bodies whose cloth has room."""
+        """Return the contacts with bodies, without those of cloth that has no room or lies too deep inside to be pushed
+        out at once."""
 
     def supports(self, state: State) -> Contacts:
         """Return contacts of cloth with bodies, besides those of the detectors, that repel the cloth in its solve."""
@@ -139,7 +140,7 @@ class NoGuard(FormerNames):
     iterates, thickness = False, 0.0
     failed_substeps = given_up_pairs = unresolved = passes = 0
     hindered = False
-    rows_without_room = rows_in_bodies = np.zeros(0, np.int32)
+    rows_without_room = unguarded_rows = np.zeros(0, np.int32)
     without_contacts = None
 
     def __bool__(self) -> bool:

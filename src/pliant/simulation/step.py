@@ -230,8 +230,8 @@ class Simulation:
         elif not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
             return
         self.self_contact.keep_on_their_way(self.state)
-        # a body that cloth intersects does not hold it
-        self.dynamics.let_into_surface(self.self_contact.rows_in_bodies)
+        # what cloth intersects does not hold it
+        self.dynamics.let_into_surface(self.self_contact.unguarded_rows)
         for _ in range(ALTERNATIONS):
             self.response.apply(found, self.state, dt_substep, self.detect)
             if not self.dynamics.limit_strain(self.state):

@@ -33,7 +33,7 @@ class Cones:
         twin = leaves.corners.ravel()[first][number].reshape(-1, 3)
         start = np.zeros(len(nodes) + 1, np.int64)
         known = number, twin, triangles_across_edges(number), fewest, start
-        _kernels.contours(nodes, *known, np.empty(0, np.int32))
+        _kernels.contours(nodes, *known, np.empty(0, np.int32))  # counts their vertices only
         np.cumsum(start, out=start)
         rows = np.empty(start[-1], np.int32)
         if len(rows):
@@ -47,7 +47,7 @@ class Cones:
 
     def begin(self, reach: float, along: MotionBvh | None = None) -> Ints:
         """(m,) node at which the traversal of each triangle through the leaf mesh's own BVH may start and still find
-        all pairs nearer than `reach` at the current positions or at any time of a motion `along` which they move."""
+        all pairs nearer than `reach` at the current positions or at any time during the motion `along`."""
         self._begin[:] = self._self_traversal_start
         leaf_mesh, patches, self.count = self.leaf_mesh, self.patches, 0
         size = 0.0

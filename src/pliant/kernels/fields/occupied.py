@@ -15,7 +15,9 @@ from .regions import CONE, SLACK, clip, cone_edges, inverse, length1, turned, we
 
 LONG = 8.0  # cells: a longer edge almost certainly has nodes in its wedge, or is rare
 WIDE = 2.0 * SLACK  # for slopes that differ by more, the other half of a needle is empty beyond a distance of one
-STEEP = 0.1  # vertices with a face whose unit normal has a smaller component along the axis take the slower test
+# a face whose unit normal has a smaller component along the axis of the needle gives no bound; a vertex that lacks one
+# of the four bounds is left to `find_cones`
+STEEP = 0.1
 
 
 class Chosen(NamedTuple):

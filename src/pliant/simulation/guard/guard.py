@@ -91,7 +91,7 @@ class Guard(FormerNames):
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
         self.hindered = False
         self.failed_substeps, self._failed_at = 0, -1  # `substeps_left` at the last failure of this frame; -1: none
-        self.given_up_pairs = 0  # total number of pairs of features given up
+        self.given_up_pairs = 0  # pairs of features given up, and vertices released, in total
 
     @property
     def contacts(self) -> Contacts:
@@ -191,7 +191,7 @@ class Guard(FormerNames):
         return self._no_room.all_rows
 
     @property
-    def rows_in_bodies(self) -> Rows:
+    def unguarded_rows(self) -> Rows:
         given_up = self._detection.given_up
         return np.flatnonzero(given_up.any(1) & self._free).astype(np.int32) if given_up.any() else _NONE
 

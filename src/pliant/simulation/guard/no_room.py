@@ -50,7 +50,7 @@ class NearestPoints(NamedTuple):
         return np.asarray(normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300))
 
     def farthest_first(self, x: Floats) -> "NearestPoints":
-        """Return them so that a vertex inside of several bodies comes last with the nearest of them."""
+        """Return them by decreasing distance, so that the nearest of several bodies around a vertex is applied last."""
         return self.take(np.argsort(-np.linalg.norm(x[self.rows] - self.at(x), axis=1), kind="stable"))
 
 
@@ -86,8 +86,8 @@ class NoRoom:
         self._risen = np.zeros(0), np.zeros((0, 3))  # heights above their surfaces and normals of `_held` in `follow`
 
     def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], state: State) -> None:
-        """Find which of the vertices `inside` of bodies, as of `vertices_inside`, have no room. Grips never have: they
-        cannot move out."""
+        """Find which of the vertices `inside` of bodies, as of `vertices_inside`, have no room. Gripped vertices
+        always count as without room: they cannot move out."""
         held, leaving, x, bodies = [_NOTHING], [_NOTHING], state.x, [solid.body for solid in solids]
         for solid in solids:
             for rows in (rows for b, rows in inside if b == solid.body):
@@ -120,7 +120,7 @@ class NoRoom:
 
     @property
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Vertices without room, and the bodies that do not hold them."""
+        """Vertices without room, and the bodies whose contacts with them are ignored and not guarded."""
         rows, bodies = np.nonzero(self._without_room)
         return rows, bodies
 
@@ -144,7 +144,8 @@ class NoRoom:
 
     def follow(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the surface that it lies on, in place of its own motion, and out of it:
-        where there is room, beyond the surface, and otherwise up to the contact offset, and towards its neighbours."""
+        where there is room, up to the surface, from where contacts push it on; otherwise up to the contact offset above
+        it, and towards its neighbours."""
         for found in (self._held, self._leaving):
             if len(found.rows):
                 state.x[found.rows] = state.x_start[found.rows] + found.at(state.x) - found.at(state.x_start)
@@ -185,7 +186,8 @@ class NoRoom:
         return np.asarray(self._without_room | self._deep[:, None])
 
     def without(self, found: Contacts) -> Contacts:
-        """Return the contacts with bodies without those of vertices that have no room, or of midpoints beside them."""
+        """Return the contacts with bodies without those of vertices that have no room or lie too deep, or of midpoints
+        beside them."""
         self._touched = found
         if not len(self.all_rows) and not self._deep.any():
             return found

@@ -143,7 +143,8 @@ def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
 
 
 def vertices_and_bodies(v: Rows, kinds: NDArray[np.uint8], soft: NDArray[np.bool_], body_of: Rows) -> tuple[Rows, Rows]:
-    """Return the vertices of cloth of pairs of features, vertices v (k,4), and the body on the other side of each.
+    """Return the vertices of cloth of pairs of features, vertices v (k,4), and the scene body (cloth or obstacle)
+    on the other side of each.
     soft (n,) marks the vertices of cloth; body_of (n,): bodies of all vertices."""
     split = np.where(kinds == _contacts.VERTEX_FACE, 1, 2)
     other = np.where(np.arange(4) < split[:, None], v[np.arange(len(v)), split][:, None], v[:, :1])

@@ -38,11 +38,12 @@ class BoneBoxesDetector(BaseDetector):
     The body is skinned (`Side.motion` is a `Skinned`); any other body is treated as a single bone. `slabs` divide each
     box along its main axis. `midpoints` also tests edge midpoints. With `deep=False`, points inside are found only down
     to a depth of `within`; otherwise, in a closed skin, at any depth. `every`: seconds between the sampled poses of the
-    clip, at most 240. `exact=False` uses the paper's test, in which the projection of the point onto the triangle's
-    plane must lie in the triangle, so that points nearest to edges and corners are missed (`guarantee` is then C).
+    clip; at most 240 poses are sampled. `exact=False` uses the paper's test, in which the projection of the point onto
+    the triangle's plane must lie in the triangle, so that points nearest to edges and corners are missed (`guarantee`
+    is then C).
 
     boxes: `BoneBoxes`, with `tolerances` and `widened`. visited, measured: the numbers of triangles visited in lists
-    and of distances computed at the last update; `spared` is the fraction of all point-triangle pairs not visited.
+    and of distances computed at the last update; `spared`: the fraction of pairs of point and triangle not visited.
     """
 
     name = "bone-boxes"
@@ -127,7 +128,7 @@ class BoneBoxesDetector(BaseDetector):
 
     def _find(self, probes: Probes, posed: Skin, query: Query, ignored: NDArray[np.bool_]) -> None:
         if self.exact:
-            probes.query(posed, self._skin, query)
+            probes.query(posed, query)
         else:
             probes.project(posed, self.boxes.reach)
         probes.collect(self._skin, self.within, self._deep, ignored)

@@ -44,7 +44,7 @@ class Probes:
         """Move the points to x (n,3) and reduce their clearance by their motion relative to the skin of the boxes."""
         _coherence.follow_points(x, self.arrays, self.order, boxes.placed.world, boxes.moved, boxes.slack)
 
-    def query(self, posed: Skin, skin: SurfaceQueries, query: Query) -> None:
+    def query(self, posed: Skin, query: Query) -> None:
         """Find the nearest triangle of each point that is near, or inside a closed skin."""
         which = self._which[: _coherence.choose(self.order, self.arrays, query.near, self._which)]
         self.queried, counts = len(which), np.zeros((-(-len(which) // CHUNK), 2), np.int64)
