@@ -19,10 +19,10 @@ pytestmark = pytest.mark.browser
 ARGUMENTS = [
     "--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist", "--no-sandbox", "--disable-gpu-sandbox",
     "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync",
+    "--disable-sync", "--disable-gpu-compositing", "--disable-gpu-rasterization",
 ]  # fmt: skip
-# a quarter of the pixels, which a machine without a graphics card fills one by one; the layout is that of the page
-PIXELS = {"device_scale_factor": 0.5}
+# a sixteenth of the pixels, which a machine without a graphics card fills one by one; the layout is that of the page
+PIXELS = {"device_scale_factor": 0.25}
 PATIENCE = 120_000  # milliseconds for what must happen, on a machine that is busy too
 MUST = os.environ.get("CI") == "true" or os.environ.get("PLIANT_REQUIRE_BROWSER") == "1"
 CLIPS = drape()
