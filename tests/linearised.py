@@ -11,6 +11,7 @@ from pliant.kernels.dynamics.triangles import triangle_terms
 def linearise(solver: ImplicitSolver, g: VertexRows, x: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Assemble the matrix of `solver` at x, with the inverses of its diagonal blocks; return the residual (n,3)."""
     out, n = np.zeros_like(x), len(x)
+    predicted = np.require(predicted, requirements="W")  # as a solver's own, so that nothing is compiled for tests only
     start, faces = solver.patches
     for b in range(len(start) - 1):
         first, last = n * b // (len(start) - 1), n * (b + 1) // (len(start) - 1)

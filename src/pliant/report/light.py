@@ -25,7 +25,7 @@ class ShadowedLights:
     ) -> None:
         each = len(lights) // groups
         grouped = lights.reshape(each, groups, 4).swapaxes(0, 1)
-        self.lights = grouped / (1, 1, 1, grouped[..., 3].sum() / groups)
+        self.lights = np.ascontiguousarray(grouped / (1, 1, 1, grouped[..., 3].sum() / groups))
         self.normal_offset = 1.6 * size / pixels
         self.light_matrices = np.zeros((groups, each, 3, 4))
         scale = pixels / (1.04 * size)
@@ -41,7 +41,7 @@ class ShadowedLights:
     def at(self, x: Floats, n: Floats, group: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Light at points x (p,3) with normals n (p,3): with shadows, and unshadowed."""
         out = np.empty((len(x), 2))
-        x, n = np.ascontiguousarray(x), np.ascontiguousarray(n)
+        x, n = (np.require(rows, requirements=("C", "W")) for rows in (x, n))  # copies where they are read-only
         picture.gather(x, n, group, self.lights, self.light_matrices, self.maps, self.normal_offset, out)
         return out[:, 0], out[:, 1]
 

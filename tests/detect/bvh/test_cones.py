@@ -104,7 +104,7 @@ def test_the_annular_strip_lies_in_a_narrow_cone_and_only_its_contour_shows_that
     patches, n = detector.near.cones.patches, strip().n_faces
     axis = kernels.axis_of(patches.scaled_normals, 0, n, 0.01, False)
     assert axis[2] > 0.999
-    still = kernels.PatchMotion(strip().vertices, np.zeros((0, 3)), np.zeros((0, 6)))
+    still = kernels.PatchMotion(strip().vertices.copy(), np.zeros((0, 3)), np.zeros((0, 6)))
     kernels.project(still, patches.rows, patches.start[0], patches.start[1], axis, patches.seen)
     assert not kernels.contour_clear(patches.seen, patches.start[0], patches.start[1], 0.01, 0.0)
     assert not whole(detector)

@@ -77,7 +77,8 @@ class LeafMesh:
 
     def move(self, x: Floats) -> None:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
-        self.x, self._motion_is_fitted = x, False
+        # positions of a mesh are read-only, those of a state are not; one compiled specialisation serves both
+        self.x, self._motion_is_fitted = x if x.flags.writeable else x.copy(), False
         self._fit()
 
     def _fit(self) -> None:

@@ -66,6 +66,7 @@ class Enclosure:
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         if guess is not None:
             found[:, 0] = guess
+        p = np.require(p, requirements="W")  # a copy where it is read-only: one specialisation serves all points
         _nearest.find_nearest(self.blocks, self.surface, p, found, barycentric)
         return found, barycentric
 

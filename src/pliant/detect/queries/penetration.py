@@ -152,6 +152,7 @@ class DeformingClosestPoints(SurfaceQueries):
     def _found(self, p: Floats) -> tuple[Rows, Floats]:
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         self._fit()
+        p = np.require(p, requirements="W")  # a copy where it is read-only: one specialisation serves all points
         _nearest.find_nearest(self._blocks, self.surface, p, found, barycentric)
         return found, barycentric
 
