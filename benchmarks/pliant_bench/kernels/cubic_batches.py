@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.kernels.bvh.leaf_mesh import PARTS
 from pliant.kernels.geometry.impact import EDGES as LINES
 from pliant.kernels.geometry.impact import FACE
 from pliant.kernels.geometry.impact_cubic import turns, value
 from pliant.kernels.geometry.impact_motion import nearest_gap
 from pliant.kernels.jit import kernel, prange
 from pliant.kernels.kinds import EDGE_TO_EDGE
-from pliant.kernels.queries.proximity import STRIDE
 from pliant.kernels.vec import norm
 
 BATCH = 256
@@ -198,7 +196,6 @@ def touch_range(motions, within, rows, times, count):
 
 @kernel(parallel=True)
 def touch(motions, within, found, times, counts):
-    """Apply `touch_range` to each part of found (PARTS,cap,3); counts (PARTS,) becomes the number kept."""
-    for c in prange(PARTS):
-        part = c * STRIDE % PARTS
+    """Apply `touch_range` to each part of found (parts,cap,3); counts (parts,) becomes the number kept."""
+    for part in prange(len(counts)):
         counts[part] = touch_range(motions, within, found[part], times[part], counts[part])
