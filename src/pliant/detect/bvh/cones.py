@@ -1,14 +1,18 @@
 """Self-collision culling: patches of a mesh that provably do not touch themselves."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.bvh import cones as _kernels
 from ...kernels.bvh.cones import MARGIN, Patches, PatchMotion
-from ...kernels.bvh.motion import BLOCK, MotionBvh
 from ...kernels.jit import worth
 from ...mesh.topology import triangles_across_edges
 from .leaf_mesh import LeafMesh
+
+if TYPE_CHECKING:
+    from ...kernels.bvh.motion import MotionBvh
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -45,7 +49,7 @@ class Cones:
         self._begin = self._self_traversal_start.copy()
         self.count = 0  # patches culled by the last call of `begin`
 
-    def begin(self, reach: float, along: MotionBvh | None = None) -> Ints:
+    def begin(self, reach: float, along: "MotionBvh | None" = None) -> Ints:
         """(m,) node at which the traversal of each triangle through the leaf mesh's own BVH may start and still find
         all pairs nearer than `reach` at the current positions or at any time during the motion `along`."""
         self._begin[:] = self._self_traversal_start
@@ -58,6 +62,8 @@ class Cones:
             least, fewest = reach * (1.0 + 1e-9) + MARGIN * size, self.fewest
             motion = PatchMotion(leaf_mesh.x, *_NO_DRIFT)
             if along is not None:
+                from ...kernels.bvh.motion import BLOCK
+
                 motion, fewest = PatchMotion(along.x, along.drift, along.node_drifts), max(fewest, BLOCK + 1)
             corners, nodes = leaf_mesh.leaves.corners, leaf_mesh.tree.nodes
             scale_normals = worth(_kernels.scale_normals, len(corners), _WORTH_THREADS)

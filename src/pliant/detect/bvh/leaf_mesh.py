@@ -1,18 +1,19 @@
 """The leaf mesh of BVH detectors: triangles in leaf order of a BVH, with their current positions."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.bvh import fit as _fit
 from ...kernels.bvh import leaf_mesh as _kernels
-from ...kernels.bvh import motion as _motion
 from ...kernels.bvh.leaf_mesh import LeafArrays, LeafGeometry
-from ...kernels.bvh.motion import BLOCK, MotionBvh
 from ...kernels.jit import worth
 from ...mesh.topology import Topology
 from .tree import tree_of
+
+if TYPE_CHECKING:
+    from ...kernels.bvh.motion import MotionBvh
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -117,6 +118,8 @@ class LeafMesh:
     def count_marked(self, which: NDArray[np.bool_]) -> Ints:
         """(m+1,) how many of the triangles before each, in the order of the leaves, have any of the vertices `which`
         (n,) as a corner."""
+        from ...kernels.bvh import motion as _motion
+
         before = np.empty(len(self.leaves.corners) + 1, np.int32)
         _motion.count_marked(which, self.leaves.corners, before)
         return before
@@ -127,7 +130,7 @@ class LeafMesh:
         return not self._predicted
 
     @property
-    def motion(self) -> MotionBvh:
+    def motion(self) -> "MotionBvh":
         """The BVH of the predicted motion, which is none unless `predict` was called."""
         if self._motion is None or not self._motion_is_fitted:
             self._fit_motion(np.zeros_like(self.x) if self._motion is None else self._motion.drift, _ALL)
@@ -135,6 +138,8 @@ class LeafMesh:
         return self._motion
 
     def _fit_motion(self, displacement: Floats, before: Ints) -> None:
+        from ...kernels.bvh import motion as _motion
+
         if self._motion is None:
             self._motion = self._new_motion(displacement)
         self._motion = self._motion._replace(x=self.x, drift=displacement)
@@ -142,15 +147,18 @@ class LeafMesh:
         worth(_motion.fit_motion, count, _WORTH_THREADS)(self._motion, before)
         self._motion_is_fitted = True
 
-    def _new_motion(self, displacement: Floats) -> MotionBvh:
-        nodes = np.empty((_motion.select_nodes(self.tree.nodes, BLOCK, np.zeros((0, 5), np.int32)), 5), np.int32)
-        _motion.select_nodes(self.tree.nodes, BLOCK, nodes)
+    def _new_motion(self, displacement: Floats) -> "MotionBvh":
+        from ...kernels.bvh import motion as _motion
+
+        block = _motion.BLOCK
+        nodes = np.empty((_motion.select_nodes(self.tree.nodes, block, np.zeros((0, 5), np.int32)), 5), np.int32)
+        _motion.select_nodes(self.tree.nodes, block, nodes)
         is_leaf = nodes[:, _motion.SKIP] == np.arange(len(nodes)) + 1
         leaves, inner = np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)[::-1]
         m, corners = len(self.leaves.corners), self.leaves.corners
         boxes, bounds, drifts = np.empty((m, 12)), np.empty((len(nodes), 12)), np.empty((len(self.tree.nodes), 6))
         rows = leaves.astype(np.int32), np.ascontiguousarray(inner, np.int32)
-        return MotionBvh(self.x, displacement, corners, boxes, nodes, bounds, *rows, drifts)
+        return _motion.MotionBvh(self.x, displacement, corners, boxes, nodes, bounds, *rows, drifts)
 
     @property
     def self_traversal_start(self) -> Ints:

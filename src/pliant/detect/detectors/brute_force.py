@@ -14,8 +14,7 @@ from ...kernels.mesh.features import Segments
 from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..queries.cells import bin_boxes
-from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of
-from ..queries.rounding import with_rounding_margin
+from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of, with_rounding_margin
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]

@@ -24,10 +24,10 @@ from ..queries.contact_records import (
     recompute_degenerate_edges,
     recompute_degenerate_faces,
     sign_edge_pairs,
+    with_rounding_margin,
 )
 from ..queries.penetration import DeformingClosestPoints
 from ..queries.proximity import NearPairs
-from ..queries.rounding import with_rounding_margin
 from ..queries.welding import Seams
 
 Floats = NDArray[np.float64]

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...contacts import Contacts, Pool
+from ...kernels.geometry import rounding as _rounding
 from ...kernels.mesh.features import Segments
 from ...kernels.queries import contact_records as _kernels
 from ...kernels.queries.contact_records import Owners
 from ...kernels.queries.surface import Surface
 from ..base import Inside, Side
-from .rounding import with_rounding_margin
 from .winding import INSIDE, bounds_of
 
 if TYPE_CHECKING:
@@ -237,3 +237,10 @@ def owners(a: PosedSide, b: PosedSide) -> Owners:
     """Return the first vertex rows and the body indices of both sides, as kernels expect them."""
     one, two = a.welded.side, b.welded.side
     return Owners(np.array([one.first, two.first], np.int32), np.array([one.body, two.body], np.int32))
+
+
+def with_rounding_margin(distance: float, *x: Floats) -> float:
+    """Return `distance` enlarged by the rounding error of distances between points with the coordinates x."""
+    different = {id(each): each for each in x}.values()
+    largest = max(_rounding.largest_coordinate(each) for each in different)
+    return distance * (1.0 + 1e-12) + 1e-14 * largest

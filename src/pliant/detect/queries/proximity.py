@@ -7,14 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...kernels.bvh import motion as _motion
 from ...kernels.bvh.leaf_mesh import PARTS
 from ...kernels.jit import worth
 from ...kernels.queries import proximity as _proximity
 from ...kernels.queries.proximity import BvhSearch, LeafSide
 from ..bvh.leaf_mesh import LeafMesh, parts_of
-from .contact_records import NO_PAIRS
-from .rounding import with_rounding_margin
+from .contact_records import NO_PAIRS, with_rounding_margin
 
 if TYPE_CHECKING:
     from ...kernels.queries.drift import MovingSide
@@ -161,6 +159,8 @@ def _moving_side(mesh: LeafMesh) -> "MovingSide":
 
 def _task_space(a: LeafMesh, b: LeafMesh) -> tuple[Rows, int]:
     """Return space for the pairs of nodes of a query (k,2), and how many pairs a traversal may have to store."""
+    from ...kernels.bvh import motion as _motion
+
     (deep_a, pairs, wide_a), (deep_b, _, wide_b) = (_motion.size_of(mesh.motion.nodes) for mesh in (a, b))
     wide = max(wide_a, wide_b)
     leaves = len(a.motion.leaves)

@@ -20,8 +20,8 @@ from ....kernels.queries import pair_geometry as _geometry
 from ....motion.rigid import IDENTITY_POSE
 from ....state import State
 from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
+from ...queries.contact_records import with_rounding_margin
 from ...queries.penetration import NOTHING, SurfaceQueries
-from ...queries.rounding import with_rounding_margin
 from .boxes import SLABS, BoneBoxes
 from .probes import SOME, Probes, Touching, query_inside
 

@@ -30,9 +30,8 @@ from ....state import State
 from ...base import BaseDetector, Finds, Side
 from ...bvh.leaf_mesh import with_isolated_vertices
 from ...bvh.tree import refit, tree_of
-from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
+from ...queries.contact_records import PosedSide, WeldedSide, contacts_of, with_rounding_margin
 from ...queries.penetration import DeformingClosestPoints
-from ...queries.rounding import with_rounding_margin
 from ...queries.welding import Seams
 from .facets import joined
 from .records import Recorder, sorted_pairs

@@ -15,8 +15,7 @@ from ....kernels.detectors.stochastic.features import FacetQuery
 from ....kernels.detectors.stochastic.flood import Seen
 from ....state import State
 from ...base import BaseDetector, Finds, Side
-from ...queries.contact_records import WeldedSide
-from ...queries.rounding import with_rounding_margin
+from ...queries.contact_records import WeldedSide, with_rounding_margin
 from ...queries.welding import Seams
 from .facets import joined, levels_of
 from .records import Recorder

@@ -9,9 +9,8 @@ from ....contacts import EDGE_EDGE, Contacts
 from ....kernels.detectors.stochastic import sides as _kernels
 from ....kernels.jit import worth
 from ....kernels.mesh.features import Segments
-from ...queries.contact_records import WeldedSide
+from ...queries.contact_records import WeldedSide, with_rounding_margin
 from ...queries.penetration import writable_surface
-from ...queries.rounding import with_rounding_margin
 from ...queries.solid_boundary import EnclosedSolid
 from ...queries.winding import INSIDE
 
