@@ -177,7 +177,7 @@ def make_session(
     if body is None and (scene is None or scene in SCENES):
         if wear != _DEFAULT_WEAR:
             names = "--clip, --lead-in, --teleports, --root-motion, --hold and --layer"
-            raise ValueError(f"{names} are for a garment on a body; give both as files")
+            raise ValueError(f"{names} are for a garment on a character (--hold: on any body); give both as files")
         refuse_place(place, "a built-in scene has its own positions")
         if "material" in options:
             options["material"] = chosen_material(options["material"])

@@ -82,8 +82,9 @@ def sequence_file(stem: str, still: bool, frame: int) -> str:
 
 
 def animation_files(path: pathlib.Path, clips: Sequence[ClipName], frames: int) -> Iterator[pathlib.Path]:
-    """Yield the files that `save_animation` writes for `clips`: with .pc2 those that move, with .obj one per frame and
-    their materials, otherwise `path` itself."""
+    """Yield the files that `save_animation` writes for `clips`: with .pc2 one per clip, of those that deform only; with
+    .obj one per frame, or one for a still clip, and a material file each; otherwise `path` itself. `clips` with .pc2:
+    those that deform."""
     kind = path.suffix.lower()
     if kind not in (".obj", ".pc2"):
         yield path

@@ -262,7 +262,8 @@ def _skew(axes: Floats) -> Floats:
 
 
 def _multiply(a: Floats, b: Floats) -> Floats:
-    """Multiply matrices (m,3,3) one by one; in libraries the summation order may depend on the stack length."""
+    """Return the products a[i] @ b[i] of matrices (m,3,3). With `@` the order of summation, and so the rounding, may
+    depend on m."""
     return (a[:, :, :, None] * b[:, None, :, :]).sum(2)
 
 

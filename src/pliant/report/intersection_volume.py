@@ -1,4 +1,5 @@
-"""Intersection volumes of bodies of a scene, frame by frame."""
+"""Measured intersection volumes of two bodies, frame by frame, as reports show them;
+`simulation/measure/intersection_volume.py` measures them."""
 
 import dataclasses
 from typing import Any

@@ -77,7 +77,7 @@ def place_cloth(cloth: Mesh, body: Mesh, place: str) -> Mesh:
 
 
 def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:
-    """The default contact offset of this body, metres: 5 mm at human size, at most 1 % of a smaller body's size.
+    """The default contact offset of this body, metres: about 5 mm at human size, at most 1 % of a smaller body's size.
 
     The chords of coarse cloth cut into the body between vertices, so the offset is at least a tenth of the median edge;
     for fine cloth it is at most half of it. The guarantee of a distance field requires cells no larger than eps, so

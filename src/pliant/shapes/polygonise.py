@@ -18,7 +18,8 @@ CHUNK = 16_384  # points per evaluation, so that the arrays stay in cache
 
 @dataclasses.dataclass(frozen=True)
 class Zoom:
-    """A scaling about the y axis: 1 below `low`, `scale` above `high`, smooth in between."""
+    """An enlargement of space, by which the head is sampled more finely: lengths along all axes are multiplied by 1
+    below y = `low`, by `scale` above y = `high`, smoothly in between."""
 
     low: float
     high: float

@@ -32,7 +32,7 @@ def record(
     """Run `sim` for `frames` frames and keep them; `measure` measures each one with the exact referee.
 
     With `measure`, `count_intersections` counts the intersecting triangle pairs of every frame. Default: only with
-    self-contact.
+    self-contact. Pairs of cloth and body that cross are counted in any case.
     """
     n_frames = validate.whole("frames", frames, low=1)
     kept = FrameRecord(sim, sim.scene, sim.state.x, n_frames, measure, count_intersections)

@@ -203,7 +203,8 @@ def cross_each_other(a, b, c, d):
     """Return whether the edges a-b and c-d cross. No end may be near the other edge; then the signs are reliable.
 
     If edges cross, the distance of an end from the other line equals its distance from the other edge where its foot
-    point lies on that edge; otherwise it is farther from the line than the nearer end is from the first edge.
+    point lies on that edge; otherwise it is greater than the distance, from its own edge, of that end of the other
+    edge which is nearest to the foot point.
     """
     one = (rounded_orient2d(a, b, c) > 0.0) != (rounded_orient2d(a, b, d) > 0.0)
     return one and (rounded_orient2d(c, d, a) > 0.0) != (rounded_orient2d(c, d, b) > 0.0)

@@ -1,8 +1,9 @@
 """The exact nearest triangle to a point: traversal of a BVH with boxes in blocks of four, nearest child first.
 
-The structure comes from the shared BVH (tree.py); for this query its boxes are copied into blocks with the four
-children of a node side by side, and its triangles into rows in leaf order. Points are processed along a space-filling
-curve, so that each result is an initial guess for the next. The result depends on neither: ties go to the lower face.
+The structure comes from the shared BVH (kernels/bvh/tree.py); for this query its boxes are copied into blocks with the
+four children of a node side by side, and its triangles into rows in leaf order. Points are processed along a
+space-filling curve, so that each result is an initial guess for the next. The result depends on neither: ties go to the
+lower face.
 """
 
 from typing import NamedTuple

@@ -23,7 +23,7 @@ from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from .proximity import BATCH, Batch, edge_distances, face_distances, keep_near, new_batches, normal_span
 
 MEETS = 256  # pairs of triangles processed together
-SPLIT = 64  # pairs of nodes with more than this share of all triangles become several tasks
+SPLIT = 64  # pairs of nodes with more than 1/SPLIT of all triangles become several tasks
 
 
 class MovingSide(NamedTuple):

@@ -24,7 +24,7 @@ class Deepest(NamedTuple):
     frame: int
     body: int
     depth: float  # m
-    pinched: bool  # the body intersects itself there, though farther away than the referee looks, and leaves no room
+    pinched: bool  # the body intersects itself there, where the referee does not look, and leaves no room
     pairs: int  # self-intersecting triangle pairs of the body in that frame
     step: float  # m, motion relative to the body per substep
 
