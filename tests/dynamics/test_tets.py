@@ -88,7 +88,7 @@ def test_one_small_step_moves_by_the_gradient_of_the_energy(rng):
     dynamics = TetDynamics(Scene([Body(mesh, material=Solid(5e4, 0.4))]))
     x = mesh.vertices * (1.1, 0.95, 0.9) + rng.normal(0, 2e-3, mesh.vertices.shape)
     moved, dt, h = x.copy(), 1e-6, 1e-6
-    kernels.relax_serial(dynamics.tets, dynamics.answers(dt), moved, dynamics.w)
+    kernels.relax_serial(dynamics.tets, dynamics.inverses(dt), moved, dynamics.w)
     force = (moved - x) / (dt * dt * dynamics.w[:, None])
     for i, k in itertools.product(range(0, len(x), 5), range(3)):
         ends = []
@@ -105,7 +105,7 @@ def test_one_sweep_of_a_stiff_tetrahedron_leaves_the_square_of_its_strain(rng):
     dynamics = TetDynamics(Scene([Body(mesh, material=Solid(1e15, 0.3))]))
     x = mesh.vertices + 1e-4 * rng.normal(size=(4, 3))
     before = kernels.tets_energy(dynamics.tets, x)
-    kernels.relax_serial(dynamics.tets, dynamics.answers(1e-2), x, dynamics.w)
+    kernels.relax_serial(dynamics.tets, dynamics.inverses(1e-2), x, dynamics.w)
     assert kernels.tets_energy(dynamics.tets, x) < 1e-5 * before
 
 
@@ -263,7 +263,7 @@ def test_parallel_and_serial_sweeps_give_the_same_bits(rng):
     serial, parallel = x.copy(), x.copy()
     for sweep, y in ((kernels.relax_serial, serial), (kernels.relax_parallel, parallel)):
         for _ in range(5):
-            sweep(dynamics.tets, dynamics.answers(5e-4), y, dynamics.w)
+            sweep(dynamics.tets, dynamics.inverses(5e-4), y, dynamics.w)
     assert (serial == parallel).all()
     assert (serial != x).any()
 

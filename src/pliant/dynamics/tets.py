@@ -46,7 +46,7 @@ class TetDynamics:
         friction = np.stack([np.concatenate(viscous)[order], np.trace(self._products, axis1=1, axis2=2)], 1)
         self.tets = _kernels.Tets(tets, inner.reshape(-1, 9), np.concatenate(energy)[order], friction, start)
         self.pieces = unconstrained_pieces(tets, self.w)
-        self._answers: dict[float, _kernels.Answers] = {}
+        self._inverses: dict[float, _kernels.SystemInverses] = {}
         self._before = np.empty((len(self.w), 3))
 
     def apply_damping(self, state: State, dt: float) -> None:
@@ -59,12 +59,12 @@ class TetDynamics:
         x = state.x[self.rows]
         self._before[:] = x
         sweep = _kernels.relax_parallel if len(self.tets.tets) > _WORTH_THREADS else _kernels.relax_serial
-        sweep(self.tets, self.answers(dt), x, self.w)
+        sweep(self.tets, self.inverses(dt), x, self.w)
         untwist(self.pieces, state.x_start[self.rows], self._before, x, self.masses)
 
-    def answers(self, dt: float) -> _kernels.Answers:
+    def inverses(self, dt: float) -> _kernels.SystemInverses:
         """Return the inverse of every tetrahedron's system, which is constant in its own frame for a given dt."""
-        if dt not in self._answers:
+        if dt not in self._inverses:
             energy = self.tets.energy * dt**2
             soft = np.full((len(energy), 3), np.inf)
             soft[:, 0], soft[:, 1] = 0.5 / energy[:, 0], 1.0 / energy[:, 0]
@@ -72,8 +72,8 @@ class TetDynamics:
             system = np.einsum("aij,bjk,nki->nab", _STRAINS, _STRAINS, self._products)
             system[:, range(6), range(6)] += np.repeat(soft[:, :2], 3, 1)
             inverse = np.linalg.inv(system)[:, _UPPER[0], _UPPER[1]]
-            self._answers[dt] = _kernels.Answers(np.ascontiguousarray(inverse), soft)
-        return self._answers[dt]
+            self._inverses[dt] = _kernels.SystemInverses(np.ascontiguousarray(inverse), soft)
+        return self._inverses[dt]
 
     def elastic(self, state: State) -> float:
         """Return the elastic energy of the solids, joules."""

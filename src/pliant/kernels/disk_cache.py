@@ -21,7 +21,7 @@ from numba.core.sigutils import normalize_signature
 from .call_signatures import remembered
 from .deferred_wrappers import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
 
-# inner kernels rely on internals of Numba: other versions than these compile every kernel by itself, as Numba does
+# inner kernels rely on internals of Numba: with versions not listed here, every kernel is compiled separately
 TESTED = ("0.68.",)
 INNER = numba.__version__.startswith(TESTED) and os.environ.get("PLIANT_INNER", "1") not in ("0", "off", "false")
 PATIENCE = 300.0  # seconds to wait for another process, which may have been stopped; then both compile

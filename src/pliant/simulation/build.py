@@ -20,8 +20,8 @@ def detection_distances(scene: Scene, method: str, ahead: float = 1.0) -> list[f
     """Return the distances (m) within which the detectors of all pairs of a deformable body and an obstacle find
     contacts.
 
-    Detectors of points that support deforming obstacles find them within `ahead` times the contact offset, all others
-    within the offset: it determines the cells of a field, and pairs of features that are farther away have oblique
+    Detectors of points that support deforming obstacles find contacts within `ahead` times the contact offset, all
+    others within the offset: it determines the cells of a field, and pairs of features that are farther away have oblique
     normals. The offset of the body's layer is added."""
     found = []
     for b, c in _pairs(scene):

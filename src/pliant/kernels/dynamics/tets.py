@@ -26,8 +26,8 @@ class Tets(NamedTuple):
     start: np.ndarray  # (colours+1,)
 
 
-class Answers(NamedTuple):
-    """Precomputed data of the tetrahedra for one dt."""
+class SystemInverses(NamedTuple):
+    """Inverse systems and compliances of the tetrahedra, precomputed for one dt."""
 
     inverse: np.ndarray  # (k,21) of the 6x6 system of all strains: its upper triangle, row by row
     compliance: np.ndarray  # (k,3) compliances over dt^2, of stretch, of shear and of volume, 1/(J s2)
@@ -105,9 +105,9 @@ def columns(p, q, r, b_1, b_2, b_3):
 
 
 @kernel
-def relax_tets(t, answers, first, last, x, w):
+def relax_tets(t, inverses, first, last, x, w):
     """Project tetrahedra first..last-1."""
-    h, soft = answers.inverse, answers.compliance
+    h, soft = inverses.inverse, inverses.compliance
     for e in range(first, last):
         i, j, k, o = t.tets[e, 0], t.tets[e, 1], t.tets[e, 2], t.tets[e, 3]
         b_1 = (t.rest[e, 0], t.rest[e, 1], t.rest[e, 2])
@@ -163,19 +163,19 @@ def damp_tets(t, first, last, x, v, w, dt):
 
 
 @kernel
-def relax_serial(t, answers, x, w):
-    relax_tets(t, answers, 0, len(t.tets), x, w)
+def relax_serial(t, inverses, x, w):
+    relax_tets(t, inverses, 0, len(t.tets), x, w)
 
 
 @kernel(parallel=True)
-def relax_parallel(t, answers, x, w):
+def relax_parallel(t, inverses, x, w):
     """As `relax_serial`, with each colour in parallel; bitwise identical."""
     colours = min(len(t.start) - 1, LAST)
     for c in range(colours):
         for p in prange(PARTS):
             a, b = part(t.start[c], t.start[c + 1], p, PARTS)
-            relax_tets(t, answers, a, b, x, w)
-    relax_tets(t, answers, t.start[colours], len(t.tets), x, w)
+            relax_tets(t, inverses, a, b, x, w)
+    relax_tets(t, inverses, t.start[colours], len(t.tets), x, w)
 
 
 @kernel

@@ -24,6 +24,8 @@ class Columns(NamedTuple):
 
 
 class Answers(NamedTuple):
+    """Results of a query of several grids, a row for each point."""
+
     distance: np.ndarray  # (n,) f8 metres, the largest of all grids; nan without a result
     normal: np.ndarray  # (n,3) f8
     which: np.ndarray  # (n,) i1 the grid of the result, or NO_RESULT, DONE
