@@ -21,8 +21,8 @@ def detection_distances(scene: Scene, method: str, ahead: float = 1.0) -> list[f
     contacts.
 
     Detectors of points that support deforming obstacles find contacts within `ahead` times the contact offset, all
-    others within the offset: it determines the cells of a field, and pairs of features that are farther away have oblique
-    normals. The offset of the body's layer is added."""
+    others within the offset: it determines the cells of a field, and pairs of features that are farther away have
+    oblique normals. The offset of the body's layer is added."""
     found = []
     for b, c in _pairs(scene):
         detector_class = METHODS[method].against(scene.deforming_motions.get(c))
