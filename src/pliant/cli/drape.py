@@ -156,8 +156,9 @@ def drape(
         Metres per second squared, x y z.
     place
         For a mesh file of a cloth: above centres it over the body; as-is leaves it; auto centres it over the body only
-        if it starts beside, below or far from it, or, if it is a flat sheet, inside it. A garment that starts inside
-        stays, and is fixed first (--no-fix-start: it stays, with a warning).
+        if it starts beside, below or far from it, or, if it is a flat sheet, inside it. On a character the garment
+        stays where its file has it, and above is an error. A garment that starts inside stays, and is fixed first
+        (--no-fix-start: it stays, with a warning).
     method
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies (bvh where
         the field would be coarser than eps), bone-boxes for a character with many bones and bvh for other deforming

@@ -98,8 +98,9 @@ def play(
         Distance kept between layers of cloth: 2mm, or metres. Default: as in pliant drape.
     place
         above: centre the cloth over the body; as-is: leave it; auto: centre it over the body only if it starts beside,
-        below or far from it, or, if it is a flat sheet, inside it. A garment that starts inside stays, and is fixed
-        first (--no-fix-start: it stays, with a warning).
+        below or far from it, or, if it is a flat sheet, inside it. On a character the garment stays where its file has
+        it, and above is an error. A garment that starts inside stays, and is fixed first (--no-fix-start: it stays,
+        with a warning).
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.

@@ -152,7 +152,7 @@ class MovingFrame:
         return pose
 
     def _jumped(self, time: float) -> Floats:
-        """Return the pose of the frame that follows teleports only."""
+        """Return the pose of the frame that follows teleports and the way to a far first pose."""
         lead, clip = self.carrier.lead_in, self.carrier.clip
         if not self.teleports or clip is None:
             return IDENTITY_POSE

@@ -220,7 +220,7 @@ class InteractiveRun:
 
     @property
     def parts_per_frame(self) -> int:
-        """Number of parts, each simulated and published on its own, that make up a frame of `FRAME_SECONDS`."""
+        """Number of parts, each simulated by one `step`, that make up a frame of `FRAME_SECONDS`."""
         return self.substeps_per_frame // self.substeps_per_part
 
     def step(self) -> Frame:
