@@ -167,7 +167,7 @@ class Scene:
 
     eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f between them;
     self_friction: among deformable bodies. friction_model: "coulomb" (eqs. 5 and 6 of Fuhrmann et al. 2003, with
-    sticking) or "simple" (eq. 3: scales tangential motion). restitution: coefficient of restitution, 0..1.
+    sticking) or "simple" (eq. 3 there: scales tangential motion). restitution: coefficient of restitution, 0..1.
     self_contact: "safe" (deformable bodies are kept `thickness` metres from themselves and each other, and a state
     without intersections stays so, see docs/self-contact.md); "push" (the same without guarantee); or "off".
     friction, self_friction and thickness that are not given are those of the cloths' materials: the mean of the

@@ -34,7 +34,8 @@ class WearOptions:
     """remove simulates the character in place, without its translation, and puts that back into the result; the
     garments then feel neither its acceleration nor the air resistance of its motion."""
     hold: Literal["auto", "none"] = "auto"
-    "auto: waistbands, cuffs and collars of a garment stay fixed to the skin; none: only friction holds them."
+    """auto: waistbands, cuffs and collars of a garment stay fixed to the skin, unless --pin, --attach, --stitch or
+    --stitches say what holds it; none: only friction holds them."""
     layer: tuple[pathlib.Path, ...] = ()
     "Mesh file of another garment over the first; repeat for each, inner to outer."
 

@@ -118,7 +118,7 @@ def load_character(
     choice("axis", up, ("x", "y", "z"))
     target = pathlib.Path(path)
     if extension(target) not in (".glb", ".gltf"):
-        raise MeshFileError(target, "", f"unknown extension {extension(target)!r}; characters are .glb or .gltf files")
+        raise MeshFileError(target, "", f"characters are .glb or .gltf files, not {extension(target)!r}")
     file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)
     from .gltf_character import read
 

@@ -18,14 +18,14 @@ class Source:
     loaded; `load` sets both.
     """
 
-    faces: bytes  # digest of the triangles
+    faces_digest: bytes
     partly: bool = dataclasses.field(default=False, init=False)  # the mesh is one part of a larger file
     placed: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.eye(3, 4), init=False)
     vertices: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros((0, 3)), init=False)
 
     def fits(self, mesh: Mesh) -> bool:
         """Return True if the mesh still has the topology of the file; positions may differ."""
-        return mesh.n_vertices == len(self.vertices) and digest(mesh.faces) == self.faces
+        return mesh.n_vertices == len(self.vertices) and digest(mesh.faces) == self.faces_digest
 
     def moved(self, x: NDArray[Any]) -> bool:
         return bool((x != self.vertices).any())

@@ -65,7 +65,7 @@ class OnBone:
 
 
 def bone_called(character: Character, name: str) -> int | None:
-    """Return the bone of that name, in any case of letters; None if there is none."""
+    """Return the bone of that name, or the only one of that name in another case; None if there is neither."""
     if name in character.names:
         return character.names.index(name)
     near = [k for k, each in enumerate(character.names) if each.lower() == name.lower()]

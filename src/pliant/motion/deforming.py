@@ -312,8 +312,11 @@ class Attached:
 
 
 def joined(mesh: Mesh, x: Floats) -> Floats:
-    """Return positions x (n,3), or frames (t,n,3), in which those vertices coincide that coincide in `mesh` and stay
-    together to SEAM times its size: skinning rounds copies differently that list the same bones in another order."""
+    """Return positions x (n,3), or frames (t,n,3), with copies of a vertex moved onto their leader.
+
+    Vertices that coincide in `mesh` count as copies if they stay within SEAM times its size of each other: copies that
+    list the same bones in a different order are rounded differently by skinning.
+    """
     rows, leaders = mesh.copies.T
     if not len(rows):
         return x

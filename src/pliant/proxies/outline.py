@@ -15,7 +15,7 @@ NEAREST = 6  # pieces of the boundary that are compared
 
 
 class Outline:
-    """A sheet and its boundary loops; `side` (n,) is the loop of each vertex, with `CORNER` added at sharp turns, and
+    """A sheet and its boundary loops; `loop` (n,) is the loop of each vertex, with `CORNER` added at sharp turns, and
     -1 inside. `length`: the wanted edge length, metres."""
 
     def __init__(self, sheet: Sheet, length: float) -> None:
@@ -28,13 +28,13 @@ class Outline:
         self._x = sheet.x
         top = Topology.of(sheet.faces, len(sheet.x))
         rim = top.edges[top.boundary]
-        self.side = np.full(len(sheet.x), -1, np.int32)
+        self.loop = np.full(len(sheet.x), -1, np.int32)
         if not len(rim):
             return
         loops = _loops(rim, len(sheet.x))
-        self.side[rim] = loops[rim]
-        self._segments, self._loop = sheet.x[rim], loops[rim[:, 0]]
-        self.side[_sharp(sheet.x, rim, length)] += CORNER
+        self.loop[rim] = loops[rim]
+        self._segments, self._loop_of_segment = sheet.x[rim], loops[rim[:, 0]]
+        self.loop[_sharp(sheet.x, rim, length)] += CORNER
         # pieces of similar length, so that the nearest centres are those of the nearest pieces
         parts = np.maximum(np.ceil(np.linalg.norm(np.diff(self._segments, axis=1)[:, 0], axis=1) / (0.5 * length)), 1)
         self._piece = np.repeat(np.arange(len(rim)), parts.astype(int))
@@ -42,30 +42,31 @@ class Outline:
         share = ((k + 0.5) / parts[self._piece])[:, None]
         centres = (1.0 - share) * self._segments[self._piece, 0] + share * self._segments[self._piece, 1]
         self._far = 1e3 * (1.0 + float(np.abs(sheet.x).max()))  # keeps the loops apart in a fourth coordinate
-        self._tree = cKDTree(np.column_stack([centres, self._far * self._loop[self._piece]]))
+        self._tree = cKDTree(np.column_stack([centres, self._far * self._loop_of_segment[self._piece]]))
 
-    def project(self, x: Floats, side: Ints) -> tuple[Floats, Floats]:
-        """Nearest points on the surface, or on the boundary loop of vertices that have one, and unit normals."""
+    def project(self, x: Floats, loop: Ints) -> tuple[Floats, Floats]:
+        """Nearest points on the surface, or on the boundary loop of vertices that have one, and unit normals; corners
+        stay where they are."""
         _, nearest, face, _ = self.surface.query_by_nearest_face(x)
         normal = self._normals[self._faces[face]].sum(1)
         normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
-        rows = np.flatnonzero((side >= 0) & (side < CORNER))
+        rows = np.flatnonzero((loop >= 0) & (loop < CORNER))
         if len(rows):
-            nearest[rows] = self._on_boundary(x[rows], side[rows])
-        fixed = side >= CORNER
+            nearest[rows] = self._on_boundary(x[rows], loop[rows])
+        fixed = loop >= CORNER
         nearest[fixed] = x[fixed]
         return nearest, normal
 
-    def _on_boundary(self, x: Floats, side: Ints) -> Floats:
-        """Nearest points on the boundary loops `side` of points x."""
+    def _on_boundary(self, x: Floats, loop: Ints) -> Floats:
+        """Nearest point of each point x on its boundary loop."""
         count = min(NEAREST, len(self._piece))
-        found = self._tree.query(np.column_stack([x, self._far * side]), count)[1].reshape(len(x), count)
+        found = self._tree.query(np.column_stack([x, self._far * loop]), count)[1].reshape(len(x), count)
         a, b = np.moveaxis(self._segments[self._piece[found]], 2, 0)
         along = b - a
         t = ((x[:, None] - a) * along).sum(2) / np.maximum((along * along).sum(2), 1e-300)
         q = a + np.clip(t, 0.0, 1.0)[:, :, None] * along
         away = np.linalg.norm(q - x[:, None], axis=2)
-        away[self._loop[self._piece[found]] != side[:, None]] = np.inf
+        away[self._loop_of_segment[self._piece[found]] != loop[:, None]] = np.inf
         return np.asarray(q[np.arange(len(x)), np.argmin(away, 1)])
 
 

@@ -179,7 +179,7 @@ def _remeshed(sheet: Sheet, count: float, length: float) -> tuple[Floats, Ints]:
     """Vertices and faces of the sheet with about `count` vertices."""
     sheet = sheet.filled(HOLE * length)
     outline = Outline(sheet, length)
-    coarse = coarsened(sheet.x, sheet.faces, outline.side, length)
+    coarse = coarsened(sheet.x, sheet.faces, outline.loop, length)
     length = _length(Sheet(*coarse[:2]).area, count)  # fine folds are gone, and with them some area
     found = remeshed(*coarse, length, outline.project, ROUNDS)
     best = found

@@ -12,34 +12,34 @@ from ..shapes.tidy import flipped_to_delaunay, neighbour_mean
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
-# positions (n,3) and the side of each vertex (n,), -1 inside the surface -> positions on the surface, and unit normals
+# positions (n,3) and the loop of each vertex (n,), -1 inside the surface -> positions on the surface, and unit normals
 Project = Callable[[Floats, Ints], tuple[Floats, Floats]]
 LONG, SHORT = 4.0 / 3.0, 4.0 / 5.0  # of the wanted length: longer edges are split, shorter ones collapsed
 FLAT = 1e-3  # twice the area of a face over its longest edge squared, below which it is degenerate
-CORNER = 1 << 20  # added to the side of a vertex that stays where it is: a corner of the boundary
+CORNER = 1 << 20  # added to the loop of a vertex that stays where it is: a corner of the boundary
 
 
 def remeshed(
-    x: Floats, faces: Ints, side: Ints, length: float, project: Project, rounds: int = 10
+    x: Floats, faces: Ints, loop: Ints, length: float, project: Project, rounds: int = 10
 ) -> tuple[Floats, Ints, Ints]:
     """Vertices, faces and sides of the same surface with edges of about `length`.
 
-    side (n,): the boundary loop, or part of one, that a vertex lies on, -1 inside; vertices never leave their side,
+    loop (n,): the boundary loop, or part of one, that a vertex lies on, -1 inside; vertices never leave their loop,
     and those with `CORNER` added to it do not move.
     """
     for k in range(rounds):
-        x, faces, side = _split(x, faces, side, LONG * length)
-        x, faces, side = _collapsed(x, faces, side, SHORT * length)
+        x, faces, loop = _split(x, faces, loop, LONG * length)
+        x, faces, loop = _collapsed(x, faces, loop, SHORT * length)
         faces = flipped_to_delaunay(x, faces)
-        x, normal = project(x, side)
+        x, normal = project(x, loop)
         for _ in range(3 if k < rounds - 1 else 6):
-            x, normal = _relaxed(x, normal, faces, side, project)
+            x, normal = _relaxed(x, normal, faces, loop, project)
         faces = flipped_to_delaunay(x, faces)
-    return x, faces, side
+    return x, faces, loop
 
 
-def _relaxed(x: Floats, normal: Floats, faces: Ints, side: Ints, project: Project) -> tuple[Floats, Floats]:
-    """A step of every vertex along the surface towards the mean of its neighbours, along its side at the boundary."""
+def _relaxed(x: Floats, normal: Floats, faces: Ints, loop: Ints, project: Project) -> tuple[Floats, Floats]:
+    """A step of every vertex along the surface towards the mean of its neighbours, along its loop at the boundary."""
     step = neighbour_mean(x, faces) - x
     step -= (step * normal).sum(1)[:, None] * normal
     top = Topology.of(faces, len(x))
@@ -49,13 +49,13 @@ def _relaxed(x: Floats, normal: Floats, faces: Ints, side: Ints, project: Projec
         for k in range(3):
             total[:, k] += np.bincount(a, x[b, k], len(x))
         count += np.bincount(a, minlength=len(x))
-    at = np.flatnonzero(side >= 0)
+    at = np.flatnonzero(loop >= 0)
     mean = total[at] / np.maximum(count[at], 1.0)[:, None] - x[at]
-    step[at] = np.where(((count[at] == 2) & (side[at] < CORNER))[:, None], mean, 0.0)
-    return project(x + 0.6 * step, side)
+    step[at] = np.where(((count[at] == 2) & (loop[at] < CORNER))[:, None], mean, 0.0)
+    return project(x + 0.6 * step, loop)
 
 
-def _split(x: Floats, faces: Ints, side: Ints, most: float) -> tuple[Floats, Ints, Ints]:
+def _split(x: Floats, faces: Ints, loop: Ints, most: float) -> tuple[Floats, Ints, Ints]:
     """Edges longer than `most` are halved, the longest first, at most one per face at a time."""
     for _ in range(24):
         top = Topology.of(faces, len(x))
@@ -65,27 +65,27 @@ def _split(x: Floats, faces: Ints, side: Ints, most: float) -> tuple[Floats, Int
         votes = np.bincount(worst, minlength=len(top.edges))
         cut = (length > most) & (votes == top.n_faces_at_edge)
         if not cut.any():
-            return x, faces, side
+            return x, faces, loop
         fresh = np.cumsum(cut) - 1 + len(x)
         a, b = top.edges[cut].T
-        alike = (side[a] % CORNER == side[b] % CORNER) & (top.n_faces_at_edge[cut] == 1)
-        new = np.where(alike, side[a] % CORNER, -1).astype(np.int32)
+        alike = (loop[a] % CORNER == loop[b] % CORNER) & (top.n_faces_at_edge[cut] == 1)
+        new = np.where(alike, loop[a] % CORNER, -1).astype(np.int32)
         split = cut[worst]
         rows = np.arange(len(faces))[split]
         turn = mine.argmax(1)[split]
         p, q, r = (faces[rows, (turn + k) % 3] for k in range(3))
         m = fresh[worst[split]]
         halves = [np.stack([p, m, r], 1), np.stack([m, q, r], 1)]
-        x, side = np.concatenate([x, 0.5 * (x[a] + x[b])]), np.concatenate([side, new])
+        x, loop = np.concatenate([x, 0.5 * (x[a] + x[b])]), np.concatenate([loop, new])
         faces = np.concatenate([faces[~split], *halves]).astype(np.int32)
-    return x, faces, side
+    return x, faces, loop
 
 
-def _collapsed(x: Floats, faces: Ints, side: Ints, least: float) -> tuple[Floats, Ints, Ints]:
+def _collapsed(x: Floats, faces: Ints, loop: Ints, least: float) -> tuple[Floats, Ints, Ints]:
     """Edges shorter than `least` are collapsed, the shortest first, no two of them near each other at a time."""
     for _ in range(12):
         top = Topology.of(faces, len(x))
-        gone, kept, place = _choose(x, faces, side, top, least)
+        gone, kept, place = _choose(x, faces, loop, top, least)
         if not len(gone):
             break
         x, to = x.copy(), np.arange(len(x), dtype=np.int32)
@@ -93,11 +93,11 @@ def _collapsed(x: Floats, faces: Ints, side: Ints, least: float) -> tuple[Floats
         faces = to[faces]
         faces = faces[(faces != np.roll(faces, 1, 1)).all(1)]
         used, flat = np.unique(faces, return_inverse=True)
-        x, side, faces = x[used], side[used], flat.reshape(-1, 3).astype(np.int32)
-    return x, faces, side
+        x, loop, faces = x[used], loop[used], flat.reshape(-1, 3).astype(np.int32)
+    return x, faces, loop
 
 
-def _choose(x: Floats, faces: Ints, side: Ints, top: Topology, least: float) -> tuple[Ints, Ints, Floats]:
+def _choose(x: Floats, faces: Ints, loop: Ints, top: Topology, least: float) -> tuple[Ints, Ints, Floats]:
     """Vertices that vanish, the vertices they merge into, and the new positions of the merged vertices."""
     n = len(x)
     length = np.linalg.norm(x[top.edges[:, 0]] - x[top.edges[:, 1]], axis=1)
@@ -106,10 +106,10 @@ def _choose(x: Floats, faces: Ints, side: Ints, top: Topology, least: float) -> 
     a, b = top.edges[e].T
     rim = top.n_faces_at_edge[e] == 1
     # two vertices of the boundary merge only along it, and corners between two sides stay
-    free = np.where(rim, side[a] % CORNER == side[b] % CORNER, (side[a] < 0) | (side[b] < 0))
-    free &= (side[a] < CORNER) | (side[b] < CORNER)
+    free = np.where(rim, loop[a] % CORNER == loop[b] % CORNER, (loop[a] < 0) | (loop[b] < 0))
+    free &= (loop[a] < CORNER) | (loop[b] < CORNER)
     e, a, b = e[free], a[free], b[free]
-    fixed_a, fixed_b = (np.where(side[c] >= CORNER, 2, side[c] >= 0) for c in (a, b))
+    fixed_a, fixed_b = (np.where(loop[c] >= CORNER, 2, loop[c] >= 0) for c in (a, b))
     keep_a, keep_b = fixed_a > fixed_b, fixed_b > fixed_a
     gone, kept = np.where(keep_a, b, a), np.where(keep_a, a, b)
     place = np.where((keep_a | keep_b)[:, None], x[kept], 0.5 * (x[a] + x[b]))

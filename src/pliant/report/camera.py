@@ -138,6 +138,6 @@ def basis(forward: Any) -> tuple[Floats, Floats, Floats]:
 
 
 def _thinned(clip: Clip) -> NDArray[np.floating]:
-    """Vertices of about forty frames, evenly spread over the run and including the first and the last."""
+    """Vertices of the first frame, the last, and frames evenly spread between them: 80 or fewer in all."""
     stride = max(1, len(clip) // 40)
     return np.concatenate([clip.at(t) for t in (*range(len(clip) - 1, -1, -stride), 0)])

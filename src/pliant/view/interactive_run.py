@@ -287,7 +287,7 @@ def _reset(detectors: Iterable[Detector]) -> None:
 
 
 def _distances(method: str, scene: Scene, response: str) -> list[float]:
-    """Return the detection distances (m) of a method; they are larger if contacts repel cloth inside its solve."""
+    """Return the detection distances (m) of a method; larger ones if contacts repel cloth within the implicit solve."""
     repels = scene.cloths and not scene.solids and RESPONSES[response].allows_springs(scene)
     return detection_distances(scene, method, AHEAD if repels else 1.0)
 

@@ -21,8 +21,8 @@ class Work(NamedTuple):
 
     x: np.ndarray  # (n,3)
     faces: np.ndarray  # (m,3); first corner -1: vanished
-    side: np.ndarray  # (n,) boundary loop, -1 inside
-    corner: int  # vertices whose `side` is at least this do not move
+    loop: np.ndarray  # (n,) boundary loop, -1 inside
+    corner: int  # vertices whose `loop` is at least this do not move
     head: np.ndarray  # (n,) first corner of each vertex, 3 face + k
     tail: np.ndarray  # (n,) last one
     after: np.ndarray  # (3m,) next corner of the same vertex, -1 at the end
@@ -103,10 +103,10 @@ def _keeps_shape(work, kept, gone, most):
 @kernel
 def _may_merge(work, kept, gone, shared):
     """Whether the boundary allows the merge: vertices of a loop merge only along it, and corners stay."""
-    side = work.side[gone]
-    if side < 0:
+    loop = work.loop[gone]
+    if loop < 0:
         return True
-    return side < work.corner and shared == 1 and work.side[kept] % work.corner == side
+    return loop < work.corner and shared == 1 and work.loop[kept] % work.corner == loop
 
 
 @kernel
@@ -144,7 +144,7 @@ def collapse_short(work, least, most):
                     kept, gone = (a, b) if k < 3 else (b, a)
                     if vec.norm2(vec.sub(_point(work.x, a), _point(work.x, b))) >= limit:
                         continue
-                    if work.side[gone] >= 0 and work.side[kept] < 0:
+                    if work.loop[gone] >= 0 and work.loop[kept] < 0:
                         continue
                     stamp += 1
                     shared = _shared_faces(work, kept, gone, stamp)

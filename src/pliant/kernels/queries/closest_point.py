@@ -15,7 +15,7 @@ from ..geometry.triangle import nearest2
 from ..jit import kernel, prange
 from .surface import corners, pseudonormal, touching
 
-CHUNK = 512  # points per task of a thread
+CHUNK = 512  # points, or nodes of the BVH, per task of a thread
 FEW = 32  # points that are not worth sorting
 
 

@@ -1,4 +1,4 @@
-"""Resolve deep overlaps at bounded speed without adding velocity, for all pairs at once.
+"""Resolve deep penetrations at bounded speed and without adding velocity, all contacts at once.
 
 Where hundreds of contacts share a few vertices and their normals disagree, successive corrections would eject light
 parts. So each correction is divided by the largest sum of contact weights at any of its vertices, if that exceeds 1.

@@ -83,8 +83,8 @@ def touching_normals(pairs, x, gaps, rounding):
     """For pairs with a gap of at most `rounding`, whose nearest points define no direction, find a direction along
     which their sides overlap by no more: a face normal, an edge, or a perpendicular of an edge.
 
-    Of several, the one along which the centroids of the sides are farthest apart is used. Where coplanar faces surround
-    a vertex that lies on an edge without being its end, as after closing a T-junction, it lies within their plane.
+    Of several, the one along which the centroids of the sides are farthest apart is used. At a T-junction of
+    coplanar faces, where a vertex lies inside an edge, the direction lies within their plane.
     """
     vertices, kinds, normals = pairs
     for c in range(len(gaps)):

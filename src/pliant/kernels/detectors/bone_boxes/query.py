@@ -10,10 +10,11 @@ from ...jit import kernel, prange
 from .boxes import CHUNK, LANES, Boxes, Placed, Skin
 from .search import boxes_near, search_one, wind_one
 
-# the clearance of a point outside is measured up to a radius of LASTS displacements per step beyond `near`, so that the
-# result stays valid for as many steps, and of MOST times `near`
+# The clearance of a point outside is measured up to `near` plus LASTS times its displacement per step, so that it stays
+# valid for as many steps, but never beyond MOST times `near`.
 LASTS, MOST = 16.0, 20.0
-WORTH = 4.0  # displacements per step beyond `near`: a smaller clearance that a neighbour proves is measured
+# A clearance proved by a neighbour suffices if it exceeds `near` by WORTH displacements; a smaller one is measured.
+WORTH = 4.0
 
 
 class Query(NamedTuple):
@@ -34,8 +35,9 @@ def radius_of(query, pace):
 def query_range(skin, probes, which, first, last, query):
     """Query the points which[first:last]. Return the numbers of triangles visited and measured.
 
-    A measured point outside whose clearance exceeds the distance to its neighbour bounds the neighbour's clearance too,
-    so that few points are searched. A side that neither this nor the clearance before proves is decided by a ray.
+    The clearance of a measured point outside, less its distance to a neighbour, is a lower bound of the neighbour's
+    clearance, so that few points are searched. Where neither such a bound nor the clearance of the step before decides
+    whether a point is inside, a ray does.
     """
     points, found, barycentric = probes.points, probes.found, probes.barycentric
     clear, side, pace, slack, near = probes.clear, probes.side, probes.pace, skin.slack, query.near
