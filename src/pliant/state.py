@@ -87,7 +87,7 @@ class State:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:  # np.load leaves bad files open
                 state = cls.at(saved["x"], saved["v"], float(saved["time"]), saved["pose"])
                 state.x_start = validate.floats("x_start", saved["x_start"], state.x.shape)
-                if "v_start" in saved:  # not in files of older versions
+                if "v_start" in saved:  # otherwise a copy of v: files of older versions do not have it
                     state.v_start = validate.floats("v_start", saved["v_start"], state.x.shape)
                 if "pressed" in saved:  # not in files written before contacts repelled cloth
                     state.slid = validate.floats("slid", saved["slid"], (len(state.x),))

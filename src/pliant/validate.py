@@ -151,7 +151,7 @@ def pair(name: str, value: Any, *, low: float, high: float) -> tuple[float, floa
 
 
 def counts(name: str, value: Any, *, high: int) -> list[int]:
-    """Return three integers in 1..high: one for all of x, y and z, or one for each."""
+    """Return three integers in 1..high, for x, y and z; a single `value` counts for all three."""
     array = _array(name, value)
     if array.shape not in ((), (3,)):
         raise ValueError(f"{name} has shape {array.shape}; expected a whole number or one for each of x, y, z")

@@ -46,9 +46,10 @@ def compare(
 ) -> Comparison:
     """Compare all methods on `frames` states: of a simulated scene, of mesh `a` on mesh `b`, or of `a` with itself.
 
-    `within`: contact distance, metres. Default: twice the contact offset. `every`: steps or frames between two states.
-    Default: 15 in a scene; an animation is sampled evenly. `methods`: names. Default: all. `seed`: of stochastic
-    methods. Each method is measured on its own kind of contact against exact distances; see docs/compare.md.
+    `within`: contact distance, metres. Default: twice `eps` at obstacles and twice `thickness` among deformable bodies;
+    for meshes twice their default `eps`. `every`: steps or frames between two states. Default: 15 in a scene; an
+    animation is sampled evenly. `methods`: names. Default: all. `seed`: of stochastic methods. Each method is measured
+    on its own kind of contact against exact distances; see docs/compare.md.
     """
     report_progress = progress or (lambda share: None)
     frames = validate.whole("frames", frames, low=1, high=100_000)

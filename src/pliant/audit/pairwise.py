@@ -25,7 +25,8 @@ class _Claims(NamedTuple):
 
 
 def features(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
-    """Compare pairs within the distance, each once, and deep vertices of a closed side with a nearest face."""
+    """Compare pairs within the distance, each once, and vertices deep inside the other side, if that is closed, each
+    with one nearest face."""
     bounds = detector.bounds
     parts = [
         _compare_kind(detector, facts, k, claims, bounds[k == EDGE_TO_EDGE])
@@ -37,6 +38,8 @@ def features(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Ver
 
 
 def _compare_kind(detector: BaseDetector, facts: GroundTruth, kind: int, claims: _Claims, bound: float) -> Verdict:
+    """Judge the `claims` of one sort of pair. Expected are the pairs in `near` and one face for each vertex in `deep`;
+    with a detector by CCD also the collisions in `sure`. Those in `perhaps` may be reported or not."""
     slack, near, (records, pairs) = facts.slack, facts.near[kind], claims
     d, reference, own = near.distance, _keys(near.pairs), _keys(pairs)
     at = np.minimum(np.searchsorted(reference, own), max(len(reference) - 1, 0))

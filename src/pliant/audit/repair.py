@@ -274,7 +274,7 @@ class Repair:
     def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
         """The best of the displacements `tried` that improves the frame and is worse in nothing; None without one. Ties
         are broken by fewer intersections with the body and inner garments, then by clearance, then in the order of
-        `tried`. In an animation a frame without problems may take part in the correction of its neighbours."""
+        `tried`. In an animation it may also be merely as good as the frame is, for the sake of its neighbours."""
         self._move_body(t)
         given, best, least = None, None, None
         for k, u in enumerate(tried):

@@ -19,7 +19,7 @@ class Verdict(NamedTuple):
     extra: Floats
     beyond: int  # missed, extra and wrong distances that exceed its bound
     unreached: int  # contacts outside its stated range, such as deeper than the narrow band of a field
-    depth: Floats  # (k,) errors of the distances of right contacts, metres
+    depth: Floats  # (k,) errors of the distances of right contacts, metres, without deep ones and collisions
     turn: Floats  # (k,) errors of their normals, radians
     bound: float  # metres; 0 for exact methods, nan where none is stated
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .findings import Location, Report
     from .fix_result import FixResult
 
-_SAME_PLACE = 0.04  # relative to the garment's size: closer locations of several frames are merged
+_SAME_PLACE = 0.04  # relative to the garment's size: closer locations of a kind are shown as one, in any frames
 
 
 def check_view(report: "Report") -> CheckView:
@@ -90,21 +90,25 @@ def _checked_frames(clip: Clip, numbers: list[int]) -> Clip:
 
 
 def _place_views(report: "Report", numbers: list[int]) -> list[PlaceView]:
-    """Distinct locations on the garment, each in its worst frame, with the number of frames in which it occurs."""
-    rest = np.asarray(report.garment.at(0), np.float64)
-    size = float(np.linalg.norm(np.ptp(rest, axis=0)))
+    """Distinct locations on the garment, each in its worst frame, with the number of frames in which it is listed."""
+    first = np.asarray(report.garment.at(0), np.float64)
+    size = float(np.linalg.norm(np.ptp(first, axis=0)))
     kept: list[tuple[Location, NDArray[np.float64], set[int]]] = []
     for place in report.places:
-        at = rest[_vertex(report, place)]
+        at = first[_vertex(report, place)]
         for other, there, frames in kept:
             if other.kind == place.kind and np.linalg.norm(at - there) < _SAME_PLACE * size:
                 frames.add(place.frame)
                 break
         else:
             kept.append((place, at, {place.frame}))
-    return [
-        _place_view(place, numbers.index(place.frame), len(frames), len(numbers), size) for place, _, frames in kept
-    ]
+    least = "at least " if report.place_count > len(report.places) else ""  # those that are not listed are not counted
+    views = []
+    for place, _, frames in kept:
+        often = f", worst of {least}{len(frames)} frames" if len(frames) > 1 else ""
+        when = f"; frame {place.frame}{often}" if len(numbers) > 1 else ""
+        views.append(_place_view(place, numbers.index(place.frame), when, size))
+    return views
 
 
 def _vertex(report: "Report", place: "Location") -> int:
@@ -115,7 +119,7 @@ def _vertex(report: "Report", place: "Location") -> int:
     return int(np.argmin(((x - place.place) ** 2).sum(1)))
 
 
-def _place_view(place: "Location", frame: int, frames: int, of: int, size: float) -> PlaceView:
+def _place_view(place: "Location", frame: int, when: str, size: float) -> PlaceView:
     if place.kind == "inside":
         title = f"{1e3 * place.depth:.3g} mm deep"
         detail = f"{place.size} {'vertex' if place.size == 1 else 'vertices'} inside the body"
@@ -124,14 +128,12 @@ def _place_view(place: "Location", frame: int, frames: int, of: int, size: float
         if place.depth > 0.0:
             title = f"{size_words(place.depth)} deep between vertices, over {size_words(place.length)}"
         detail = f"{place.size} {'pair' if place.size == 1 else 'pairs'} of triangles"
-    if of > 1:
-        detail += f"; frame {place.frame}" + (f", worst of {frames} frames" if frames > 1 else "")
     radius = max(0.09 * size, 1.5 * place.depth, min(0.5 * place.length, 0.25 * size))
     return PlaceView(
         frame=frame,
         kind=place.kind,
         title=title,
-        detail=detail,
+        detail=detail + when,
         place=place.place,
         radius=radius,
         towards=place.direction,

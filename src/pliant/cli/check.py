@@ -8,13 +8,21 @@ from cyclopts import Parameter
 
 from . import output
 from .output_paths import check_outputs
-from .reading import FRAMES, PLAIN, FileOptions, FrameOptions, body_of, check_sources, read_pair
+from .reading import PLAIN, FileOptions, FrameOptions, body_of, check_sources, read_pair
 
 if TYPE_CHECKING:
     from ..audit.findings import Limits, Report
 
 HTML, PNG, NPZ = (".html", ".htm"), (".png",), (".npz",)
 _SHOWN = 12  # most rows in the table of frames; the worst frames are chosen
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckedFrames(FrameOptions):
+    """Where the frames come from."""
+
+    every: int = 1
+    "Check only every n-th frame."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,14 +55,14 @@ class ShowOptions:
     negative inside, and the numbers `frames` (T,)."""
 
 
-LIMITS, SHOW = LimitOptions(), ShowOptions()
+FRAMES, LIMITS, SHOW = CheckedFrames(), LimitOptions(), ShowOptions()
 
 
 def check(
     file: pathlib.Path,
     *,
     body: Annotated[pathlib.Path | None, Parameter(name=["--body", "-b"])] = None,
-    frames: Annotated[FrameOptions, Parameter(name="*")] = FRAMES,
+    frames: Annotated[CheckedFrames, Parameter(name="*")] = FRAMES,
     limits: Annotated[LimitOptions, Parameter(name="*")] = LIMITS,
     show: Annotated[ShowOptions, Parameter(name="*")] = SHOW,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,

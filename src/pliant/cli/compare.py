@@ -59,8 +59,9 @@ def compare(
     b
         Another mesh file or animation: static, or with as many frames as A.
     within
-        Distance below which two primitives are in contact: 2mm, 0.5cm, or metres. Default: twice the contact offset of
-        the scene.
+        Distance below which two primitives are in contact: 2mm, 0.5cm, or metres. Default: twice the
+        distance that the scene keeps, its contact offset (eps) at obstacles and its thickness among deformable bodies;
+        for files twice their default contact offset.
     methods
         Comma-separated names of the methods. Default: all.
     seed
@@ -112,7 +113,7 @@ def compare(
 
 
 def _inputs(what: str | None, b: pathlib.Path | None, states: StateOptions, files: FileOptions) -> tuple[Any, Any]:
-    """The scene and None, or the two clips."""
+    """The scene and None, or the clips of one or two files."""
     from .. import validate
     from ..scenes import SCENES
 
@@ -135,7 +136,7 @@ def _inputs(what: str | None, b: pathlib.Path | None, states: StateOptions, file
     for option in ("resolution", "self_contact"):
         if getattr(states, option) is not None:
             raise ValueError(f"--{option.replace('_', '-')} is for a scene; it does not apply to files")
-    clips = [None if each is None else read_clip(each, None, None, None, files)[0] for each in (path, b)]
+    clips = [None if each is None else read_clip(each, None, None, None, files, option="")[0] for each in (path, b)]
     return clips[0], clips[1]
 
 

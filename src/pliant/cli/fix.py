@@ -63,8 +63,6 @@ def fix(
     from ..io.formats import FORMATS, WRITTEN, WRITTEN_ANIMATIONS
 
     apart = validate.length("--clearance", clearance, low=0.0)
-    if frames.every != 1:
-        raise ValueError("--every is for pliant check; every frame is fixed")
     below = list(inner or [])
     inputs = [path for path in (garment, body, frames.points, frames.body_points, *below) if path is not None]
     endings = [ending for ending in FORMATS if ending in WRITTEN or ending in WRITTEN_ANIMATIONS]

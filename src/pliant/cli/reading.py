@@ -37,15 +37,14 @@ class FrameOptions:
     body_points: pathlib.Path | None = None
     "A PC2 point cache that animates the body."
     clip: str | None = None
-    "Clip of an animated FILE, and of the body if it has one of this name. Default: the first."
+    """Clip of an animated FILE, and of the body if it has one of this name. Default: that of --body-clip, or the first
+    that FILE and the body both have, or the first."""
     body_clip: str | None = None
-    "Clip of an animated body, if its name differs."
+    "Clip of an animated body. Default: that of FILE if the body has it, otherwise its first."
     rest: bool = False
     "Read animated files in their rest pose, as a single frame."
     fps: float | None = None
-    "Frames per second. Default: as stored in the file, or the rate of its keyframes."
-    every: int = 1
-    "Check only every n-th frame."
+    "Frames per second. Default: as stored in the file, or the rate of its keyframes; otherwise 30."
 
 
 PLAIN, FRAMES = FileOptions(), FrameOptions()

@@ -1,4 +1,4 @@
-"""Cloth materials by name, in SI units, each with the source of its figures (docs/materials.md).
+"""Cloth materials by name, in SI units, with the sources of their figures (docs/materials.md).
 
 Quantities of a fabric that no source gives are chosen, and `Fabric.chosen` names them.
 """

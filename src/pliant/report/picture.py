@@ -95,7 +95,7 @@ class _Studio:
         owner = np.repeat(np.arange(len(clips)), [clip.mesh.n_faces for clip in clips])
         self.color = np.array([clip.color for clip in clips])[owner]
         self.open = np.array(is_open)[owner]
-        self.checked = np.array([uv is not None for uv in uvs])[owner]
+        self.chequered = np.array([uv is not None for uv in uvs])[owner]
         self.size = float(np.linalg.norm(np.ptp(self.x, axis=0))) or 1.0
         self.middle = (self.x.min(0) + self.x.max(0)) / 2
         self.samples = samples
@@ -147,7 +147,7 @@ class _Studio:
         behind = (self.open[face] & ((np.cross(b - a, c - a) * view).sum(1) < 0))[:, None]
         n = np.where(behind, -n, n)
         color = np.where(behind, self.color[face] * 0.62 + (0.07, 0.065, 0.06), self.color[face])
-        band = (np.abs((uv * CHECKS) % 1 - 0.5) > 0.25).mean(1) * self.checked[face]
+        band = (np.abs((uv * CHECKS) % 1 - 0.5) > 0.25).mean(1) * self.chequered[face]
         color += (color * -0.22 + 0.012) * band[:, None]
         if self.paint is not None:
             color = self.paint(x)

@@ -182,7 +182,7 @@ def _stencils() -> NDArray[np.int64]:
     the ends of one long edge, 2 and 3 of the other.
     """
     table = np.full((81, 3, 4), -1, np.int64)
-    # a regular tet with cuts at the edge midpoints: the orientation is the same for any lattice tet
+    # one lattice tet with cuts at the edge midpoints: the orientation is the same for all
     x = np.array([[0, 0, 0], [2, 0, 0], [1, 1, -1], [1, 1, 1]], float)
     x = np.concatenate([x, [0.5 * (x[i] + x[j]) for i, j in _LOCAL]])
     for row, signs in enumerate(itertools.product((-1, 0, 1), repeat=4)):

@@ -20,7 +20,8 @@ class _RelayHandler(logging.Handler):
 
 @contextlib.contextmanager
 def relay_warnings(send: Callable[[str], None]) -> Iterator[None]:
-    """Call `send` with every warning of this thread while the block runs; other handlers are not affected."""
+    """Call `send` with every warning and error that this thread logs outside of `view` while the block runs; other
+    handlers are not affected."""
     relay, log = _RelayHandler(send), logging.getLogger("pliant")
     log.addHandler(relay)
     try:

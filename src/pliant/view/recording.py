@@ -17,7 +17,7 @@ SPARSEST = 4  # coarsest sampling of a long recording: every 4th frame
 
 
 class Recording:
-    """Frames of one scene, passed every `dt` seconds and stored in float32, as in files.
+    """Frames of one scene, passed every `dt` seconds; positions are stored in float32, as in files.
 
     Stores positions of deforming bodies and poses of all bodies, for at most `capacity` frames. When `capacity`
     frames are stored, every second one is dropped and only one in `every` is stored from then on: the whole time at a

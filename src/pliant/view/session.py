@@ -129,7 +129,7 @@ class Session:
         self._referee = Referee(scene) if scene.deformable and scene.obstacles else None
         self._holds.clear()
         self._recording: Recording | None = None
-        self._least_distance, self._measured_at, self._measured_time = float("nan"), 0.0, -1.0
+        self._least_distance, self._measured_at, self._measured_frame_time = float("nan"), 0.0, -1.0
         self._substeps_done, self._spent = 0, 0.0  # substeps since the last whole frame, and the seconds they took
         self._reset_times()
         self._found = _contacts.empty()
@@ -249,9 +249,9 @@ class Session:
     def _publish(self, frame: Frame) -> None:
         self._published_at, run, scene = time.perf_counter(), self._run, self._run.scene
         late = self._published_at - self._measured_at > MEASURE_INTERVAL
-        if self._referee is not None and (late or (self._paused and frame.time != self._measured_time)):
+        if self._referee is not None and (late or (self._paused and frame.time != self._measured_frame_time)):
             self._least_distance = self._referee.least_distance(frame.x, frame.pose)
-            self._measured_at, self._measured_time = self._published_at, frame.time
+            self._measured_at, self._measured_frame_time = self._published_at, frame.time
         arrays: dict[str, NDArray[np.generic]] = {
             f"x{b}": frame.x[scene.rows(b)][body.mesh.weld_index]
             for b, body in enumerate(scene.bodies)
@@ -353,7 +353,7 @@ class Session:
         elif what == "reset":
             self._holds.clear()
             self._found, self._substeps_done, self._spent = _contacts.empty(), 0, 0.0
-            self._least_distance, self._measured_at, self._measured_time = float("nan"), 0.0, -1.0
+            self._least_distance, self._measured_at, self._measured_frame_time = float("nan"), 0.0, -1.0
             self._run.reset()
             if self._referee is not None:  # for open bodies it stores the side of each vertex
                 self._referee = Referee(self._run.scene)

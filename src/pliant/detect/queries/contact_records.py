@@ -81,8 +81,8 @@ class PosedSide:
         return signed.distance, signed.nearest, signed.face, signed.normal
 
     def inside(self, points: Floats) -> Inside:
-        """Return those of `points` (n,3) that are inside this closed side. Distances are computed for these only, where
-        the query knows the sides of points without."""
+        """Return those of `points` (n,3) that are inside this closed side. A query with `signs` tests all points, and
+        computes distances for those inside only."""
         signs = getattr(self._query, "signs", None)
         rows = np.arange(len(points)) if signs is None else np.flatnonzero(signs(points) == INSIDE)
         if not len(rows):

@@ -267,7 +267,7 @@ def nodes_to_half_depth(links, top, whole):
 
 @kernel
 def refit_some(bounds, links, items, kind, top, whole, stamp, now):
-    """Refit the nodes `top` to their elements if `whole`, else to their children, and stamp them `now`."""
+    """Refit the nodes `top`, leaves and `whole` ones to their elements, others to their children; stamp them `now`."""
     for k in range(len(top)):
         fit_node(bounds, links, items, kind, top[k], whole[k])
         stamp[top[k]] = now

@@ -207,7 +207,8 @@ def relax_parallel(m, h, x, w, dt):
 
 @kernel(parallel=True)
 def smooth_velocities(v, before, start, beside, share):
-    """Smooth velocities between neighbours: v_i += sum share (v_j - v_i), from the velocities `before`.
+    """Smooth velocities between neighbours: v_i += sum share (v_j - v_i), from the old velocities, which are
+    copied to `before` (n,3).
 
     If share times m_i is the same in both directions of an edge, momentum is conserved; a uniform motion is not damped.
     """

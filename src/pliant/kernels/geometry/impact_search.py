@@ -2,9 +2,10 @@
 
 For fixed n and t, the least and greatest n.g in a box (t, u, v) are sums of one term in u and one in v; over t they
 occur at the ends. So a direction n for which n.g excludes zero at both ends of a box rules out the whole box. The
-directions are the axes and the normals of the parallelepiped that g maps a small box to, which leaves few boxes of a
-bisection (Snyder 1992; Wang et al. 2021, A large-scale benchmark and an inclusion-based algorithm for continuous
-collision detection). Boxes below the tolerance count as contact, and so do those that exceed the budget.
+directions are g at the middle of the box, the normals of the parallelepiped that g maps a small box to, and the axes,
+which leaves few boxes of a bisection (Snyder 1992; Wang et al. 2021, A large-scale benchmark and an inclusion-based
+algorithm for continuous collision detection). Boxes below the tolerance count as contact, and so do those that exceed
+the budget or the stack. g, `motion` and a, b, c are those of `impact_motion`.
 """
 
 import math
@@ -17,7 +18,7 @@ from .impact_motion import at, combine, direction
 from .rounding import largest
 
 BUDGET = 60_000  # boxes; measured 0.1 to 0.2 us each
-DEPTH = 192
+DEPTH = 192  # boxes on the stack
 
 
 @kernel
@@ -79,7 +80,7 @@ def push(stack, top, box, axis, start, stop):
 
 @kernel
 def first_contact(motion, face, t, tolerance, margin):
-    """Return a time after t before which nothing touches, or inf if nothing does: bisection, earlier halves first.
+    """Return a time, t or later, before which nothing touches, or inf if nothing does: bisection, earlier times first.
 
     After a contact at some time only boxes before 9/10 of that time matter, so that the search does not follow the
     whole line along which two edges meet. The stack is allocated here: passing an array would cost every candidate a

@@ -32,10 +32,13 @@ ROUNDING = 4e-14  # times size^2 times max(size, |r|): greater than the rounding
 
 
 class Table(NamedTuple):
+    """Vertices in buckets. A vertex has up to four entries: in its cell, and in those before it along y and z. If
+    buckets wrap around, all entries are there twice, so that a range of buckets may continue past the end."""
+
     n: int  # vertices
-    words: np.ndarray  # (n+k+1,) i8 of the vertices, then of the k entries by bucket; k twice if buckets wrap around
+    words: np.ndarray  # (5n+1,) i8, or (9n+1,) if they wrap: of the vertices, of the entries by bucket, then unused
     order: np.ndarray  # the same length, u4: the vertex of each
-    start: np.ndarray  # (buckets+1,) u4 start of each bucket in them; as many again if buckets wrap around
+    start: np.ndarray  # (buckets+2,) u4, or (2 buckets+2,) if they wrap: the first entry of each bucket in `words`
     bits: np.ndarray  # (3,) i8 bits of a coordinate below its cell
     step: np.ndarray  # (3,) i8 buckets from a cell to the next along each axis
     mask: int  # buckets - 1, or -1 if no two cells share one

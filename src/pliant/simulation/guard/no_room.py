@@ -25,7 +25,7 @@ Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 DEEP = 2.0  # times eps: cloth that is farther inside is not pushed out by contacts, which would throw it
 OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
-TAUT = 0.5  # m/s: speed at which cloth without room moves towards its neighbours
+TAUT = 0.5  # m/s: speed of cloth without room to the contact offset, and along the surface towards its neighbours
 
 
 class NearestPoints(NamedTuple):

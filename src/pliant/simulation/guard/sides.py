@@ -20,7 +20,11 @@ KEPT = 4.0  # times eps: distance up to which a vertex stays on its side, althou
 
 
 class Sides:
-    """Updates `State.side`: per vertex of cloth, a row of `around.faces`, or -1 for cloth that has touched nothing."""
+    """Updates `State.side`: per vertex of cloth, a row of `around.faces`, or -1.
+
+    A vertex gets a side from a contact with a face, outside of the body; contacts of methods that report no faces, such
+    as distance fields, leave it at -1.
+    """
 
     def __init__(self, around: FacesAround, eps: float) -> None:
         self._around, self._eps = around, eps

@@ -89,7 +89,8 @@ class ActivePairsDetector(BaseDetector):
         self._rng = np.random.default_rng(self.seed)
         self._found = np.zeros((0, 3), np.int32)
         self._touching = self._waiting = np.zeros((0, 2), np.int32)
-        self._now, self._hits, self._known = 0, 0.0, 0.0
+        self._now = 0  # number of the search, which marks the entries of `_seen` that are valid
+        self._hits, self._known = 0.0, 0.0
         self.regions = self.followed = self.n_tested = 0
         self._seen = _allocate(1 << 12)
 
@@ -137,10 +138,9 @@ class ActivePairsDetector(BaseDetector):
         """Search from the tracked and the new pairs; return the pairs to track that are not in contact, the number of
         new pairs that reached a contact, and how many of these reached a known one."""
         self._now += 1
-        if self.spread == ALL:
-            waiting = np.concatenate([waiting, touching[self._flood_from(x, touching, counts) == 0]])
-        else:
-            self._flood_from(x, self._settled(x, touching), counts)
+        # a region that is flooded as a whole may be entered anywhere, a part of it at its nearest pair
+        touching = touching if self.spread == ALL else self._settled(x, touching)
+        waiting = np.concatenate([waiting, touching[self._flood_from(x, touching, counts) == 0]])
         waiting, distance, _ = self._descend_and_flood(x, waiting, counts)
         self._descend(x, new, len(self._levels.graphs.start) - 1, self.within + self._levels.edge)
         new = new if self.spread == ALL else self._settled(x, new)
