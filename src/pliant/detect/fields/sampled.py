@@ -20,7 +20,8 @@ WORTH_THREADS = 2_000  # points; below it launching threads costs more than they
 
 
 class Sampled:
-    """A field over the box `low`..`high` around `mesh`. Subclasses define `mesh` and the properties that raise NotImplementedError here."""
+    """A field over the box `low`..`high` around `mesh`. Subclasses define `mesh` and all properties that are not
+    implemented here."""
 
     mesh: Mesh
 
