@@ -34,7 +34,7 @@ log = logging.getLogger("pliant.detect")
 
 class _Registry(MutableMapping[str, Any]):
     """Detector classes by name, in the order of registration. A class is imported when it is read; the entry points of
-    installed packages are read with the first listing, or with the first name that is not built in."""
+    installed packages are read with the first listing or registration, or with the first name that is not built in."""
 
     def __init__(self) -> None:
         self._methods: dict[str, str | type[BaseDetector]] = dict(_BUILT_IN)

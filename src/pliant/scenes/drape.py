@@ -81,7 +81,7 @@ def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:
 
     The chords of coarse cloth cut into the body between vertices, so the offset is at least a tenth of the median edge;
     for fine cloth it is at most half of it. The guarantee of a distance field requires cells no larger than eps, so
-    eps is at least the cell size of the finest affordable grid.
+    eps is at least the cell size of a grid of FIELD_CELLS cells along its longest side.
     """
     longest = float((body.bounds[1] - body.bounds[0]).max())
     wanted = 0.005

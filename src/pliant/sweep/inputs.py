@@ -95,6 +95,7 @@ def digest(path: pathlib.Path) -> str:
 
 
 def _files(path: pathlib.Path) -> list[pathlib.Path]:
+    """The files of an input: of a folder, of a pattern, or a file and those that it refers to."""
     if path.is_dir():
         return sorted(file for file in path.iterdir() if file.is_file())
     if not path.exists():

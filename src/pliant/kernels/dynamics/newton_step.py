@@ -40,7 +40,7 @@ class Step(NamedTuple):
     parts: np.ndarray  # (threads,3m+1,9) f4 scratch: blocks by edges of the triangles of a patch
     patch_start: np.ndarray  # see `stiffness.Patches`
     patch_faces: np.ndarray
-    blocks: np.ndarray  # (n,6) f4 inverse diagonal blocks
+    blocks: np.ndarray  # (n,6) f4 inverse diagonal blocks: xx, yy, zz, xy, xz, yz
     r: np.ndarray  # residual
     z: np.ndarray  # preconditioned residual
     p: np.ndarray  # direction

@@ -3,7 +3,7 @@
 Each pixel is represented by the ray through its centre. Where no face of a body lies over the pixel square at some
 depth, the body covers the square there entirely or not at all. Depth intervals with faces over the square are
 uncertain; but where only faces of one body occur, the volume below them is known: the sum of their heights times their
-areas over the square, entries minus exits. Only intervals with faces of both bodies remain uncertain, along the curve
+areas over the square, exits minus entries. Only intervals with faces of both bodies remain uncertain, along the curve
 where the surfaces intersect.
 """
 
@@ -25,7 +25,7 @@ class Seen(NamedTuple):
     face: np.ndarray  # (k,) the face; ~face where the ray exits
     first: np.ndarray  # (pixels,) start of the uncertain intervals of each pixel
     last: np.ndarray  # (pixels,) their end
-    uncertain: np.ndarray  # (m,4) lowest and highest depth, area, volume, as computed by `uncertain_intervals`
+    uncertain: np.ndarray  # (m,4) lowest and highest depth, area, area times height, as computed by `uncertain_intervals`
     simple: bool  # the body does not overlap itself, so that the volume below its faces is its own
 
 
