@@ -31,7 +31,7 @@ class Shell(NamedTuple):
     inward: bool  # closed, with a negative volume: a cavity within another shell, otherwise without an inside
     boundary_edges: int  # edges along which it is open
     boundary_at: Point | None  # mean of their ends in the first frame
-    sided: float  # fraction 0..1 of its area with the inside of the body directly behind it, in the first frame; 0 if inward
+    sided: float  # fraction 0..1 of its area with the inside of the body behind it, in the first frame; 0 if inward
     within: int  # shell that contains it in the first frame without intersecting it; -1: none
     overlaps: tuple[tuple[int, int], ...]  # shells that it intersects, each with the most pairs of triangles in a frame
     self_pairs: int  # most pairs of its own triangles that intersect in a frame

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..audit.start_pose import StartFix
     from ..mesh import Mesh
 
-SHARE = 0.5  # of the contact offset: clearance of a garment that was fixed, which the guard keeps
+SHARE = 0.5  # of the contact offset: clearance of a garment that was fixed; the guard keeps it (its BODY_SHARE)
 
 
 @dataclasses.dataclass

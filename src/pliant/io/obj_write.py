@@ -27,7 +27,8 @@ def write_mesh(path: Path, mesh: Mesh, library: Path | None = None) -> None:
 
     library: an existing .mtl file with its colours, for sequences. Default: a new one next to the file.
 
-    Coordinates are written with up to 17 digits and read back exactly. `vn` lines are kept only if nothing has moved.
+    Coordinates are written with up to 17 digits and read back exactly. `vn` lines of a whole file are kept
+    only if nothing has moved; of a part that has moved, the faces lose their normals.
     """
     source = mesh.source
     if isinstance(source, ObjSource) and source.fits(mesh):  # has its own material libraries

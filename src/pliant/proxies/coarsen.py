@@ -10,7 +10,7 @@ LEAST, MOST = 0.55, 1.4  # of the wanted length: shorter edges are collapsed, an
 
 
 def coarsened(x: Floats, faces: Ints, loop: Ints, length: float) -> tuple[Floats, Ints, Ints]:
-    """Vertices, faces and sides of the surface without edges much shorter than `length`; the vertices that remain do
+    """Vertices, faces and loops of the surface without edges much shorter than `length`; the vertices that remain do
     not move. loop: as in `remeshed`."""
     n, m = len(x), len(faces)
     work = Work(

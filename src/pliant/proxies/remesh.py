@@ -22,7 +22,7 @@ CORNER = 1 << 20  # added to the loop of a vertex that stays where it is: a corn
 def remeshed(
     x: Floats, faces: Ints, loop: Ints, length: float, project: Project, rounds: int = 10
 ) -> tuple[Floats, Ints, Ints]:
-    """Vertices, faces and sides of the same surface with edges of about `length`.
+    """Vertices, faces and loops of the same surface with edges of about `length`.
 
     loop (n,): the boundary loop, or part of one, that a vertex lies on, -1 inside; vertices never leave their loop,
     and those with `CORNER` added to it do not move.

@@ -139,8 +139,14 @@ def bricks_of(values: NDArray[np.float32], index: NDArray[np.int32], rim: Bits, 
     return _bricks.Bricks(values, index, rim, none, np.array(grid.origin), size, grid.h)
 
 
-def with_jumps(bricks: _bricks.Bricks) -> _bricks.Bricks:
-    """Return the bricks with the cells marked in which the sign changes without a surface."""
+def with_jumps(bricks: _bricks.Bricks, paper: bool) -> _bricks.Bricks:
+    """Return the bricks with the cells marked in which the sign changes without a surface.
+
+    The sign of the `paper` (`sign="face"`) is also wrong at acute edges. On a mesh without a boundary nothing is marked
+    then: the field keeps the values that the paper gives. Beyond a boundary every field would have a false surface.
+    """
+    if paper and not len(bricks.rim):
+        return bricks
     above, below, jump = (np.zeros(len(bricks.values), np.uint64) for _ in range(3))
     _bricks.signs(bricks.values, above, below)
     _bricks.mark_jumps(bricks, above, below, jump)

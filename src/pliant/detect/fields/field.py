@@ -87,8 +87,7 @@ class DistanceField(Sampled):
         grid.budget(max_bytes, dense=dense)
         basis = Basis(mesh.welded, None) if paper else Basis.of(mesh.welded)
         bricks, _, examined = bake_bricks(basis, adjacency_of(basis.mesh, grid), grid, paper, None, max_bytes, progress)
-        if not paper or len(bricks.rim):
-            bricks = with_jumps(bricks)
+        bricks = with_jumps(bricks, paper)
         made = cls(mesh, _read_only(bricks), grid.reach, sign, 0.0, int(examined.sum()))
         made = dataclasses.replace(made, grid=_dense(made, bricks)) if dense else made
         return dataclasses.replace(made, seconds=time.perf_counter() - start)
@@ -123,7 +122,7 @@ class DistanceField(Sampled):
         rim = np.zeros(len(values) if len(bricks.rim) else 0, np.uint64)
         _bricks.splice(bricks, new, stale, first, grid.tiles, values, rim, index)
         joined = bricks_of(values, index, rim, grid)
-        joined = with_jumps(joined) if not paper or len(rim) else joined
+        joined = with_jumps(joined, paper)
         took = time.perf_counter() - start
         made = DistanceField(mesh, _read_only(joined), self.band, self.sign, took, int(examined.sum()))
         made.__dict__["_adjacency_data"], made.__dict__["_counts"], made.__dict__["_plain"] = adjacency, counts, True
@@ -171,7 +170,8 @@ class DistanceField(Sampled):
 
     @functools.cached_property
     def jump(self) -> NDArray[np.uint8]:
-        """(nx-1,ny-1,nz-1) 1 in cells where the sign changes without a surface; empty array if there are none."""
+        """(nx-1,ny-1,nz-1) 1 in cells marked because the sign changes without a surface, see `with_jumps` in bake.py;
+        empty array if there are none."""
         if isinstance(self.grid, _kernels.Dense) or not len(self.grid.jump):
             return self.grid.jump if isinstance(self.grid, _kernels.Dense) else np.zeros((0, 0, 0), np.uint8)
         jump = np.empty(tuple(n - 1 for n in self.shape), np.uint8)

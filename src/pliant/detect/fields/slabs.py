@@ -39,7 +39,7 @@ class Slab:
     values: NDArray[np.float32]  # (n,64) metres
     index: NDArray[np.int32]  # (bx,by,bz) of these layers
     rim: NDArray[np.uint64]  # (n,) nodes nearest to a boundary edge; empty if the mesh has none
-    jump: NDArray[np.uint64]  # (n,) cells with a sign change but no surface; empty if there are none
+    jump: NDArray[np.uint64]  # (n,) cells with a sign change but no surface, see `with_jumps`; empty if there are none
     examined: int
 
 
@@ -87,8 +87,7 @@ def bake_slab(mesh: Mesh, plan: Layout, number: int, *, max_bytes: float | None 
     made, counts, examined = bake_bricks(basis, adjacency_of(basis.mesh, grid), grid, paper, wanted, max_bytes)
     # one more, empty layer: cells of the last layer use the nodes beyond it
     made = made._replace(index=made.index[low * _SIDE : high * _SIDE + 1])
-    if not paper or len(made.rim):
-        made = with_jumps(made)
+    made = with_jumps(made, paper)
     own = slice(first * layer, last * layer)
     before = int(counts[: own.start].sum())
     rows = slice(1 + before, 1 + before + int(counts[own].sum()))

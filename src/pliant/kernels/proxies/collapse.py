@@ -22,7 +22,7 @@ class Work(NamedTuple):
     x: np.ndarray  # (n,3)
     faces: np.ndarray  # (m,3); first corner -1: vanished
     loop: np.ndarray  # (n,) boundary loop, -1 inside
-    corner: int  # vertices whose `loop` is at least this do not move
+    corner: int  # vertices whose `loop` is at least this are never merged into others
     head: np.ndarray  # (n,) first corner of each vertex, 3 face + k
     tail: np.ndarray  # (n,) last one
     after: np.ndarray  # (3m,) next corner of the same vertex, -1 at the end

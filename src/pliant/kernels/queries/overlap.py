@@ -25,7 +25,7 @@ class Seen(NamedTuple):
     face: np.ndarray  # (k,) the face; ~face where the ray exits
     first: np.ndarray  # (pixels,) start of the uncertain intervals of each pixel
     last: np.ndarray  # (pixels,) their end
-    uncertain: np.ndarray  # (m,4) lowest and highest depth, area, area times height, as computed by `uncertain_intervals`
+    uncertain: np.ndarray  # (m,4) lowest and highest depth, area, area times height, by `uncertain_intervals`
     simple: bool  # the body does not overlap itself, so that the volume below its faces is its own
 
 

@@ -223,8 +223,8 @@ class Detection:
 
     def repredict(self, target: Floats) -> int:
         """Predict anew the motion of the vertices that `target` places outside their bounds, if they are few and not
-        too far outside, and find all pairs that come near them. Return the number of these pairs, or -1 if a detection
-        pass is needed."""
+        too far outside, and find all pairs that come near them. Return the number of those that are pushed, or -1 if a
+        detection pass is needed."""
         t = self._progress(target)
         if not self._predicts or _bounds.leaves_bounds(self.driven, self._bounds, target, t):
             return -1
@@ -276,7 +276,7 @@ class Detection:
         return guarded(found, self.given_up) if self.given_up.any() else found
 
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
-        """Replace all contacts of the vertices `which` (n,) by those given; return their number."""
+        """Replace all contacts of the vertices `which` (n,) by those given; return how many of these are pushed."""
         for found in (cloth, bodies):
             measure(found, self._base)  # they were found at the start of the predicted motion
         self.guarded = self.guarded[~with_any(which, self.guarded.vertices)] + self._guard(cloth, bodies)

@@ -36,7 +36,7 @@ class ActivePairsDetector(BaseDetector):
 
     Every update samples `fresh` new pairs, with random numbers from `seed`. A pair descends over both meshes to a local
     distance minimum; where triangles there are in contact, the contact region is flood-filled over adjacent pairs of
-    triangles, up to `spread` of them (None: the whole region). Pairs farther apart than `far` are dropped, and
+    triangles, until it has `spread` of them (None: the whole region). Pairs farther apart than `far` are dropped, and
     coinciding pairs are merged. The result is deterministic for the same seed and the same positions from the first
     update on.
     """
@@ -190,7 +190,7 @@ class ActivePairsDetector(BaseDetector):
 
     def _guess(self, x: Floats) -> Ints:
         """Sample (fresh,2) vertices: a random one, and a near one of the other side's coarsest level; for self-contact
-        one that is much nearer in space than along the surface. A random half of the coarse vertices is skipped."""
+        rather one much nearer in space than along the surface. A random half of the coarse vertices is skipped."""
         levels, ends = self._levels, []
         if not all(map(len, levels.rows)):
             return np.zeros((0, 2), np.int32)

@@ -29,13 +29,13 @@ class Closed:
         self._x, self._surface, self._rings = writable_surface(mesh.welded)
         self._solid = EnclosedSolid(mesh.welded.topology)
         top, welded = mesh.topology, mesh.welded.topology
-        same = np.empty(len(top.edges), np.int64)
-        same[top.face_edges.ravel()] = welded.face_edges.ravel()
+        welded_edge = np.empty(len(top.edges), np.int64)  # of each edge of this side
+        welded_edge[top.face_edges.ravel()] = welded.face_edges.ravel()
         start, faces = welded.edge_faces
         # the faces beside an edge as this side numbers it
-        count = start[same + 1] - start[same]
+        count = start[welded_edge + 1] - start[welded_edge]
         self._by_edge = np.concatenate([[0], np.cumsum(count)])
-        at = np.repeat(start[same] - self._by_edge[:-1], count) + np.arange(self._by_edge[-1])
+        at = np.repeat(start[welded_edge] - self._by_edge[:-1], count) + np.arange(self._by_edge[-1])
         self._edge_faces = faces[at]
 
     def update(self, x: Floats) -> None:
