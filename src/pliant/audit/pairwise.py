@@ -113,7 +113,8 @@ def _sides(facts: GroundTruth, kind: int, claims: _Claims) -> Floats:
 
 
 def _collisions(detector: BaseDetector, facts: GroundTruth, kind: int) -> tuple[Rows, Rows, Rows]:
-    """Pairs that certainly and possibly collide during the step, and all vertices of the latter; empty without CCD."""
+    """Pairs that must and that may be found to collide during the step, and all vertices of the latter; empty without
+    CCD."""
     none = np.zeros((0, 2), np.int64)
     if not detector.swept:
         return none, none, none[:, 0]

@@ -108,8 +108,8 @@ class GroundTruth:
 
     @functools.cached_property
     def collisions(self) -> tuple[tuple[Rows, Rows], ...]:
-        """As `near`, pairs that collide during the step: by the cubic CCD equation, which are certain; and by the
-        conservative test, which may include pairs that pass within its tolerance."""
+        """As `near`, pairs that collide during the step: those that must be found, by the cubic CCD equation, and
+        those that may be found, by the conservative test; both include pairs that pass within their tolerances."""
         one, two, own = self.query.one, self.query.two, self.query.other is None
         x_0, y_0 = self.state.x_start[one.rows], self.state.x_start[two.rows]
         none = np.zeros((0, 2), np.int64)
@@ -158,7 +158,7 @@ class GroundTruth:
 
 
 def _face_collisions(p: Floats, x: Floats, mesh: Mesh, own: bool) -> tuple[Rows, Rows]:
-    """Certain and possible collisions of points p (2,n,3) with faces of a mesh at x (2,m,3), given at start and end."""
+    """Required and allowed collisions of points p (2,n,3) with faces of a mesh at x (2,m,3), given at start and end."""
     low, high = x[:, mesh.faces].min((0, 2)), x[:, mesh.faces].max((0, 2))
     sure, perhaps = [np.zeros((0, 2), np.int64)], [np.zeros((0, 2), np.int64)]
     for pairs in _reference.box_pairs(p.min(0), p.max(0), low, high, 0.0):

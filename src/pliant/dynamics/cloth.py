@@ -310,5 +310,5 @@ def hinge_weights(mesh: Mesh, hinges: Ints) -> tuple[Floats, Floats]:
     ca, cb = cotangent(a, b, c), cotangent(b, a, c)
     da, db = cotangent(a, b, d), cotangent(b, a, d)
     area = 0.5 * (np.linalg.norm(np.cross(b - a, c - a), axis=1) + np.linalg.norm(np.cross(b - a, d - a), axis=1))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # not finite at triangles without area
         return np.stack([cb + db, ca + da, -ca - cb, -da - db], 1), area

@@ -25,6 +25,6 @@ def marks_of(columns: Mapping[str, Mapping[str, Any]], n: int) -> Marks:
     lines = np.zeros((0, 2), np.int32)
     if all(isinstance(edge.get(name), np.ndarray) for name in ("vertex1", "vertex2")):
         ends = np.stack([edge["vertex1"], edge["vertex2"]], 1)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # columns of floats may hold nan
             lines = ends[((ends >= 0) & (ends < n)).all(1)].astype(np.int32)
     return Marks({}, attributes, colors, lines)

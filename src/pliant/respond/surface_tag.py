@@ -14,14 +14,14 @@ from ..state import State
 from .base import Detect, Response
 
 Floats = NDArray[np.float64]
-STIFFNESS_PER_MASS = 1e4  # 1/s2: a third of the depth is left after 0.01 s
+STIFFNESS_PER_MASS = 1e4  # 1/s2: about half of the depth is left after 0.01 s
 _MARGIN = 1e-6  # of eps: vertices are projected to this much less than eps, so that the detector finds them again
 
 
 class SurfaceTag(Response):
     """Projects vertices to a gap of `eps`; they stay tagged as long as they are pressed against the surface.
 
-    Call `constrain_prediction` directly after the prediction of x: it removes the motion of a tagged vertex towards its
+    Call `constrain_prediction` after the prediction of x and the motion of the obstacles: it removes the motion of a tagged vertex towards its
     surface, relative to that surface, and applies friction in proportion. Vertices more than `deep` metres (default:
     eps) beyond eps are not projected but driven out by a force proportional to the depth (`stiffness_per_mass`,
     1/s2). No restitution. `normal_correction` (c,) are the corrections of the last substep, metres.

@@ -34,6 +34,7 @@ FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`; simul
 SPEEDS = ("1/4", "1/2", "1", "2")
 OWN = "your scene"
 RECENT = 4  # methods kept in memory: in a large scene each takes 20 to 130 MiB and half a second to prepare again
+FARTHEST = 1e6  # m: a simulation that moves deformable bodies farther from their start has diverged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,7 +228,7 @@ class InteractiveRun:
         """Simulate one part of a frame and return the state after it."""
         frame = self.sim.step()
         soft = self.scene.deformable_rows
-        if not np.abs(frame.x[soft] - self._x_start[soft]).max(initial=0.0) < 1e6:  # nan too
+        if not np.abs(frame.x[soft] - self._x_start[soft]).max(initial=0.0) < FARTHEST:  # nan too
             raise FloatingPointError("the simulation diverged; use weaker forces or a stiffness nearer to the default")
         return frame
 

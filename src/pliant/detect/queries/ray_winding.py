@@ -11,7 +11,7 @@ from .winding import Floats, Rows, bounds_of, shortest
 
 _SOME = 20_000  # faces up to which the loop runs on one thread
 _MOST = 16384  # cells along a side
-# points per cell, and ratio of columns to rows: the columns of a row are contiguous in memory
+# points per cell, and square root of the ratio of columns to rows: the columns of a row are contiguous in memory
 _PER_CELL, _FLAT = 0.5, 2.0
 
 

@@ -69,7 +69,7 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, owners, out, degenerate):
 
 @kernel
 def write(record, kind, i, j, bodies, n, distance):
-    """Write all fields except vertices and weights, including padding: records are uninitialised memory."""
+    """Write all fields except vertices and weights, including `spare`: records are uninitialised memory."""
     record["kind"] = kind
     for k in range(7):
         record["spare"][k] = 0

@@ -17,7 +17,7 @@ from ..jit import kernel, prange
 
 PARTS = 8  # partial sums, added at the end: integers, so in any order
 FACES = 2048  # per block of a part
-VERTICES = 8192
+VERTICES = 8192  # per block
 
 
 class Rays(NamedTuple):
@@ -119,6 +119,7 @@ def _axes(axis):
 
 @kernel
 def _wind(x, faces, code, rays, first, last, winding):
+    """Add to the winding numbers of all points the crossings of their rays with faces first..last-1."""
     start, q, width = rays.start, rays.q, rays.width
     u, v, w = _axes(rays.axis)
     for f in range(first, last):
