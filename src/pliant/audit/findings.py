@@ -166,7 +166,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """True if nothing is inside the body and the garment intersects neither the body nor itself."""
+        """True if nothing is inside the body, and the garment neither crosses the body nor intersects itself."""
         return not self.broken(Limits())
 
     @property

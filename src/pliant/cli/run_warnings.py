@@ -54,7 +54,7 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     if result.safe_mode_failed:
         why = "please report this as a defect"
         if result.failed_substeps:
-            why = f"{result.given_up_pairs:,} pairs of features could not be kept apart"
+            why = f"{result.given_up_pairs:,} pairs of features, or vertices beside them, could not be kept apart"
             why += f" in {result.failed_substeps:,} substeps"
             why += ": bodies or grips left the cloth no room; slower motion or more --substeps may help"
         if result.intersecting_pairs is not None and result.intersecting_pairs[0].any():

@@ -72,7 +72,7 @@ def choose_method_for_scene(scene: "Scene") -> MethodChoice:
     if without and any(isinstance(shape, Skinned) for shape in shapes):
         return MethodChoice("bvh", f"{_reason_against_bone_boxes(motions.get(without[0]))}; exact for any motion")
     if shapes:
-        return MethodChoice("bvh", "a body deforms with few bones or none; exact for any motion")
+        return MethodChoice("bvh", f"{_reason_against_bone_boxes(shapes[0])}; exact for any motion")
     coarse = [body.label for body in bodies if is_too_coarse(finest_cells(body.mesh, scene.eps), scene.eps)]
     if coarse:
         return MethodChoice(

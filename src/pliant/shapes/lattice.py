@@ -25,7 +25,7 @@ class Lattice:
 
     @classmethod
     def over(cls, low: Floats, high: Floats, size: float, max_bytes: float | None) -> "Lattice":
-        """A lattice that extends at least 1.75 cells beyond the box, so that no node inside the box is on its boundary."""
+        """A lattice that extends at least 1.75 cells beyond the box, so that no node in the box is on its boundary."""
         cells = np.ceil((high - low) / size) + 4.0
         what = f"a lattice of {cells[0]:.4g} x {cells[1]:.4g} x {cells[2]:.4g} cells"
         validate.budget(what, _BYTES * float(cells.prod()), "use a larger size or raise max_bytes", max_bytes)

@@ -46,7 +46,7 @@ class Checkpoint:
     substeps: int
     method: str
     failed_substeps: int  # substeps in which the guard gave pairs up
-    given_up_pairs: int  # pairs given up
+    given_up_pairs: int  # see `Guard`
     scene: str  # fingerprint
     solver: str = "implicit"
     response: str = "projection"

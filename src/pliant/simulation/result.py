@@ -131,7 +131,7 @@ class Result:
     # (T,) pairs still too near when an iterative response stopped; None without such a response
     unresolved: NDArray[np.int64] | None = None
     failed_substeps: int = 0  # number of substeps in which safe mode gave pairs up (see `Guard`)
-    given_up_pairs: int = 0  # pairs of features that it gave up
+    given_up_pairs: int = 0  # pairs of features that it gave up, and vertices released beside cloth without room
     without_room: int = 0  # largest number of cloth vertices without room in a frame, in safe mode (`Frame.no_room`)
     shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
     carried: Carried | None = None  # if proxies were simulated: the cloths of `scene` are then the garments

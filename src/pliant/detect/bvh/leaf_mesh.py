@@ -58,7 +58,7 @@ class LeafMesh:
         shapes = (len(order), 9), (len(edges), 6), (len(vertices), 3)
         self._at = LeafGeometry(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
         self.x = x
-        self._is_fitted = True  # whether the BVH and `_at` are those of x
+        self._is_fitted = False  # whether the BVH and `_at` are those of x
         self._motion: MotionBvh | None = None
         self._motion_is_fitted = self._predicted = False
 

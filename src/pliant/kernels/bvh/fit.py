@@ -11,7 +11,7 @@ import numpy as np
 from .. import vec
 from ..geometry.eigen import principal_axes
 from ..jit import kernel, prange
-from .volumes import EPS, SLABS, SPHERE, TINY, add_products, enlarged_to_contain, lower, store_oriented, upper
+from .volumes import CHUNK, EPS, SLABS, SPHERE, TINY, add_products, enlarged_to_contain, lower, store_oriented, upper
 
 
 @kernel
@@ -150,9 +150,6 @@ def surface_sum(bounds, kind):
                 x, y, z = bounds[i, 3], bounds[i, 4], bounds[i, 5]
             total += x * y + y * z + z * x
     return total
-
-
-CHUNK = 512  # elements per task of a thread
 
 
 @kernel

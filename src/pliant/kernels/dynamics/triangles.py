@@ -17,7 +17,7 @@ MOST = 10.0  # bound of the gradient of shear: below a tenth of the rest length 
 
 @kernel
 def plus_outer(a, even, p, q):
-    """The 3x3 matrix a + even + p q^T by rows; a: xx, yy, zz, xy, xz, yz."""
+    """The 3x3 matrix a + even I + p q^T by rows; a: xx, yy, zz, xy, xz, yz."""
     return (
         a[0] + even + p[0] * q[0],
         a[3] + p[0] * q[1],

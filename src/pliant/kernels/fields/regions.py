@@ -116,8 +116,9 @@ def prisms_range(adjacency, items, first, last, reach, corner, best, mark):
 
 @kernel
 def arc_box(n, n_g, sine, reach):
-    """Bounding box, relative to the edge, of the wedge between two faces that meet at less than a right angle."""
-    # the arc between the normals lies inside the triangle of its tangents, whose tip is farther by this factor
+    """Bounding box, relative to the edge, of the wedge between two faces whose normals form an acute angle."""
+    # the arc between the normals lies in the triangle of the edge and the tangent at its middle, whose corners, along
+    # the normals, are farther by this factor
     s = (reach if sine < 0.0 else -reach) / math.sqrt(0.5 + 0.5 * dot(n, n_g))
     x, y, z = s * n[0], s * n[1], s * n[2]
     x_g, y_g, z_g = s * n_g[0], s * n_g[1], s * n_g[2]
