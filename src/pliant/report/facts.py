@@ -129,9 +129,8 @@ def _pair_facts(result: "Result") -> dict[str, str]:
     if mode != "off":
         facts[f"{mode} mode"] = f"{pairs.sum():,} intersecting pairs in {len(pairs) - 1:,} frames"
     if result.failed_substeps:
-        facts["pairs given up"] = (
-            f"{result.given_up_pairs:,} pairs of features, or vertices beside them, in {result.failed_substeps:,} substeps"
-        )
+        what = f"{result.given_up_pairs:,} pairs of features, or vertices beside them"
+        facts["pairs given up"] = f"{what}, in {result.failed_substeps:,} substeps"
     if result.without_room:
         facts["held between bodies"] = f"{result.without_room:,} vertices without room at most, inside of bodies"
     return facts

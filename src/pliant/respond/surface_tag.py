@@ -24,7 +24,8 @@ class SurfaceTag(Response):
     Call `constrain_prediction` after the prediction of x and the motion of the obstacles: it removes the motion of a
     tagged vertex towards its surface, relative to that surface, and applies friction in proportion. Vertices more than
     `deep` metres (default: eps) beyond eps are not projected but driven out by a force proportional to the depth
-    (`stiffness_per_mass`, 1/s2). No restitution. `normal_correction` (c,) are the corrections of the last substep, metres.
+    (`stiffness_per_mass`, 1/s2). No restitution. `normal_correction` (c,) are the corrections of the last substep, in
+    metres.
     """
 
     between = False  # tagged vertices lie on the surface of an obstacle
