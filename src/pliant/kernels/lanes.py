@@ -1,4 +1,4 @@
-"""Rows of four floats as one vector of the processor: sums and updates of rows that an index list chooses.
+"""Rows of four numbers as one vector of the processor: sums and updates of rows that an index list chooses.
 
 LLVM vectorises loops over arrays, but not the three components of a vector: it unrolls that loop first, and Numba turns
 off the pass that would join its statements. These functions state the vector operations; on (n,4) arrays of f4 they
@@ -203,6 +203,43 @@ def _gathered_blocks(context, parts, source, first, last, source_start, near, bl
     return types.UniTuple(types.float64, 6)(parts, source, first, last, source_start, near, blocks, mass), generate
 
 
+def _blended_point(context, columns, joints, weights, first, last, x, y, z):
+    def generate(context, builder, signature, args):
+        b = builder
+
+        def data(k):
+            return context.make_array(signature.args[k])(context, b, args[k]).data
+
+        def everywhere(number):
+            one = b.insert_element(ir.Constant(_DOUBLES, ir.Undefined), number, ir.Constant(_SMALL, 0))
+            return b.shuffle_vector(one, one, ir.Constant(ir.VectorType(_SMALL, _LANES), [0] * _LANES))
+
+        columns, joints, weights = b.bitcast(data(0), _DOUBLES.as_pointer()), data(1), data(2)
+        point, before = [everywhere(args[k]) for k in (5, 6, 7)], b.block
+        head, test, inside, after = (b.append_basic_block(name) for name in ("bones", "weight", "bone", "bones_end"))
+        b.branch(head)
+        b.position_at_end(head)
+        at, total = b.phi(_INDEX), b.phi(_DOUBLES)
+        at.add_incoming(args[3], before)
+        total.add_incoming(ir.Constant(_DOUBLES, [0.0] * _LANES), before)
+        b.cbranch(b.icmp_signed("<", at, args[4]), test, after)
+        b.position_at_end(test)
+        weight = b.load(b.gep(weights, [at]))
+        b.cbranch(b.fcmp_unordered("!=", weight, ir.Constant(ir.DoubleType(), 0.0)), inside, after)
+        b.position_at_end(inside)
+        own = b.mul(b.sext(b.load(b.gep(joints, [at])), _INDEX), ir.Constant(_INDEX, _LANES))
+        c = [b.load(b.gep(columns, [b.add(own, ir.Constant(_INDEX, k))]), align=8) for k in range(_LANES)]
+        moved = b.fadd(b.fmul(c[0], point[0]), b.fmul(c[1], point[1]))
+        moved = b.fadd(b.fadd(moved, b.fmul(c[2], point[2])), c[3])
+        at.add_incoming(b.add(at, ir.Constant(_INDEX, 1)), inside)
+        total.add_incoming(b.fadd(total, b.fmul(everywhere(weight), moved)), inside)
+        b.branch(head)
+        b.position_at_end(after)
+        return _numbers(context, builder, signature, total)
+
+    return types.UniTuple(types.float64, _LANES)(columns, joints, weights, first, last, x, y, z), generate
+
+
 def _plain_weighted_rows(value, place, first, last, x):
     """Return the sum of value[at] * x[place[at]] over at = first..last-1 as four floats."""
     return value[first:last] @ x[place[first:last]]
@@ -241,9 +278,23 @@ def _plain_gathered_blocks(parts, source, first, last, source_start, near, block
     return totals[0, 0], totals[1, 1], totals[2, 2], totals[0, 1], totals[0, 2], totals[1, 2]
 
 
+def _plain_blended_point(columns, joints, weights, first, last, x, y, z):
+    """Return the sum of weight * (column 0 * x + column 1 * y + column 2 * z + column 3) over the bones first..last-1
+    of the flattened `joints` and `weights`, up to the first zero weight, as four floats; columns (b,4,4) f8."""
+    total = np.zeros(4)
+    for at in range(first, last):
+        weight = weights.flat[at]
+        if weight == 0.0:
+            break
+        c = columns[joints.flat[at]]
+        total += weight * (c[0] * x + c[1] * y + c[2] * z + c[3])
+    return total
+
+
 # x: (n,4) f4; value: (k,) f4, or (k,3,4) f4; place: (k,) i4; first, last, i: i8
 weighted_rows = intrinsic(_weighted_rows) if COMPILED else _plain_weighted_rows
 weighted_differences = intrinsic(_weighted_differences) if COMPILED else _plain_weighted_differences
 block_products = intrinsic(_block_products) if COMPILED else _plain_block_products
 gathered_blocks = intrinsic(_gathered_blocks) if COMPILED else _plain_gathered_blocks
+blended_point = intrinsic(_blended_point) if COMPILED else _plain_blended_point
 subtract_multiples = intrinsic(_subtract_multiples) if COMPILED else _plain_subtract_multiples

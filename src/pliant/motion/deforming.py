@@ -17,7 +17,7 @@ from .character import Character
 
 Floats = NDArray[np.float64]
 SEAM = 1e-6  # of the mesh size: above the rounding of one position in a float32 file
-_SOME = 2000  # vertices below which starting threads does not pay
+_SOME = 10_000  # vertices below which starting threads does not pay
 Rows = NDArray[np.int64]
 
 

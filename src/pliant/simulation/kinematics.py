@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.jit import worth
 from ..kernels.simulation import kinematics as _kernels
 from ..motion.rigid import Motion, placed
 from ..scene import Scene
@@ -19,6 +20,7 @@ Floats = NDArray[np.float64]
 MOST_PARTS = 32  # of a substep: the bound on the work of a frame
 EVERYWHERE = np.array([[-np.inf] * 3, [np.inf] * 3])
 NOWHERE = -EVERYWHERE
+_WORTH_THREADS = 20_000  # vertices of an obstacle
 
 
 class Target(NamedTuple):
@@ -26,6 +28,7 @@ class Target(NamedTuple):
     (by index), its motion sample (k,3,4), see `Deforming`: bone matrices and morph weights, or the time; positions
     (k,3) of the gripped vertices."""
 
+    time: float  # s
     pose: Floats
     bones: dict[int, Floats]
     gripped: Floats
@@ -42,20 +45,19 @@ class Kinematics:
         self._moving, self._warned = scene.moving, False
         self._posed = [b for b in self._moving if b not in scene.deforming_motions]
         self._slipping = Slipping(scene)
+        self._shapes: dict[tuple[int, float], Floats] = {}  # by obstacle and time: vertices that `division` has moved
 
     def targets(self, time: float, dt: float, substeps: int) -> list[Target]:
         """Return the target of each of `substeps` substeps of dt from `time` on."""
-        ends = np.empty(substeps)
-        for s in range(substeps):  # accumulated like state.time, so that both are bitwise identical
-            time += dt
-            ends[s] = time
+        ends = _ends(time, dt, substeps)
         motions = [self.scene.bodies[b].motion for b in self._posed]
         ahead = [motion.sample(ends) for motion in motions if motion is not None]
         poses = np.stack(ahead, 1) if ahead else np.zeros((substeps, 0, 3, 4))
         bones = {b: shape.sample(ends) for b, shape in self.scene.deforming_motions.items()}
         gripped = self.scene.gripped_at(ends)
         self._slipping.apply(gripped)
-        return [Target(poses[k], {b: at[k] for b, at in bones.items()}, gripped[k]) for k in range(substeps)]
+        each = enumerate(ends.tolist())
+        return [Target(end, poses[k], {b: at[k] for b, at in bones.items()}, gripped[k]) for k, end in each]
 
     def move(self, state: State, target: Target, dt: float) -> None:
         """Move bodies and grips to their target at the end of a substep of dt, storing the previous poses."""
@@ -66,8 +68,10 @@ class Kinematics:
             state.lapse = dt
             if self.every_substep:
                 for b in self._moving:
-                    rows, to = self.scene.rows(b), self.scene.place_of(b, state.pose, target.bones)
-                    _kernels.move_to(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
+                    rows, to = self.scene.rows(b), self._shapes.pop((b, target.time), None)
+                    to = self.scene.place_of(b, state.pose, target.bones) if to is None else to
+                    move_to = worth(_kernels.move_to, len(to), _WORTH_THREADS)
+                    move_to(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
         state.x[self.scene.gripped_rows] = target.gripped
 
     def end_frame(self, state: State) -> None:
@@ -80,10 +84,15 @@ class Kinematics:
         that near deformable bodies no obstacle moves farther than the contact offset in a part, relative to them."""
         if not self._moving or not self.scene.deformable:
             return 1
+        self._shapes.clear()
         soft, eps = self.scene.deformable_rows, self.scene.eps * (1.0 + 1e-9)
         low, high = _kernels.bounds(state.x[soft])
         box = np.array([low, high]) + 2.0 * eps * np.array([[-1.0], [1.0]])
-        speed = max(self._fastest(b, state, dt, box, state.v[soft].mean(0)) for b in self._moving)
+        # where substeps are not divided, one of them ends at each of these times, and moves bodies to the same shapes
+        ends = _ends(state.time, dt / substeps, substeps)
+        middle = ends[substeps // 2 - 1] if substeps % 2 == 0 else state.time + 0.5 * dt
+        times = np.array([state.time, middle, ends[-1]])
+        speed = max(self._fastest(b, state, times, box, state.v[soft].mean(0)) for b in self._moving)
         parts, step = 1, dt / substeps
         while speed * step > parts * eps and parts < MOST_PARTS:
             parts *= 2
@@ -93,21 +102,34 @@ class Kinematics:
             log.warning(text, speed, speed * step / parts, parts, self.scene.eps)
         return parts
 
-    def _fastest(self, b: int, state: State, dt: float, box: Floats, velocity: Floats) -> float:
-        """Return the highest speed relative to `velocity` (3,) in the next dt, m/s, of those vertices of obstacle `b`
-        that touch `box` (2,3); of the corners of its own box if it is rigid."""
-        times, body = state.time + dt * np.array([0.0, 0.5, 1.0]), self.scene.bodies[b]
+    def _fastest(self, b: int, state: State, times: Floats, box: Floats, velocity: Floats) -> float:
+        """Return the highest speed relative to `velocity` (3,) between the `times` (3,), of which the first is the
+        present, m/s, of those vertices of obstacle `b` that touch `box` (2,3); of the corners of its own box if it is
+        rigid."""
+        body, lapse = self.scene.bodies[b], 0.5 * float(times[2] - times[0])
         shape = self.scene.deforming_motions.get(b)
         if shape is None:
             corners = np.array(list(itertools.product(*body.mesh.bounds.T)))
             path = [placed(corners, pose) for pose in cast(Motion, body.motion).sample(times)]
         else:
-            path = [state.x[self.scene.rows(b)], *(shape.shape(sample) for sample in shape.sample(times[1:]))]
+            ahead = [shape.shape(sample) for sample in shape.sample(times[1:])]
+            self._shapes.update(zip([(b, float(time)) for time in times[1:]], ahead, strict=True))
+            path = [state.x[self.scene.rows(b)], *ahead]
         most = 0.0
         for before, after in itertools.pairwise(path):
             near = box
             if shape is None:  # the whole body is near, or nothing of it
                 low, high = np.minimum(before, after).min(0), np.maximum(before, after).max(0)
                 near = EVERYWHERE if ((high > box[0]) & (low < box[1])).all() else NOWHERE
-            most = max(most, _kernels.fastest_near(before, after, 0.5 * dt, near, velocity))
+            most = max(most, _kernels.fastest_near(before, after, lapse, near, velocity))
         return math.sqrt(most)
+
+
+def _ends(time: float, dt: float, substeps: int) -> Floats:
+    """Return the times (substeps,) at which substeps of dt from `time` on end, accumulated like state.time, so that
+    both are bitwise identical."""
+    ends = np.empty(substeps)
+    for s in range(substeps):
+        time += dt
+        ends[s] = time
+    return ends

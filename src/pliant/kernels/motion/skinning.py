@@ -1,31 +1,36 @@
 """Linear blend skinning: every vertex is moved by the weighted sum of its bone matrices."""
 
+import numpy as np
+
 from ..jit import kernel, prange
+from ..lanes import blended_point
 
 PARTS = 64  # chunks of vertices distributed over threads
 
 
 @kernel
-def skin_range(x, joints, weights, matrices, first, last, out):
+def columns_of(matrices, columns):
+    """Store the columns of the bone matrices (b,3,4) in `columns` (b,4,4), the last number of each is padding."""
+    for j in range(len(matrices)):
+        for k in range(4):
+            for a in range(3):
+                columns[j, k, a] = matrices[j, a, k]
+            columns[j, k, 3] = 0.0
+
+
+@kernel
+def skin_range(x, joints, weights, columns, first, last, out):
     """out[i] = sum_j weights[i,j] matrices[joints[i,j]] [x[i], 1], up to the first zero weight."""
     width = joints.shape[1]
     for i in range(first, last):
-        a, b, c = x[i, 0], x[i, 1], x[i, 2]
-        u, v, w = 0.0, 0.0, 0.0
-        for k in range(width):
-            s = weights[i, k]
-            if s == 0.0:
-                break
-            j = joints[i, k]
-            u += s * (matrices[j, 0, 0] * a + matrices[j, 0, 1] * b + matrices[j, 0, 2] * c + matrices[j, 0, 3])
-            v += s * (matrices[j, 1, 0] * a + matrices[j, 1, 1] * b + matrices[j, 1, 2] * c + matrices[j, 1, 3])
-            w += s * (matrices[j, 2, 0] * a + matrices[j, 2, 1] * b + matrices[j, 2, 2] * c + matrices[j, 2, 3])
-        out[i, 0], out[i, 1], out[i, 2] = u, v, w
+        p = blended_point(columns, joints, weights, i * width, (i + 1) * width, x[i, 0], x[i, 1], x[i, 2])
+        out[i, 0], out[i, 1], out[i, 2] = p[0], p[1], p[2]
 
 
 @kernel(parallel=True)
 def skin(x, joints, weights, matrices, out):
     """Write the skinned positions (n,3) to `out`."""
-    n = len(x)
+    n, columns = len(x), np.empty((len(matrices), 4, 4))
+    columns_of(matrices, columns)
     for part in prange(PARTS):
-        skin_range(x, joints, weights, matrices, part * n // PARTS, (part + 1) * n // PARTS, out)
+        skin_range(x, joints, weights, columns, part * n // PARTS, (part + 1) * n // PARTS, out)
