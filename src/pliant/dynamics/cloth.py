@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import Contacts, concatenate_unsorted
+from ..kernels import jit
 from ..kernels.dynamics import cloth as _kernels
-from ..kernels.dynamics.cloth import Air
+from ..kernels.dynamics import damping as _damping
 from ..kernels.dynamics.contact_springs import LastSubstep, Repulsion
+from ..kernels.dynamics.damping import Air, Moving, Viscosity
 from ..kernels.dynamics.springs import relax_springs, spring_energy
-from ..kernels.jit import worth
 from ..kernels.respond.projection import Substep
+from ..kernels.team import BATCHES, COUNTERS, fitting
 from ..materials import Cloth
 from ..mesh import Mesh
 from ..scene import Scene
@@ -60,6 +62,7 @@ class ClothDynamics:
         air = np.zeros(len(scene.bodies))
         for b in scene.cloths:
             air[b] = getattr(scene.bodies[b].material, "air", 0.0)
+        faces = faces if air.any() else faces[:0]
         counts = np.bincount(faces.ravel(), minlength=len(self.w))
         self.air = Air(
             faces=faces,
@@ -70,7 +73,7 @@ class ClothDynamics:
         )
         self._pairs = _viscosity(parts, self.w)
         self._shares: dict[float, Floats] = {}
-        self._spare = np.empty((len(self.w), 3))
+        self._team = np.zeros((0, 0, COUNTERS), np.int64)
         self._gravity = np.asarray(scene.gravity)
         self.seams = StitchSprings(scene)
         self._scaling = RestScaling(scene, self.membrane)
@@ -88,15 +91,15 @@ class ClothDynamics:
             _warn_of_stiffness(self._parts, dt)
 
     def apply_damping(self, state: State, dt: float) -> None:
-        """Apply viscous damping and air drag to the velocities."""
-        x, v = state.x[self.rows], state.v[self.rows]
-        start, beside, rate = self._pairs
-        if len(rate):
-            worth(_kernels.smooth_velocities, len(v), _WORTH_THREADS_VERTICES)(
-                v, self._spare, start, beside, self._share(dt)
-            )
-        if self.air.density.any():
-            worth(_kernels.air_push, len(v), _WORTH_THREADS_VERTICES)(self.air, x, v, self.wind, dt, self.w)
+        """Apply viscous damping and air drag to the velocities, which are v_start as well."""
+        if not len(self._pairs[2]) and not len(self.air.faces):
+            return
+        moving = Moving(state.x[self.rows], state.v[self.rows], state.v_start[self.rows], self.w)
+        threads = min(jit.threads(), BATCHES) if len(self.w) >= _WORTH_THREADS_VERTICES else 1
+        self._team = fitting(self._team, _damping.LOOPS, threads)
+        viscosity = Viscosity(*self._pairs[:2], self._share(dt))
+        run = _damping.damp if threads > 1 else _damping.damp.serial
+        run(viscosity, self.air, moving, self.wind, dt, self._team)
 
     def _share(self, dt: float) -> Floats:
         """Return the fraction of each velocity difference exchanged in `dt`, limited for stability."""

@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 # XPBD makes one sweep per substep, so its accuracy comes from short ones
 SUBSTEP = {"implicit": 0.0025, "xpbd": 0.000625}  # s: default upper bound of a substep
 MOST_SUBSTEPS = 1000
+_WORTH_THREADS = 20_000  # vertices
 
 
 def default_substeps(scene: Scene, dt: float, solver: str) -> int:
@@ -41,6 +42,7 @@ class DeformableDynamics:
         self.cloths = ClothDynamics(scene, solver) if scene.cloths else None
         self.solids = TetDynamics(scene) if scene.solids else None
         self.lost = 0  # total number of vertex moves undone because the new position was not finite or out of range
+        self._on_threads = len(self.w) >= _WORTH_THREADS
         self._parts = [part for part in (self.cloths, self.solids) if part is not None]
 
     def begin(self, state: State, dt: float) -> None:
@@ -56,7 +58,9 @@ class DeformableDynamics:
             part.apply_damping(state, dt)
         weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)
         gravity = (weight * self.gravity[0], weight * self.gravity[1], weight * self.gravity[2])
-        _kernels.advance(state.x[self.rows], state.x_start[self.rows], state.v[self.rows], self.w, gravity, dt)
+        x, x_start, v = state.x[self.rows], state.x_start[self.rows], state.v[self.rows]
+        advance = _kernels.advance_parallel if self._on_threads else _kernels.advance_serial
+        advance(x, x_start, v, self.w, gravity, dt)
 
     def relax(self, state: State, dt: float) -> None:
         """Solve the constraints of all materials once: cloths by the solver, soft bodies by one sweep."""
@@ -117,15 +121,15 @@ class DeformableDynamics:
 
     def finish(self, state: State, dt: float) -> None:
         """Compute velocities from positions, and advance the time of the state."""
-        self.reset_lost_vertices(state)
-        v = state.v[self.rows]
-        np.subtract(state.x[self.rows], state.x_start[self.rows], out=v)
-        v /= dt
+        x, x_start, v = state.x[self.rows], state.x_start[self.rows], state.v[self.rows]
+        finish = _kernels.finish_parallel if self._on_threads else _kernels.finish_serial
+        self.lost += finish(x, x_start, v, dt, validate.LARGEST)
         state.time += dt
 
     def reset_lost_vertices(self, state: State) -> None:
         """Reset vertices whose position is not finite or out of range to the start of the substep, at rest."""
-        self.lost += _kernels.reset_lost_vertices(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
+        reset_lost = _kernels.reset_lost_parallel if self._on_threads else _kernels.reset_lost_serial
+        self.lost += reset_lost(state.x[self.rows], state.x_start[self.rows], validate.LARGEST)
 
     def energy(self, state: State) -> dict[str, float]:
         """Return the kinetic, elastic and gravitational energy in joules; gravitational energy is 0 at the origin."""

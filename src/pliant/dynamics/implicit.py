@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..kernels import jit
 from ..kernels.dynamics import contact_constraints as _constraints
+from ..kernels.dynamics import first_guess as _guess
 from ..kernels.dynamics import implicit as _kernels
 from ..kernels.dynamics import newton_step as _step
 from ..kernels.dynamics.cloth import Hinges, Membrane
@@ -24,7 +25,8 @@ from .springs import NONE
 from .stiffness import number_in_patch, patches_of, stiffness_pattern
 
 Floats = NDArray[np.float64]
-_WORTH_THREADS = 800  # vertices
+_WORTH_THREADS = 800  # vertices, of a solve
+_WORTH_THREADS_ROWS = 20_000  # vertices, of one pass over positions
 STILL = 1e-7  # of the size of a triangle: a vertex that slides less along a surface sticks to it
 ITERATIONS = 4  # of conjugate gradients per solve
 
@@ -79,6 +81,10 @@ class ImplicitSolver:
         self._constrained = 0  # number of vertices that contacts constrain
         self.contact_springs = ContactSprings(n)
         self._fall = np.zeros(3)  # displacement by gravity that the first guess leaves out, metres
+        many = n >= _WORTH_THREADS_ROWS
+        self._shift = _guess.shift_rows_parallel if many else _guess.shift_rows
+        self._add_displacement = _guess.add_displacement_parallel if many else _guess.add_displacement_serial
+        self._copy_to_both = _guess.copy_to_both_parallel if many else _guess.copy_to_both_serial
 
     def system(self, dt: float) -> tuple[_kernels.VertexRows, Cholesky]:
         """Return the rows of vertices and the factor of the preconditioner for steps of `dt`."""
@@ -111,7 +117,7 @@ class ImplicitSolver:
         keeps it. The momentum and angular momentum of other cloth are those of the prediction.
         """
         self._predicted[:] = x
-        _kernels.shift_rows(self._free_of_held, -dt * dt * gravity, x)
+        self._shift(self._free_of_held, -dt * dt * gravity, x)
         self.solve(x, self._predicted, dt)
         self._keep_momentum(self.pieces, x_start, x)
 
@@ -128,26 +134,25 @@ class ImplicitSolver:
         those that moved nothing. Whatever has moved x since `end_relax`, friction and drag constraints too, counts as
         an external impulse. Return whether anything has; otherwise x is left as it is.
         """
-        if not _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted):
+        if not self._add_displacement(self._relaxed, x, self.mass, self._predicted):
             return False
         self._solve_with(contacts, pushed, x, substep, first)
         return True
 
     def begin(self, x: Floats) -> None:
         """Begin a substep that is solved once, with its contacts; x is the prediction."""
-        self._predicted[:] = x
-        self._relaxed[:] = x
+        self._copy_to_both(x, self._predicted, self._relaxed)
 
     def guess(self, x: Floats, fall: Floats) -> None:
         """Move x from the positions at which contacts were detected to the first guess, which leaves out the
         displacement `fall` (3,) by gravity. For cloth at rest, this guess is the solution."""
         for positions in (x, self._relaxed):
-            _kernels.shift_rows(self._free, -fall, positions)
+            self._shift(self._free, -fall, positions)
         self._fall = fall
 
     def relax_with(self, contacts: Contacts, pushed: Floats, x: Floats, substep: Substep, first: int) -> None:
         """Move x, the first guess, to the end of the substep; the arguments are those of `relax_in_contact`."""
-        _kernels.add_displacement(self._relaxed, x, self.mass, self._predicted)
+        self._add_displacement(self._relaxed, x, self.mass, self._predicted)
         self._solve_with(contacts, pushed, x, substep, first)
 
     def _solve_with(self, contacts: Contacts, pushed: Floats, x: Floats, substep: Substep, first: int) -> None:
@@ -158,7 +163,7 @@ class ImplicitSolver:
         if len(flying.rows):
             touched = self._free_directions.rows[: self._constrained], self.contact_springs.rows
             flying = untouched(flying, np.concatenate(touched))
-            _kernels.shift_rows(flying.rows, self._fall, x)
+            self._shift(flying.rows, self._fall, x)
         self.solve(x, self._predicted, substep.dt)
         self._keep_momentum(flying, substep.x_start[first : first + len(x)], x)
         self._points[: self._constrained] = x[self._free_directions.rows[: self._constrained]]

@@ -21,6 +21,7 @@ import ctypes
 import platform
 import sys
 
+import numpy as np
 from llvmlite import binding, ir
 from numba.core import types
 from numba.extending import intrinsic
@@ -107,6 +108,11 @@ pause = intrinsic(_pause) if COMPILED else _plain_wait
 yield_processor = intrinsic(_yield_processor) if COMPILED else _plain_wait
 if COMPILED:
     binding.add_symbol(_YIELD, _address_of_yield())
+
+
+def fitting(team, loops, threads):
+    """Return `team`, or a new one where it is not for as many loops and threads."""
+    return team if team.shape[:2] == (loops, threads) else np.zeros((loops, threads, COUNTERS), np.int64)
 
 
 @kernel

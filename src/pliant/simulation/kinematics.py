@@ -8,7 +8,6 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.jit import worth
 from ..kernels.simulation import kinematics as _kernels
 from ..motion.rigid import Motion, placed
 from ..scene import Scene
@@ -70,8 +69,8 @@ class Kinematics:
                 for b in self._moving:
                     rows, to = self.scene.rows(b), self._shapes.pop((b, target.time), None)
                     to = self.scene.place_of(b, state.pose, target.bones) if to is None else to
-                    move_to = worth(_kernels.move_to, len(to), _WORTH_THREADS)
-                    move_to(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
+                    move = _kernels.move_parallel if len(to) >= _WORTH_THREADS else _kernels.move_serial
+                    move(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
         state.x[self.scene.gripped_rows] = target.gripped
 
     def end_frame(self, state: State) -> None:

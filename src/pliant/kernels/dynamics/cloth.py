@@ -16,16 +16,6 @@ TINY = 1e-12
 PARTS = 16  # ranges of a colour distributed over threads
 
 
-class Air(NamedTuple):
-    """The faces that air acts on."""
-
-    faces: np.ndarray  # (m,3)
-    density: np.ndarray  # (m,) kg/m3 of the air at each: cloths may move through different air
-    start: np.ndarray  # (n+1,)
-    beside: np.ndarray  # faces at every vertex, by rows
-    force: np.ndarray  # (m,3) scratch
-
-
 class Membrane(NamedTuple):
     """Triangles that resist stretch along warp and weft and shear between them, ordered by colour for XPBD and by
     vertex for the implicit solver."""
@@ -203,77 +193,6 @@ def relax_parallel(m, h, x, w, dt):
             a, b = part(h.start[c], h.start[c + 1], p, PARTS)
             relax_hinges(h, a, b, x, w, dt)
     relax_hinges(h, h.start[colours], len(h.vertices), x, w, dt)
-
-
-@kernel(parallel=True)
-def smooth_velocities(v, before, start, beside, share):
-    """Smooth velocities between neighbours: v_i += sum share (v_j - v_i), from the old velocities, which are
-    copied to `before` (n,3).
-
-    If share times m_i is the same in both directions of an edge, momentum is conserved; a uniform motion is not damped.
-    """
-    for p in prange(PARTS):
-        a, b = part(0, len(v), p, PARTS)
-        for i in range(a, b):
-            vec.store(before, i, vec.load(v, i))
-    for p in prange(PARTS):
-        a, b = part(0, len(v), p, PARTS)
-        smooth_range(v, before, a, b, start, beside, share)
-
-
-@kernel
-def smooth_range(v, before, first, last, start, beside, share):
-    """As `smooth_velocities`, for vertices first..last-1."""
-    for i in range(first, last):
-        own = vec.load(before, i)
-        total = own
-        for at in range(start[i], start[i + 1]):
-            total = vec.madd(total, vec.sub(vec.load(before, beside[at]), own), share[at])
-        vec.store(v, i, total)
-
-
-@kernel(parallel=True)
-def air_push(air, x, v, wind, dt, w):
-    """Add to `v` the aerodynamic drag on each face in `dt`: along its normal, by the wind relative to the face.
-
-    Gathered per vertex, so that the order of additions is fixed. The velocity of a vertex never changes by more than
-    its speed relative to the air.
-    """
-    for p in prange(PARTS):
-        a, b = part(0, len(air.faces), p, PARTS)
-        face_drag(air, a, b, x, v, wind)
-    for p in prange(PARTS):
-        a, b = part(0, len(v), p, PARTS)
-        drag_vertices(air, a, b, v, wind, dt, w)
-
-
-@kernel
-def face_drag(air, first, last, x, v, wind):
-    """Force on faces first..last-1: pressure 1/2 rho c v^2 with c = 2 for a plate normal to the flow, on |n| / 2."""
-    for f in range(first, last):
-        i, j, k = air.faces[f, 0], air.faces[f, 1], air.faces[f, 2]
-        a = vec.load(x, i)
-        n = vec.cross(vec.sub(vec.load(x, j), a), vec.sub(vec.load(x, k), a))
-        mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
-        across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
-        vec.store(air.force, f, vec.scale(n, 0.5 * air.density[f] * across * abs(across)))
-
-
-@kernel
-def drag_vertices(air, first, last, v, wind, dt, w):
-    """Add the forces on their faces to the velocities of vertices first..last-1."""
-    for i in range(first, last):
-        if w[i] == 0.0:
-            continue
-        total = (0.0, 0.0, 0.0)
-        for at in range(air.start[i], air.start[i + 1]):
-            total = vec.add(total, vec.load(air.force, air.beside[at]))
-        change = vec.scale(total, w[i] * dt / 3.0)
-        most = vec.norm(vec.sub(wind, vec.load(v, i)))
-        size = vec.norm(change)
-        if size > most and size > 0.0:
-            change = vec.scale(change, most / size)
-        vec.store(v, i, vec.add(vec.load(v, i), change))
 
 
 @kernel

@@ -93,25 +93,3 @@ def rest_curvature_gradients(h, x, bent, out):
         bend = vec.scale(bend, -h.rest[e] / (max(size, 1e-12) * h.compliance[e]))
         for k in range(4):
             vec.store(out, v[k], vec.madd(vec.load(out, v[k]), bend, g[k]))
-
-
-@kernel
-def shift_rows(rows, by, x):
-    """Add `by` (3,) to the rows of x."""
-    for at in range(len(rows)):
-        i = rows[at]
-        vec.store(x, i, (x[i, 0] + by[0], x[i, 1] + by[1], x[i, 2] + by[2]))
-
-
-@kernel
-def add_displacement(before, after, mass, out):
-    """out += after - before where mass (n,) is positive; return whether any of these rows differs."""
-    moved = False
-    for i in range(len(out)):
-        if mass[i] == 0.0:
-            continue
-        d = vec.sub(vec.load(after, i), vec.load(before, i))
-        if d[0] != 0.0 or d[1] != 0.0 or d[2] != 0.0:
-            vec.store(out, i, vec.add(vec.load(out, i), d))
-            moved = True
-    return moved

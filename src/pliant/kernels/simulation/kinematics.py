@@ -4,24 +4,24 @@ from .. import vec
 from ..jit import kernel, prange
 
 
-PARTS = 64  # ranges of vertices that threads share
+PARTS = 16  # ranges of vertices that threads share
 
 
 @kernel
-def move_range(to, dt, x, x_start, v):
-    """As `move_to`, on one thread."""
-    for i in range(len(to)):
-        for k in range(3):
-            was = x[i, k]
-            x_start[i, k], x[i, k], v[i, k] = was, to[i, k], (to[i, k] - was) / dt
+def move_serial(to, dt, x, x_start, v):
+    """Move x to `to` (n,3) in dt seconds, storing the previous position and the velocity."""
+    end, now, start, speed = to.reshape(-1), x.reshape(-1), x_start.reshape(-1), v.reshape(-1)  # vectorised
+    for i in range(len(end)):
+        was = now[i]
+        start[i], now[i], speed[i] = was, end[i], (end[i] - was) / dt
 
 
 @kernel(parallel=True)
-def move_to(to, dt, x, x_start, v):
-    """Move x to `to` (n,3) in dt seconds, storing the previous position and the velocity."""
+def move_parallel(to, dt, x, x_start, v):
+    """As `move_serial`, on all threads."""
     for p in prange(PARTS):
         a, b = len(to) * p // PARTS, len(to) * (p + 1) // PARTS
-        move_range(to[a:b], dt, x[a:b], x_start[a:b], v[a:b])
+        move_serial(to[a:b], dt, x[a:b], x_start[a:b], v[a:b])
 
 
 @kernel

@@ -1,0 +1,132 @@
+"""Viscous damping of cloth and the drag of air, in one launch (`team`)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import vec
+from ..jit import kernel, prange
+from ..team import BATCHES, barrier, claim, clear, complete
+from .cloth import TINY, part
+
+LOOPS = 3
+
+
+class Air(NamedTuple):
+    """The faces that air acts on."""
+
+    faces: np.ndarray  # (m,3)
+    density: np.ndarray  # (m,) kg/m3 of the air at each: cloths may move through different air
+    start: np.ndarray  # (n+1,)
+    beside: np.ndarray  # faces at every vertex, by rows
+    force: np.ndarray  # (m,3) scratch
+
+
+class Viscosity(NamedTuple):
+    """The neighbours with which every vertex exchanges velocity."""
+
+    start: np.ndarray  # (n+1,)
+    beside: np.ndarray  # neighbours of every vertex, by rows
+    share: np.ndarray  # fraction of each velocity difference that is exchanged; empty: none
+
+
+class Moving(NamedTuple):
+    """The vertices at the start of a substep."""
+
+    x: np.ndarray  # (n,3) positions
+    v: np.ndarray  # (n,3) velocities, which damping changes
+    v_start: np.ndarray  # (n,3) before
+    w: np.ndarray  # (n,) inverse masses
+
+
+@kernel(parallel=True)
+def damp(viscosity, air, moving, wind, dt, team):
+    """Smooth the velocities of neighbours and add air drag, in one launch; either may have no elements."""
+    clear(team)
+    for t in prange(team.shape[1]):
+        smooth_velocities(viscosity, moving, team, t)
+        air_push(air, moving, wind, dt, team, t)
+
+
+@kernel
+def smooth_velocities(viscosity, moving, team, t):
+    """Loop 0: v_i += sum share (v_j - v_i), from the velocities v_start.
+
+    If share times m_i is the same in both directions of an edge, momentum is conserved; a uniform motion is not damped.
+    """
+    if len(viscosity.share) == 0:
+        return
+    b = claim(team, 0, t, BATCHES)
+    while b >= 0:
+        first, last = part(0, len(moving.v), b, BATCHES)
+        smooth_range(viscosity, moving.v, moving.v_start, first, last)
+        complete(team, 0, b, BATCHES)
+        b = claim(team, 0, t, BATCHES)
+    barrier(team, 0, BATCHES)
+
+
+@kernel
+def smooth_range(viscosity, v, before, first, last):
+    """As `smooth_velocities`, for vertices first..last-1."""
+    start, beside, share = viscosity
+    for i in range(first, last):
+        own = vec.load(before, i)
+        total = own
+        for at in range(start[i], start[i + 1]):
+            total = vec.madd(total, vec.sub(vec.load(before, beside[at]), own), share[at])
+        vec.store(v, i, total)
+
+
+@kernel
+def air_push(air, moving, wind, dt, team, t):
+    """Loops 1 and 2: add to v the aerodynamic drag on each face in `dt`, along its normal, by the wind relative to it.
+
+    Gathered per vertex, so that the order of additions is fixed. The velocity of a vertex never changes by more than
+    its speed relative to the air.
+    """
+    if len(air.faces) == 0:
+        return
+    b = claim(team, 1, t, BATCHES)
+    while b >= 0:
+        first, last = part(0, len(air.faces), b, BATCHES)
+        face_drag(air, first, last, moving.x, moving.v, wind)
+        complete(team, 1, b, BATCHES)
+        b = claim(team, 1, t, BATCHES)
+    barrier(team, 1, BATCHES)
+    b = claim(team, 2, t, BATCHES)
+    while b >= 0:
+        first, last = part(0, len(moving.v), b, BATCHES)
+        drag_vertices(air, first, last, moving.v, wind, dt, moving.w)
+        complete(team, 2, b, BATCHES)
+        b = claim(team, 2, t, BATCHES)
+    barrier(team, 2, BATCHES)
+
+
+@kernel
+def face_drag(air, first, last, x, v, wind):
+    """Force on faces first..last-1: pressure 1/2 rho c v^2 with c = 2 for a plate normal to the flow, on |n| / 2."""
+    for f in range(first, last):
+        i, j, k = air.faces[f, 0], air.faces[f, 1], air.faces[f, 2]
+        a = vec.load(x, i)
+        n = vec.cross(vec.sub(vec.load(x, j), a), vec.sub(vec.load(x, k), a))
+        mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
+        across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
+        vec.store(air.force, f, vec.scale(n, 0.5 * air.density[f] * across * abs(across)))
+
+
+@kernel
+def drag_vertices(air, first, last, v, wind, dt, w):
+    """Add the forces on their faces to the velocities of vertices first..last-1."""
+    for i in range(first, last):
+        if w[i] == 0.0:
+            continue
+        total = (0.0, 0.0, 0.0)
+        for at in range(air.start[i], air.start[i + 1]):
+            total = vec.add(total, vec.load(air.force, air.beside[at]))
+        change = vec.scale(total, w[i] * dt / 3.0)
+        most = vec.norm(vec.sub(wind, vec.load(v, i)))
+        size = vec.norm(change)
+        if size > most and size > 0.0:
+            change = vec.scale(change, most / size)
+        vec.store(v, i, vec.add(vec.load(v, i), change))
