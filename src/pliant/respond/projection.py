@@ -33,7 +33,6 @@ class Projection(Response):
         self.restitution = scene.restitution
         self.w = scene.inverse_masses
         self._gravity = float(np.linalg.norm(scene.gravity))
-        self._rows = slice(None) if reads_obstacle_vertices else scene.deformable_rows
         self._before = np.zeros((0, 3))
         self.normal_correction, self.friction_correction = np.zeros(0), np.zeros((0, 3))
 
@@ -43,12 +42,12 @@ class Projection(Response):
         return scene.friction_model != "simple" and scene.restitution == 0.0
 
     def begin(self, contacts: Contacts, state: State) -> None:
-        """Begin a substep: clear the corrections and store the velocities before impact."""
+        """Begin a substep: clear the corrections and store the velocities of the contacts before impact."""
         self.normal_correction = np.zeros(len(contacts))
         self.friction_correction = np.zeros((len(contacts), 3))
         if self._before.shape != state.v.shape:
-            self._before = state.v.copy()
-        self._before[self._rows] = state.v[self._rows]
+            self._before = np.zeros_like(state.v)
+        _kernels.copy_velocities(contacts, state.v, self._before)
 
     def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Move x so that every gap is at least eps (to first order), with friction; see `RECOVERY`."""

@@ -120,6 +120,17 @@ def project(contacts, substep, eps, friction, recovery, normal_correction, frict
 
 
 @kernel
+def copy_velocities(contacts, v, out):
+    """Copy the velocities (n,3) of the vertices of contacts to `out`."""
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        for k in range(4):
+            i = contact["vertices"][k]
+            if i >= 0:
+                vec.store(out, i, vec.load(v, i))
+
+
+@kernel
 def apply_restitution(contacts, v, v_before, w, restitution, slow, normal_correction, repelled):
     """Set the separating velocity to the restitution times the approach velocity where pairs approach faster than
     `slow`.
