@@ -185,13 +185,12 @@ class BoneBoxes:
         start = np.searchsorted(key[order], np.arange(count * slabs + 1)).astype(np.int32)
         around, bounds = _around(_outward(bounds), self._home), _outward(bounds)
         groups, begins = _groups(self._home)
-        lanes = np.full((len(begins) - 1, LANES, 6), np.inf, np.float32)
-        lanes[:, :, 3:] = -np.inf
-        group = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
-        lanes[group, np.arange(len(group)) - begins[group]] = bounds
-        lanes = np.ascontiguousarray(lanes.transpose(0, 2, 1))
+        blocks, block_begins = _groups(groups)
+        within_groups = _around(bounds, begins)
+        slab_begins = _groups(slabs * np.arange(count + 1, dtype=np.int32))[1]
+        side_by_side = (_lanes(around, slab_begins), _lanes(within_groups, block_begins), _lanes(bounds, begins))
         corners, face = self._faces[self._rows], self._rows.astype(np.int32)
-        grouped = (self._home, around, groups, _around(bounds, begins), lanes)
+        grouped = (self._home, around, groups, within_groups, blocks, *side_by_side)
         lists = (start, rows[order].astype(np.int32))
         self.boxes = Boxes(low, high, begin, per, *lists, *grouped, bounds, corners, face, slabs)
 
@@ -234,13 +233,22 @@ def _around(bounds: NDArray[np.float32], first: NDArray[Any]) -> NDArray[np.floa
 
 
 def _groups(home: Ints) -> tuple[Ints, NDArray[np.int64]]:
-    """Divide the rows home[k]..home[k+1]-1 of each slab into groups of up to LANES: the first group (s+1,) of each
-    slab, and the first row (g+1,) of each group."""
+    """Divide the rows home[k]..home[k+1]-1, for each k, into groups of up to LANES: the first group (s+1,) of each k,
+    and the first row (g+1,) of each group."""
     many = -(-np.diff(home) // LANES)
     groups = np.append(0, np.cumsum(many))
     slab = np.repeat(np.arange(len(many)), many)
     begins = home[slab] + LANES * (np.arange(len(slab)) - groups[slab])
     return groups.astype(np.int32), np.append(begins, home[-1]).astype(np.int64)
+
+
+def _lanes(bounds: NDArray[np.float32], begins: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the bounds (m,6) of rows begins[k]..begins[k+1]-1, at most LANES, side by side (k,6,LANES)."""
+    out = np.full((len(begins) - 1, LANES, 6), np.inf, np.float32)
+    out[:, :, 3:] = -np.inf
+    group = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+    out[group, np.arange(len(group)) - begins[group]] = bounds
+    return np.ascontiguousarray(out.transpose(0, 2, 1))
 
 
 def _outward(bounds: Floats) -> NDArray[np.float32]:

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import vec
+from ...box_lanes import LANES as LANES
 from ...geometry.triangle import normal
 from ...jit import kernel, prange
 
 CHUNK = 32  # points per task of a thread, neighbours in space
 ENTRIES = 2048  # vertices of the skin checked per task of a thread
-LANES = 8  # triangles per group: their bounding boxes are tested together
 
 
 class Boxes(NamedTuple):
@@ -34,7 +34,10 @@ class Boxes(NamedTuple):
     around: np.ndarray  # (b*slabs,6) f4 bounding box of those, low and high
     groups: np.ndarray  # (b*slabs+1,) i4: groups groups[k]..groups[k+1]-1 are those of slab k
     group_bounds: np.ndarray  # (g,6) f4 bounding box of each group
-    lanes: np.ndarray  # (g,6,LANES) f4 bounding boxes of its triangles, side by side; nothing in lanes without one
+    blocks: np.ndarray  # (b*slabs+1,) i4: blocks blocks[k]..blocks[k+1]-1 of LANES groups are those of slab k
+    slab_lanes: np.ndarray  # (c,6,LANES) f4 boxes of the slabs of each box, side by side; nothing in lanes without one
+    group_lanes: np.ndarray  # (d,6,LANES) f4 those of the groups of each block
+    lanes: np.ndarray  # (g,6,LANES) f4 those of the triangles of each group
     bounds: np.ndarray  # (m,6) f4 bounding box of each triangle over the clip, rounded outward
     corners: np.ndarray  # (m,3) i4 vertices
     face: np.ndarray  # (m,) i4 face index

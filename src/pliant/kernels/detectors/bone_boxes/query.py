@@ -41,7 +41,7 @@ def query_range(skin, probes, which, first, last, query):
     """
     points, found, barycentric = probes.points, probes.found, probes.barycentric
     clear, side, pace, slack, near = probes.clear, probes.side, probes.pace, skin.slack, query.near
-    every, gaps = np.arange(len(skin.placed.world)), np.empty(LANES, np.float32)
+    every, gaps = np.arange(len(skin.placed.world)), np.empty((3, LANES), np.float32)
     balls, count, visited, measured, widest = np.empty((last - first, 4)), 0, 0, 0, near
     for t in range(first, last):
         widest = max(widest, radius_of(query, pace[which[t]]))
@@ -96,7 +96,7 @@ def query_points(skin, probes, which, query, counts):
 @kernel
 def find_nearest(skin, points, found, barycentric):
     """Find the nearest triangle of each point (n,3): found (n,3) as in `ProbeArrays`, its rows are initial guesses."""
-    every, gaps = np.arange(len(skin.placed.world)), np.empty(LANES, np.float32)
+    every, gaps = np.arange(len(skin.placed.world)), np.empty((3, LANES), np.float32)
     for i in range(len(points)):
         result = search_one(skin, vec.load(points, i), found[i, 2], np.inf, every, gaps)
         _, found[i, 0], found[i, 1], found[i, 2], u, v, w, _, _ = result

@@ -9,14 +9,13 @@ import math
 import numpy as np
 
 from ... import vec
+from ...box_lanes import LANES, boxes_within, lowest
 from ...geometry.triangle import nearest2
 from ...jit import kernel
 from ...queries.rays import crossing, is_above
-from .boxes import LANES
 
 SINGLE = 2.0**-23  # relative rounding error of box coordinates in single precision, doubled
 RAY = 1e5  # times the rounding error of positions: margin of the boxes that a ray must miss
-ZERO = np.float32(0.0)
 PARALLEL = 1e-10  # component of a unit direction below which it is parallel to a face of a box
 
 
@@ -38,15 +37,6 @@ def boxes_near(world, points, which, first, last, reach, near):
 
 
 @kernel
-def gap2(bounds, k, q, slack):
-    """Lower bound of the squared distance of q from box k of `bounds` (n,6), all in single precision: see `single`."""
-    x = max(max(bounds[k, 0] - q[0], q[0] - bounds[k, 3]) - slack, ZERO)
-    y = max(max(bounds[k, 1] - q[1], q[1] - bounds[k, 4]) - slack, ZERO)
-    z = max(max(bounds[k, 2] - q[2], q[2] - bounds[k, 5]) - slack, ZERO)
-    return x * x + y * y + z * z
-
-
-@kernel
 def single(q, slack):
     """Return q in single precision, and a margin that exceeds its rounding error by the given slack."""
     margin = np.float32(slack + SINGLE * max(abs(q[0]), abs(q[1]), abs(q[2])))
@@ -55,7 +45,7 @@ def single(q, slack):
 
 @kernel
 def single_above(best):
-    """Return a bound in single precision that no `gap2` of a box within the distance sqrt(best) exceeds."""
+    """Return a bound in single precision that no squared gap of a box within the distance sqrt(best) exceeds."""
     return np.float32(best * (1.0 + 16.0 * SINGLE))
 
 
@@ -88,15 +78,24 @@ def first_guess(ball, p):
 
 
 @kernel
+def box_gap2(p, a, b, c, slack):
+    """Lower bound of the squared distance of p from the AABB of the triangle abc."""
+    x = max(max(min(a[0], b[0], c[0]) - p[0], p[0] - max(a[0], b[0], c[0])) - slack, 0.0)
+    y = max(max(min(a[1], b[1], c[1]) - p[1], p[1] - max(a[1], b[1], c[1])) - slack, 0.0)
+    z = max(max(min(a[2], b[2], c[2]) - p[2], p[2] - max(a[2], b[2], c[2])) - slack, 0.0)
+    return x * x + y * y + z * z
+
+
+@kernel
 def search_one(skin, p, row, most, near, gaps):
     """Find the nearest triangle in the boxes `near` (k,), starting from `row`; if that is -1, the nearest within
-    `most`, which may be infinite. gaps (LANES,) f4 is workspace. Return its squared distance (or `most` squared), face
+    `most`, which may be infinite. gaps (3,LANES) f4 is workspace. Return its squared distance (or `most` squared), face
     (or -1), feature, row and barycentric coordinates as in `ProbeArrays`, and the numbers of triangles visited and
     measured. Ties go to the lower face, so that the result does not depend on the start and on the order of boxes.
     """
     boxes, placed, x, slack = skin
-    corners, face, slabs, around, home = boxes.corners, boxes.face, boxes.slabs, boxes.around, boxes.home
-    groups, group_bounds, lanes = boxes.groups, boxes.group_bounds, boxes.lanes
+    corners, face, slabs, home = boxes.corners, boxes.face, boxes.slabs, boxes.home
+    groups, blocks, per_box = boxes.groups, boxes.blocks, -(-boxes.slabs // LANES)
     visited, measured, b_face, b_feature, b_row = 0, 0, np.int64(-1), np.int64(0), np.int64(-1)
     best, b_u, b_v, b_w = most * most, 0.0, 0.0, 0.0
     if row < 0 and best == np.inf:
@@ -107,38 +106,47 @@ def search_one(skin, p, row, most, near, gaps):
         if d_2 <= best:
             best, b_face, b_feature, b_row = d_2, np.int64(face[row]), np.int64(feature), row
             b_u, b_v, b_w = u, v, w
-    for m in range(len(near)):
-        b = near[m]
+    for t in range(len(near)):
+        b = near[t]
         q = in_box(placed.to_box, b, p)
         if outside_box2(boxes.low, boxes.high, b, q, slack) > best:
             continue
         s_q, margin = single(q, slack)
         limit = single_above(best)
-        for s in range(b * slabs, (b + 1) * slabs):
-            if not gap2(around, s, s_q, margin) <= limit:
-                continue
-            for g in range(groups[s], groups[s + 1]):
-                if gap2(group_bounds, g, s_q, margin) > limit:
+        for j in range(b * per_box, (b + 1) * per_box):
+            slabs_near = boxes_within(boxes.slab_lanes, j, s_q, margin, limit, gaps, 0)
+            while slabs_near != 0:
+                k = lowest(slabs_near)
+                slabs_near &= slabs_near - 1
+                s = (j - b * per_box) * LANES + k
+                if s >= slabs or gaps[0, k] > limit:
                     continue
-                for k in range(LANES):
-                    x_k = max(max(lanes[g, 0, k] - s_q[0], s_q[0] - lanes[g, 3, k]) - margin, ZERO)
-                    y_k = max(max(lanes[g, 1, k] - s_q[1], s_q[1] - lanes[g, 4, k]) - margin, ZERO)
-                    z_k = max(max(lanes[g, 2, k] - s_q[2], s_q[2] - lanes[g, 5, k]) - margin, ZERO)
-                    gaps[k] = x_k * x_k + y_k * y_k + z_k * z_k
-                first = home[s] + LANES * (g - groups[s])
-                stop = min(home[s + 1] - first, LANES)
-                visited += stop
-                for k in range(stop):
-                    if gaps[k] > limit:
-                        continue
-                    r = first + k
-                    measured += 1
-                    a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
-                    d_2, feature, u, v, w = nearest2(p, a, c, d)
-                    f = np.int64(face[r])
-                    if d_2 < best or (d_2 == best and (f < b_face or b_face < 0)):
-                        best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
-                        b_u, b_v, b_w, limit = u, v, w, single_above(d_2)
+                s += b * slabs
+                for m in range(blocks[s], blocks[s + 1]):
+                    groups_near = boxes_within(boxes.group_lanes, m, s_q, margin, limit, gaps, 1)
+                    while groups_near != 0:
+                        k = lowest(groups_near)
+                        groups_near &= groups_near - 1
+                        g = groups[s] + LANES * (m - blocks[s]) + k
+                        if g >= groups[s + 1] or gaps[1, k] > limit:
+                            continue
+                        first = home[s] + LANES * (g - groups[s])
+                        stop = min(home[s + 1] - first, LANES)
+                        visited += stop
+                        rows_near = boxes_within(boxes.lanes, g, s_q, margin, limit, gaps, 2) & ((1 << stop) - 1)
+                        while rows_near != 0:
+                            k = lowest(rows_near)
+                            rows_near &= rows_near - 1
+                            r = first + k
+                            a, c, d = vec.load(x, corners[r, 0]), vec.load(x, corners[r, 1]), vec.load(x, corners[r, 2])
+                            if gaps[2, k] > limit or box_gap2(p, a, c, d, slack) > best:
+                                continue
+                            measured += 1
+                            d_2, feature, u, v, w = nearest2(p, a, c, d)
+                            f = np.int64(face[r])
+                            if d_2 < best or (d_2 == best and (f < b_face or b_face < 0)):
+                                best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
+                                b_u, b_v, b_w, limit = u, v, w, single_above(d_2)
     return best, b_face, b_feature, b_row, b_u, b_v, b_w, visited, measured
 
 
