@@ -122,7 +122,7 @@ def gather(probes, surface, ignored, sided, out, unsure):
     """Collect the points (ascending) with a result, except those `ignored` (n,), if any are given, and fill `out` for
     those outside. The others, and all unless `sided`, are listed in `unsure`. Return both numbers."""
     points, found, side, barycentric = probes.points, probes.found, probes.side, probes.barycentric
-    count, more, outside = 0, 0, np.ones(1, np.int8)
+    count, more, outside = 0, 0, np.ones(len(points), np.int8)
     signed = Signed(out.distance, out.nearest, out.normal)
     for i in range(len(points)):
         if found[i, 0] < 0 or (len(ignored) > 0 and ignored[i]):
@@ -132,7 +132,7 @@ def gather(probes, surface, ignored, sided, out, unsure):
         vec.store(out.where, count, vec.load(barycentric, i))
         known = sided and side[i] > 0
         if known:
-            sign_one(surface, out, count, outside, signed)
+            sign_range(surface, out.at, count, count + 1, out.pairs, out.where, outside, signed)
             p, q = vec.load(points, i), vec.load(out.nearest, count)
             known = not is_touching(vec.sub(p, q), p, q)
         if not known:
@@ -140,13 +140,6 @@ def gather(probes, surface, ignored, sided, out, unsure):
             more += 1
         count += 1
     return count, more
-
-
-@kernel
-def sign_one(surface, out, k, sign, signed):
-    """Fill distance, nearest point and normal of the point in row k."""
-    part = Signed(signed.distance[k : k + 1], signed.nearest[k : k + 1], signed.normal[k : k + 1])
-    sign_range(surface, out.at[k : k + 1], 0, 1, out.pairs[k : k + 1], out.where[k : k + 1], sign, part)
 
 
 @kernel
