@@ -7,7 +7,7 @@ from conftest import cases
 from motion.test_rigid import random_poses
 from pliant import contacts
 from pliant.kernels.detectors import rigid_parts as parts
-from pliant.kernels.fields.edges import Reach, edges_in_reach, longest_edge
+from pliant.kernels.fields.edges import Reach, in_reach_serial, longest_serial
 from pliant.kernels.motion import rigid as kernels
 from pliant.motion.rigid import brought, placed
 
@@ -100,7 +100,7 @@ def test_edges_in_reach_are_those_that_no_bound_excludes(rng, known):
     d[rng.random(40) < 0.6] = np.nan
     out, middle = np.empty(300, np.int64), np.empty((300, 3))
     for distances in (d, np.full(40, np.nan), np.where(d < 0.97, np.nan, d)):
-        count = edges_in_reach(edges, x, distances, Reach(0.1, 0.02, known, longest_edge(edges, x)), out, middle)
+        count = in_reach_serial(edges, x, distances, Reach(0.1, 0.02, known, longest_serial(edges, x)), out, middle)
         reach = 0.1 + 0.5 * np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1)
         ends = distances[edges]
         far = (ends > reach[:, None] + 0.02).any(1) | (np.isnan(ends).all(1) & (reach <= known))

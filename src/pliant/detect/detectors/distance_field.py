@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
 CELL = 0.8661  # error bound of a trilinear field, relative to the spacing (docs/detectors/distance-field.md)
 OTHER = 0.05  # of the size: largest difference between the bounds of a field's mesh and of the body it is used for
+_WORTH_THREADS = 60_000  # edges
 _FEWEST_CELLS = 32  # along the longest side, if no field is given
 _MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of a flat or thin body
 _LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one substep is not found
@@ -115,7 +116,7 @@ class DistanceFieldDetector(BaseDetector):
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
         x, (low, high) = state.x[self.deformable.rows], self.box
-        longest = _edges.longest_edge(self.edges, x)
+        longest = longest_edge(self.edges, x)
         margin = 0.5 * longest  # the end of an edge is at most that much farther away than its midpoint
         poses = state.pose, state.pose_start
         _parts.classify_fields(x, margin, low[None], high[None], *poses, self._bodies, self._placement)
@@ -132,7 +133,8 @@ class DistanceFieldDetector(BaseDetector):
             x = self._x
         vertices = self._contacts_at(x, _EVERY, self._points, VERTEX_FIELD)
         d, reach = self._distance[: len(x)], _edges.Reach(self.within, self._slack, self._known, longest)
-        m = _edges.edges_in_reach(self.edges, x, d, reach, self._near, self._middle)
+        in_reach = _edges.in_reach_parallel if len(self.edges) >= _WORTH_THREADS else _edges.in_reach_serial
+        m = in_reach(self.edges, x, d, reach, self._near, self._middle)
         midpoints = (
             self._contacts_at(self._middle[:m], self._near, self.edges, MIDPOINT_FIELD) if m else _contacts.empty()
         )
@@ -155,6 +157,12 @@ class DistanceFieldDetector(BaseDetector):
             out["normal"][c] = self.field.exact.query(at)[3]
             out["anchor"][c] = at - out["distance"][c, None] * out["normal"][c]
         return out
+
+
+def longest_edge(edges: NDArray[np.int32], x: Floats) -> float:
+    """Return the length of the longest of `edges` (m,2) at x (n,3), metres."""
+    longest = _edges.longest_parallel if len(edges) >= _WORTH_THREADS else _edges.longest_serial
+    return float(longest(edges, x))
 
 
 def joined(parts: Sequence[Contacts]) -> Contacts:

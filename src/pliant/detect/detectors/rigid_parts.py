@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...kernels.detectors import rigid_parts as _kernels
-from ...kernels.fields import edges as _edges
 from ...state import State
 from ..base import BaseDetector
-from .distance_field import DistanceFieldDetector, joined
+from .distance_field import DistanceFieldDetector, joined, longest_edge
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +61,7 @@ class PartsDetector(BaseDetector):
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices of all parts first, then edge midpoints."""
         x, poses = state.x[self.deformable.rows], (state.pose, state.pose_start)
-        longest = _edges.longest_edge(self.parts[0].edges, x)
+        longest = longest_edge(self.parts[0].edges, x)
         _kernels.classify_fields(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._placement)
         near = [(part, int(how)) for part, how in zip(self.parts, self._placement) if how != _kernels.FAR]
         found = [part.contacts_of_points(state, how, longest) for part, how in near]

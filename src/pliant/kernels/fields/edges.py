@@ -3,8 +3,12 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from .. import vec
-from ..jit import kernel
+from ..jit import kernel, prange
+
+PARTS = 16  # ranges of edges that threads share
 
 
 class Reach(NamedTuple):
@@ -17,7 +21,7 @@ class Reach(NamedTuple):
 
 
 @kernel
-def longest_edge(edges, x):
+def longest_serial(edges, x):
     """Length of the longest edge, metres; 0 without edges."""
     most = 0.0
     for e in range(len(edges)):
@@ -25,18 +29,36 @@ def longest_edge(edges, x):
     return math.sqrt(most)
 
 
+@kernel(parallel=True)
+def longest_parallel(edges, x):
+    """As `longest_serial`, on all threads."""
+    found = np.empty(PARTS)
+    for p in prange(PARTS):
+        found[p] = longest_serial(edges[len(edges) * p // PARTS : len(edges) * (p + 1) // PARTS], x)
+    return found.max()
+
+
 @kernel
-def none_within(d, bound):
-    """Return whether every distance is more than `bound`, or nan."""
+def none_in_reach(d, bounds):
+    """Return whether the distances of all vertices, which are nan beyond the band, exclude every midpoint."""
+    within, slack, known, longest = bounds
+    if within + 0.5 * longest > known:
+        return False
     for i in range(len(d)):  # noqa: SIM110 - Numba does not compile generators
-        if d[i] <= bound:
+        if d[i] <= within + 0.5 * longest + slack:
             return False
     return True
 
 
 @kernel
-def edges_in_reach(edges, x, d, bounds, out, middle):
-    """Collect the edges whose midpoint may be within `bounds` (Reach), with their midpoints. Return their number.
+def in_reach_serial(edges, x, d, bounds, out, middle):
+    """Collect the edges whose midpoint may be within `bounds` (Reach), with their midpoints. Return their number."""
+    return 0 if none_in_reach(d, bounds) else collect_in_reach(edges, x, d, bounds, out, middle)
+
+
+@kernel
+def collect_in_reach(edges, x, d, bounds, out, middle):
+    """As `in_reach_serial`, edge by edge.
 
     The distance at an end exceeds that at the midpoint by at most half the edge length, so both ends must be near, up
     to the error of the field. Ends beyond the band (nan) are at least `known` away, which need not exclude the midpoint
@@ -45,8 +67,6 @@ def edges_in_reach(edges, x, d, bounds, out, middle):
     within, slack, known, longest = bounds
     count = 0
     short = within + 0.5 * longest <= known
-    if short and none_within(d, within + 0.5 * longest + slack):
-        return 0
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
         beyond = math.isnan(d[i]) and math.isnan(d[j])
@@ -60,3 +80,22 @@ def edges_in_reach(edges, x, d, bounds, out, middle):
         vec.store(middle, count, vec.mix(a, b, 0.5))
         count += 1
     return count
+
+
+@kernel(parallel=True)
+def in_reach_parallel(edges, x, d, bounds, out, middle):
+    """As `in_reach_serial`, on all threads: each collects in a range of its own, and these are joined in order."""
+    m, counts = len(edges), np.zeros(PARTS, np.int64)
+    if none_in_reach(d, bounds):
+        return 0
+    for p in prange(PARTS):
+        a, b = m * p // PARTS, m * (p + 1) // PARTS
+        counts[p] = collect_in_reach(edges[a:b], x, d, bounds, out[a:b], middle[a:b])
+    total = 0
+    for p in range(PARTS):
+        a = m * p // PARTS
+        for k in range(counts[p]):
+            out[total] = out[a + k] + a
+            vec.store(middle, total, vec.load(middle, a + k))
+            total += 1
+    return total
