@@ -147,10 +147,16 @@ def share_everything() -> Any:
     kept = [(f, f.serial) for f in found.values()]
     for f in found.values():
         f.serial = f
+    pliant = [module for name, module in list(sys.modules.items()) if name.startswith("pliant.")]
+    bounds = [(m, name, value) for m in pliant for name, value in vars(m).items() if name.startswith("_WORTH_THREADS")]
+    for module, name, _ in bounds:
+        setattr(module, name, 0)
 
     def undo() -> None:
         for f, serial in kept:
             f.serial = serial
+        for module, name, value in bounds:
+            setattr(module, name, value)
 
     return undo
 

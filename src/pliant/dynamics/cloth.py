@@ -92,14 +92,27 @@ class ClothDynamics:
 
     def apply_damping(self, state: State, dt: float) -> None:
         """Apply viscous damping and air drag to the velocities, which are v_start as well."""
-        if not len(self._pairs[2]) and not len(self.air.faces):
-            return
-        moving = Moving(state.x[self.rows], state.v[self.rows], state.v_start[self.rows], self.w)
+        if len(self._pairs[2]) or len(self.air.faces):
+            run = _damping.damp if self._team_size() > 1 else _damping.damp.serial
+            run(self._viscosity(dt), self.air, self._moving(state), self.wind, dt, self._team)
+
+    def predict(self, state: State, gravity: tuple[float, float, float], dt: float) -> None:
+        """Apply damping and gravity, store x in x_start, and advance x by v."""
+        run = _damping.damp_and_advance if self._team_size() > 1 else _damping.damp_and_advance.serial
+        run(self._viscosity(dt), self.air, self._moving(state), self.wind, gravity, dt, self._team)
+
+    def _team_size(self) -> int:
+        """Make the team of a launch; return the number of its threads."""
         threads = min(jit.threads(), BATCHES) if len(self.w) >= _WORTH_THREADS_VERTICES else 1
         self._team = fitting(self._team, _damping.LOOPS, threads)
-        viscosity = Viscosity(*self._pairs[:2], self._share(dt))
-        run = _damping.damp if threads > 1 else _damping.damp.serial
-        run(viscosity, self.air, moving, self.wind, dt, self._team)
+        return threads
+
+    def _viscosity(self, dt: float) -> Viscosity:
+        return Viscosity(*self._pairs[:2], self._share(dt))
+
+    def _moving(self, state: State) -> Moving:
+        rows = self.rows
+        return Moving(state.x[rows], state.x_start[rows], state.v[rows], state.v_start[rows], self.w)
 
     def _share(self, dt: float) -> Floats:
         """Return the fraction of each velocity difference exchanged in `dt`, limited for stability."""

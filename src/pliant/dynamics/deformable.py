@@ -54,10 +54,13 @@ class DeformableDynamics:
         """Store x and v in x_start and v_start; apply damping, air drag and gravity (no gravity while stitches close)
         to v; advance x by v."""
         state.v_start[self.rows] = state.v[self.rows]
-        for part in self._parts:
-            part.apply_damping(state, dt)
         weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)
         gravity = (weight * self.gravity[0], weight * self.gravity[1], weight * self.gravity[2])
+        if self.cloths is not None and self.solids is None:
+            self.cloths.predict(state, gravity, dt)  # in one launch
+            return
+        for part in self._parts:
+            part.apply_damping(state, dt)
         x, x_start, v = state.x[self.rows], state.x_start[self.rows], state.v[self.rows]
         advance = _kernels.advance_parallel if self._on_threads else _kernels.advance_serial
         advance(x, x_start, v, self.w, gravity, dt)

@@ -1,4 +1,4 @@
-"""Viscous damping of cloth and the drag of air, in one launch (`team`)."""
+"""Viscous damping of cloth, the drag of air and the prediction of positions, in one launch (`team`)."""
 
 import math
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from .. import vec
 from ..jit import kernel, prange
 from ..team import BATCHES, barrier, claim, clear, complete
 from .cloth import TINY, part
+from .deformable import advance_serial
 
 LOOPS = 3
 
@@ -35,6 +36,7 @@ class Moving(NamedTuple):
     """The vertices at the start of a substep."""
 
     x: np.ndarray  # (n,3) positions
+    x_start: np.ndarray  # (n,3) where the positions before the prediction are stored
     v: np.ndarray  # (n,3) velocities, which damping changes
     v_start: np.ndarray  # (n,3) before
     w: np.ndarray  # (n,) inverse masses
@@ -42,11 +44,34 @@ class Moving(NamedTuple):
 
 @kernel(parallel=True)
 def damp(viscosity, air, moving, wind, dt, team):
-    """Smooth the velocities of neighbours and add air drag, in one launch; either may have no elements."""
+    """Smooth the velocities of neighbours and add air drag; either may have no elements."""
     clear(team)
     for t in prange(team.shape[1]):
         smooth_velocities(viscosity, moving, team, t)
-        air_push(air, moving, wind, dt, team, t)
+        face_drags(air, moving, wind, team, t)
+        b = claim(team, 2, t, BATCHES)
+        while b >= 0:
+            first, last = part(0, len(moving.v), b, BATCHES)
+            drag_vertices(air, first, last, moving.v, wind, dt, moving.w)
+            complete(team, 2, b, BATCHES)
+            b = claim(team, 2, t, BATCHES)
+
+
+@kernel(parallel=True)
+def damp_and_advance(viscosity, air, moving, wind, gravity, dt, team):
+    """As `damp`, and as `deformable.advance_serial` after it."""
+    clear(team)
+    for t in prange(team.shape[1]):
+        smooth_velocities(viscosity, moving, team, t)
+        face_drags(air, moving, wind, team, t)
+        b = claim(team, 2, t, BATCHES)
+        while b >= 0:
+            first, last = part(0, len(moving.v), b, BATCHES)
+            drag_vertices(air, first, last, moving.v, wind, dt, moving.w)
+            x, x_start, v = moving.x[first:last], moving.x_start[first:last], moving.v[first:last]
+            advance_serial(x, x_start, v, moving.w[first:last], gravity, dt)
+            complete(team, 2, b, BATCHES)
+            b = claim(team, 2, t, BATCHES)
 
 
 @kernel
@@ -79,12 +104,9 @@ def smooth_range(viscosity, v, before, first, last):
 
 
 @kernel
-def air_push(air, moving, wind, dt, team, t):
-    """Loops 1 and 2: add to v the aerodynamic drag on each face in `dt`, along its normal, by the wind relative to it.
-
-    Gathered per vertex, so that the order of additions is fixed. The velocity of a vertex never changes by more than
-    its speed relative to the air.
-    """
+def face_drags(air, moving, wind, team, t):
+    """Loop 1: the aerodynamic drag on each face, along its normal, by the wind relative to it. Loop 2 gathers it per
+    vertex, so that the order of additions is fixed."""
     if len(air.faces) == 0:
         return
     b = claim(team, 1, t, BATCHES)
@@ -94,13 +116,6 @@ def air_push(air, moving, wind, dt, team, t):
         complete(team, 1, b, BATCHES)
         b = claim(team, 1, t, BATCHES)
     barrier(team, 1, BATCHES)
-    b = claim(team, 2, t, BATCHES)
-    while b >= 0:
-        first, last = part(0, len(moving.v), b, BATCHES)
-        drag_vertices(air, first, last, moving.v, wind, dt, moving.w)
-        complete(team, 2, b, BATCHES)
-        b = claim(team, 2, t, BATCHES)
-    barrier(team, 2, BATCHES)
 
 
 @kernel
@@ -117,7 +132,10 @@ def face_drag(air, first, last, x, v, wind):
 
 @kernel
 def drag_vertices(air, first, last, v, wind, dt, w):
-    """Add the forces on their faces to the velocities of vertices first..last-1."""
+    """Add the forces on their faces to the velocities of vertices first..last-1, which never change by more than their
+    speed relative to the air."""
+    if len(air.faces) == 0:
+        return
     for i in range(first, last):
         if w[i] == 0.0:
             continue
