@@ -3,7 +3,6 @@
 from .. import vec
 from ..jit import kernel, prange
 
-
 PARTS = 16  # ranges of vertices that threads share
 
 
