@@ -43,7 +43,7 @@ def any_character(rng, folder):
     if kind < 0.98 and (DATA / "rigged" / name).is_file():
         return measured(pathlib.Path(shutil.copy(DATA / "rigged" / name, folder)), name)
     path = folder / "mannequin.glb"
-    pliant.save_character(path, pliant.shapes.walking_mannequin(float(own.choice([0.3, 1.2]))))
+    pliant.save_character(path, pliant.shapes.walking_mannequin(float(own.choice([0.7, 0.8]))))
     return measured(path, "mannequin")
 
 
