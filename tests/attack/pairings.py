@@ -89,6 +89,8 @@ def options(rng, body, layers):
             words.append(word)
     if rng.random() < 0.1:
         words += ["--wind", "0", "0", "20"]
+    if rng.random() < 0.02:  # beyond a lead-in, which is calm
+        words[words.index("--frames") + 1] = "60"
     return words, out
 
 
