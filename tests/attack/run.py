@@ -14,6 +14,7 @@ import argparse
 import collections
 import dataclasses
 import json
+import multiprocessing.connection
 import pathlib
 import sys
 import time
@@ -141,7 +142,8 @@ class Attack:
                     self.free.append(worker)
                     self._count(worker, found)
             if len(self.free) < len(self.workers):
-                time.sleep(0.0005)
+                busy = [worker.pipe for worker in self.workers if worker not in self.free]
+                multiprocessing.connection.wait(busy, timeout=0.1)
             if time.monotonic() - self.told > 30.0:
                 self._tell()
 
