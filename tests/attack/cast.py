@@ -127,5 +127,7 @@ def any_clip(rng, skeleton, n_bones):
         tracks.append(Track(skeleton.column(0, "translation"), times, root))
     if kind == "scaled":
         sizes = 10.0 ** rng.uniform(-0.3, 0.3, (keys, 3))
+        if rng.random() < 0.3:  # a bone that vanishes, is mirrored, or grows beyond measure
+            sizes[rng.integers(keys)] = rng.choice([0.0, -1.0, 1e-3, 20.0], 3 if rng.random() < 0.3 else 1)
         tracks.append(Track(skeleton.column(int(rng.integers(n_bones)), "scale"), times, sizes))
     return Animation(tuple(tracks)), kind

@@ -26,7 +26,7 @@ FAR = 4.0  # times the extent of everything at the start and of the path of the 
 SUFFIXES = (".glb", ".npz", ".obj", ".pc2", ".usda")
 # option, its values, and the share of the cases that have it
 CHOICES = (
-    ("--dt", ("0.005", "0.02", "0.0333333"), 0.3),
+    ("--dt", ("0.005", "0.02", "0.0333333", "0.0001"), 0.3),
     ("--lead-in", ("0", "0.02", "0.1"), 0.5),
     ("--substeps", ("1", "1", "2", "2", "9"), 0.8),
     ("--solver", ("implicit", "xpbd"), 0.3),
@@ -49,7 +49,9 @@ CHOICES = (
     ("--subdivide", ("1",), 0.05),
     ("--rest-scale", ("0.9", "1.1", "0.8,1.2"), 0.1),
     ("--proxy", ("100", "300"), 0.1),
-    ("--units", ("cm", "ft"), 0.04),
+    ("--units", ("cm", "ft", "1000"), 0.05),
+    ("--place", ("as-is", "above"), 0.03),
+    ("--closing", ("0", "0.01"), 0.03),
     ("--up", ("z",), 0.03),
 )
 
@@ -89,6 +91,8 @@ def options(rng, body, layers):
             words.append(word)
     if rng.random() < 0.1:
         words += ["--wind", "0", "0", "20"]
+    if rng.random() < 0.04:
+        words += ["--gravity", *rng.choice([["0", "0", "0"], ["0", "-1000", "0"], ["9.81", "0", "0"]])]
     if rng.random() < 0.02:  # beyond a lead-in, which is calm
         words[words.index("--frames") + 1] = "60"
     return words, out

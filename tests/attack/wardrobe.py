@@ -65,7 +65,25 @@ def any_garment(rng, radius, name="garment"):
         x, faces = ODDITIES[oddity](rng, x, faces)
     if rng.random() < 0.2:  # it starts displaced, perhaps through the body
         x = x + rng.normal(size=3) * rng.choice([0.01, 0.05, 0.5])
+    if rng.random() < 0.06:
+        x, faces, kind = strange(rng, x, faces)
     return pliant.Mesh(x, faces, name=name), kind
+
+
+def strange(rng, x, faces):
+    """What nobody means as a garment: vertices, faces and its kind."""
+    kind = ("triangle", "ball", "soup", "crushed", "beside", "speck")[int(rng.integers(6))]
+    if kind == "triangle":
+        return x[faces[0]], np.array([[0, 1, 2]]), kind
+    if kind == "ball":
+        y, faces = meshes.ball(rng, bumps=0.1, level=2, radius=0.2)
+        return y + np.array([0.0, 0.5, 0.0]), faces, kind
+    if kind == "soup":
+        y, faces = meshes.soup(rng)
+        return y + np.array([0.0, 0.5, 0.0]), faces, kind
+    if kind == "crushed":  # into a plane, a line or a point
+        return x * [1.0, rng.choice([0.0, 1e-9]), rng.choice([1.0, 0.0])], faces, kind
+    return (x + np.array([40.0, 0.0, 0.0]) if kind == "beside" else x * 1e-3), faces, kind
 
 
 def buttons(rng, x, faces):
