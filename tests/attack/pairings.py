@@ -22,7 +22,7 @@ from pliant.simulation.step import Simulation
 SLOW = 30.0  # times the median CPU time of the frames of a run
 FLOOR = 0.05  # seconds of CPU time: shorter frames are never too slow
 DEEP = 1e-5  # metres inside a body that must not pass; less may be rounding
-FAR = 4.0  # times the extent of everything at the start and of the path of the character: cloth stays within
+FAR = 4.0  # times the extent of everything at the start, of the path of the character and of free fall
 SUFFIXES = (".glb", ".npz", ".obj", ".pc2", ".usda")
 # option, its values, and the share of the cases that have it
 CHOICES = (
@@ -127,7 +127,7 @@ def judge(trial, what, words, out):
 
 def run(words):
     """Exit code, stdout, stderr, the CPU seconds of each frame of a command, and how far its cloth spread: the largest
-    extent of the cloth over that of everything at the start and of the path of the bodies."""
+    extent of the cloth over that of everything at the start, of the path of the bodies, and of free fall."""
     frames, spread, step = [], [0.0], Simulation.step
 
     def timed(self):
@@ -139,7 +139,8 @@ def run(words):
         cloth = self.scene.deformable_rows
         bodies = np.delete(frame.x, cloth, axis=0)
         timed.low, timed.high = np.minimum(timed.low, bodies.min(0)), np.maximum(timed.high, bodies.max(0))
-        spread.append(float(np.ptp(frame.x[cloth], axis=0).max() / (timed.high - timed.low).max()))
+        fall = 0.5 * np.linalg.norm(self.scene.gravity) * frame.time**2  # of what nothing holds
+        spread.append(float(np.ptp(frame.x[cloth], axis=0).max() / ((timed.high - timed.low).max() + fall)))
         return frame
 
     said, talk = io.StringIO(), io.StringIO()
