@@ -78,7 +78,7 @@ def test_a_resumed_attack_adds_the_cases_that_are_left(tmp_path):
     def attacked(cases):
         words = ["--only", "tets", "--cases", str(cases), "--jobs", "1", "--json", "found.json", "--resume"]
         run = pathlib.Path(__file__).with_name("run.py")
-        subprocess.run([sys.executable, run, *words], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run([sys.executable, run, *words], cwd=tmp_path, check=True, capture_output=True, timeout=600)
         return json.loads((tmp_path / "found.json").read_text())
 
     first = attacked(2)["guarantees"]["tets"]
