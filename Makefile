@@ -110,8 +110,8 @@ fuzz: $(VENV)/.fuzz  ## fuzz the file readers: 20 000 mutants, then RUNS=1000000
 	$(BIN)/python tests/io/fuzz_characters.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_coverage.py --runs $(or $(RUNS),1000000) --seed $(or $(SEED),2003) --only $(READERS)
 
-attack: $(VENV)/.test  ## random cases against every guarantee, for MINUTES=120 (SEED=1, ONLY=detect,safe)
-	$(BIN)/python tests/attack/run.py --minutes $(or $(MINUTES),120) --seed $(or $(SEED),1) --only "$(ONLY)"
+attack: $(VENV)/.test  ## random cases against every guarantee: MINUTES=120 SEED=1 ONLY=safe CASES=9 RESUME=1
+	$(BIN)/python tests/attack/run.py --minutes $(or $(MINUTES),120) --seed $(or $(SEED),1) --only "$(ONLY)" $(if $(CASES),--cases $(CASES)) $(if $(RESUME),--resume)
 
 bench: $(VENV)/.test  ## run all benchmarks and write one page: out/bench.html
 	$(BIN)/pliant bench --report out/bench.html

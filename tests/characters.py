@@ -328,6 +328,44 @@ def sleeve(low=0.35, high=0.7, *, top=0.106, bottom=0.2, rings=8, around=16, nam
     return _tube(np.linspace(low, high, rings), np.linspace(bottom, top, rings), around, closed=False, name=name)
 
 
+def striker(speed, reach=0.72):
+    """A post and, as a part of its own at its side, a straight arm that strikes through 160 degrees from the front to
+    the back, between two keyframes at 30 a second; its hand moves at `speed` m/s."""
+    import pliant
+    from pliant.motion.animation import Animation, Skeleton, Track
+
+    shoulder = np.array([0.2, 0.8, 0.0])
+    trunk = _tube(np.linspace(0.0, 1.0, 6), np.full(6, 0.1), 8, closed=True, name="trunk")
+    radii = 0.04 * np.array([0.2, 1.0, 1.0, 1.0, 1.0, 1.0, 0.3])
+    x, arm = along_arm(_tube(np.linspace(0.0, reach, 7), radii, 8, closed=True, name="arm"), shoulder)
+    half, lapse = np.radians(80.0), np.radians(160.0) * reach / speed
+    times = np.array([0.0, lapse, lapse + 0.2])
+    angles = np.array([-half, half, half]) / 2.0
+    turns = np.stack([0.0 * angles, np.sin(angles), 0.0 * angles, np.cos(angles)], 1)
+    strike = Animation((Track(Skeleton.column(1, "rotation"), times, turns, rotation=True),))
+    inverse = np.tile(np.eye(3, 4), (2, 1, 1))
+    inverse[1, :, 3] = -shoulder
+    return pliant.Character(
+        pliant.Mesh(
+            np.concatenate([trunk.vertices, x]), np.concatenate([trunk.faces, arm + trunk.n_vertices]), name="striker"
+        ),
+        ("trunk", "arm"),
+        [-1, 0],
+        np.repeat([[0], [1]], [trunk.n_vertices, len(x)], axis=0),
+        np.ones((trunk.n_vertices + len(x), 1)),
+        {"strike": strike},
+        Skeleton.of_heads([-1, 0], [(0.0, 0.0, 0.0), tuple(shoulder)]),
+        [0, 1],
+        inverse,
+    )
+
+
+def along_arm(mesh, shoulder=(0.2, 0.8, 0.0)):
+    """A mesh along y as vertices and faces along x, the direction of the arm of a striker in its rest pose."""
+    x, y, z = mesh.vertices.T
+    return np.stack([y, -x, z], 1) + np.asarray(shoulder), np.array(mesh.faces)
+
+
 def _tube(heights, radii, around, *, closed, name):
     import pliant
 

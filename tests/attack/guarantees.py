@@ -13,5 +13,5 @@ GUARANTEES = {
     "restart": (2.0, 60.0),
     "threads": (2.0, 60.0),
     "audit": (2.0, 60.0),
-    "pairings": (4.0, 240.0),
+    "pairings": (4.0, 120.0),
 }

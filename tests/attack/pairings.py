@@ -10,65 +10,80 @@ import re
 import tempfile
 import time
 
+import numba
 import numpy as np
 
 import pliant
-from attack import wardrobe
+from attack import cast, wardrobe
 from pliant import cli
 from pliant.io.animation import load_clip
 from pliant.simulation.step import Simulation
 
 SLOW = 30.0  # times the median CPU time of the frames of a run
-FLOOR = 0.25  # seconds of CPU time: shorter frames are never too slow
+FLOOR = 0.05  # seconds of CPU time: shorter frames are never too slow
 DEEP = 1e-5  # metres inside a body that must not pass; less may be rounding
+FAR = 4.0  # times the extent of everything at the start, of the path of the character and of free fall
 SUFFIXES = (".glb", ".npz", ".obj", ".pc2", ".usda")
+# option, its values, and the share of the cases that have it
+CHOICES = (
+    ("--dt", ("0.005", "0.02", "0.0333333", "0.0001"), 0.3),
+    ("--lead-in", ("0", "0.02", "0.1"), 0.5),
+    ("--substeps", ("1", "1", "2", "2", "9"), 0.8),
+    ("--solver", ("implicit", "xpbd"), 0.3),
+    ("--self-contact", ("off", "push", "safe"), 0.4),
+    ("--self-method", ("bvh", "sphere-surface", "continuous", "spatial-hash", "active-pairs"), 0.04),
+    ("--self-response", ("projection", "penalty", "geometric", "separate"), 0.04),
+    ("--friction", ("0", "1"), 0.3),
+    ("--friction-model", ("simple",), 0.05),
+    ("--eps", ("1mm", "8mm"), 0.2),
+    ("--thickness", ("0.5mm", "3mm"), 0.2),
+    ("--hold", ("none",), 0.3),
+    ("--method", ("bvh", "bone-boxes", "distance-field"), 0.2),
+    ("--teleports", ("keep",), 0.15),
+    ("--root-motion", ("remove",), 0.15),
+    ("--attach", ("waist", "neck", "boundary", "all"), 0.1),
+    ("--material", ("silk", "denim", "leather", "jersey"), 0.2),
+    ("--material.stretch", ("5", "50000"), 0.05),
+    ("--material.density", ("0.01", "2"), 0.05),
+    ("--restitution", ("0.5", "1"), 0.1),
+    ("--subdivide", ("1",), 0.05),
+    ("--rest-scale", ("0.9", "1.1", "0.8,1.2"), 0.1),
+    ("--proxy", ("100", "300"), 0.1),
+    ("--units", ("cm", "ft", "1000"), 0.05),
+    ("--place", ("as-is", "above"), 0.03),
+    ("--closing", ("0", "0.01"), 0.03),
+    ("--up", ("z",), 0.03),
+)
 
 
 def attack(trial):
-    rng = trial.rng
-    worn = wardrobe.any_character(rng)
-    garments = [wardrobe.any_garment(rng, worn.radius, "inner")]
-    if rng.random() < 0.15:
-        garments.append(wardrobe.any_garment(rng, 1.15 * worn.radius, "outer"))
-    what = f"{garments[0][1]} on {worn.what}"
-    trial.note(what)
+    rng, before, threads = trial.rng, pathlib.Path.cwd(), numba.get_num_threads()
     with tempfile.TemporaryDirectory() as folder:
-        before = pathlib.Path.cwd()
         os.chdir(folder)
+        numba.set_num_threads(1)  # the cases are small, and processes run side by side
         try:
-            pliant.save_character("body.glb", worn.character)
+            worn = cast.any_character(rng, pathlib.Path(folder))
+            garments = [wardrobe.any_garment(rng, worn.radius, "inner")]
+            if rng.random() < 0.15:
+                garments.append(wardrobe.any_garment(rng, 1.15 * worn.radius, "outer"))
+            what = f"{garments[0][1]} on {worn.what}"
+            trial.note(what)
             for k, (mesh, _) in enumerate(garments):
-                pliant.save(f"garment{k}.obj", mesh)
-            words, out = options(rng, len(garments))
+                pliant.save(f"garment{k}.obj", worn.fitted(mesh))
+            words, out = options(rng, worn.path.name, len(garments))
             judge(trial, what, words, out)
         finally:
             os.chdir(before)
+            numba.set_num_threads(threads)
 
 
-def options(rng, layers):
+def options(rng, body, layers):
     """The words of a random `pliant drape`, and its output file."""
     out = f"run{rng.choice(SUFFIXES)}"
-    words = ["drape", "garment0.obj", "body.glb", "-o", out, "--json", "--frames", str(int(rng.integers(2, 6)))]
+    words = ["drape", "garment0.obj", body, "-o", out, "--json", "--frames", str(int(rng.integers(3, 6)))]
     for k in range(1, layers):
         words += ["--layer", f"garment{k}.obj"]
-    choices = (
-        ("--dt", ("0.005", "0.02"), 0.3),
-        ("--lead-in", ("0", "0.02", "0.1"), 0.5),
-        ("--substeps", ("1", "2"), 0.6),
-        ("--solver", ("implicit", "xpbd"), 0.3),
-        ("--self-contact", ("off", "push", "safe"), 0.4),
-        ("--friction", ("0", "1"), 0.3),
-        ("--eps", ("1mm", "8mm"), 0.2),
-        ("--thickness", ("0.5mm", "3mm"), 0.2),
-        ("--hold", ("none",), 0.3),
-        ("--method", ("bvh", "bone-boxes"), 0.2),
-        ("--material", ("silk", "denim", "leather"), 0.2),
-        ("--restitution", ("0.5",), 0.1),
-        ("--subdivide", ("1",), 0.05),
-        ("--rest-scale", ("0.9", "1.1"), 0.1),
-        ("--proxy", ("300", "1k"), 0.1),
-    )
-    for name, values, share in choices:
+    for name, values, share in CHOICES:
         if rng.random() < share:
             words += [name, str(rng.choice(values))]
     for word, share in (("--no-fix-start", 0.3), ("--no-measure", 0.1)):
@@ -76,11 +91,15 @@ def options(rng, layers):
             words.append(word)
     if rng.random() < 0.1:
         words += ["--wind", "0", "0", "20"]
+    if rng.random() < 0.04:
+        words += ["--gravity", *rng.choice([["0", "0", "0"], ["0", "-1000", "0"], ["9.81", "0", "0"]])]
+    if rng.random() < 0.02:  # beyond a lead-in, which is calm
+        words[words.index("--frames") + 1] = "60"
     return words, out
 
 
 def judge(trial, what, words, out):
-    code, said, talk, frames = run(words)
+    code, said, talk, frames, spread = run(words)
     line = f"{what}: pliant {' '.join(words)}"
     last = talk.strip().splitlines()[-1] if talk.strip() else ""
     if not trial.check(code in (0, 1, 2), f"{line}: exit code {code}: {last}"):
@@ -99,6 +118,7 @@ def judge(trial, what, words, out):
     trial.check(len(shown) > 0, f"{line}: nothing was written")
     for name, arrays in shown.items():
         trial.check(np.isfinite(arrays).all(), f"{line}: {name} is not finite", x=arrays)
+    trial.check(spread <= FAR, f"{line}: the cloth spreads over {spread:.3g} times the size of the scene")
     if too_slow(frames):
         frames = run(words)[3]  # kernels of the first run may have been compiled within a frame
     slow = too_slow(frames)
@@ -106,13 +126,21 @@ def judge(trial, what, words, out):
 
 
 def run(words):
-    """Exit code, stdout, stderr and the CPU seconds of each frame of a command."""
-    frames, step = [], Simulation.step
+    """Exit code, stdout, stderr, the CPU seconds of each frame of a command, and how far its cloth spread: the largest
+    extent of the cloth over that of everything at the start, of the path of the bodies, and of free fall."""
+    frames, spread, step = [], [0.0], Simulation.step
 
     def timed(self):
+        if not frames:
+            timed.low, timed.high = self.state.x.min(0), self.state.x.max(0)
         began = time.process_time()
         frame = step(self)
         frames.append(time.process_time() - began)
+        cloth = self.scene.deformable_rows
+        bodies = np.delete(frame.x, cloth, axis=0)
+        timed.low, timed.high = np.minimum(timed.low, bodies.min(0)), np.maximum(timed.high, bodies.max(0))
+        fall = 0.5 * np.linalg.norm(self.scene.gravity) * frame.time**2  # of what nothing holds
+        spread.append(float(np.ptp(frame.x[cloth], axis=0).max() / ((timed.high - timed.low).max() + fall)))
         return frame
 
     said, talk = io.StringIO(), io.StringIO()
@@ -122,7 +150,7 @@ def run(words):
             code = cli.run(words)
     finally:
         Simulation.step = step
-    return code, said.getvalue(), talk.getvalue(), frames
+    return code, said.getvalue(), talk.getvalue(), frames, max(spread)
 
 
 def too_slow(frames):

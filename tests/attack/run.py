@@ -3,15 +3,18 @@
     python tests/attack/run.py --minutes 120 --seed 1
     python tests/attack/run.py --only detect,safe --minutes 5
     python tests/attack/run.py --only detect --case 1:417          # repeat one case in this process
+    python tests/attack/run.py --only pairings --cases 10000 --resume --minutes 60
 
 Guarantees take turns according to their shares of the time. A failure prints the command that reproduces it and saves
-its input to out/attack; the attack continues. The exit code is 1 if anything failed.
+its input to out/attack; the attack continues. The exit code is 1 if anything failed. With --resume it goes on where
+the run of the same seed ended whose results are in --json, and adds to its counts.
 """
 
 import argparse
 import collections
 import dataclasses
 import json
+import multiprocessing.connection
 import pathlib
 import sys
 import time
@@ -43,6 +46,22 @@ class Tally:
     notes: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     lines: list = dataclasses.field(default_factory=list)
     remarks: list = dataclasses.field(default_factory=list)
+    next: int = 0  # the first index that has not been chosen
+    open: list = dataclasses.field(default_factory=list)  # indices below it that have not been counted
+
+    @classmethod
+    def of(cls, stored: dict) -> "Tally":
+        return cls(**stored | {"notes": collections.Counter(stored["notes"])})
+
+
+def stored_tallies(path: pathlib.Path, seed: int) -> tuple[dict[str, Tally], float]:
+    """Tallies by guarantee, and minutes, of an earlier run of this seed; nothing where there is none."""
+    if not path.is_file():
+        return {}, 0.0
+    told = json.loads(path.read_text())
+    if told["seed"] != seed:
+        sys.exit(f"{path} has a run of seed {told['seed']}, not {seed}; choose another --json")
+    return {name: Tally.of(one) for name, one in told["guarantees"].items()}, float(told["minutes"])
 
 
 def main() -> int:
@@ -52,6 +71,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="guarantees, separated by commas. Default: all.")
     parser.add_argument("--cases", type=int, help="maximum number of cases per guarantee")
     parser.add_argument("--case", help="SEED:INDEX, repeat one case")
+    parser.add_argument("--resume", action="store_true", help="go on with the run whose results are in --json")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes. Default: 2.")
     parser.add_argument("--json", default="out/attack.json", help="Default: out/attack.json.")
     parser.add_argument("--keep", default="out/attack", help="folder for failing input. Default: out/attack.")
@@ -90,12 +110,15 @@ def again(chosen: list[str], case: str, folder: pathlib.Path) -> int:
 class Attack:
     def __init__(self, chosen, args) -> None:
         self.args, self.folder = args, pathlib.Path(args.keep)
-        self.tallies = {name: Tally() for name in chosen}
-        self.next = dict.fromkeys(chosen, 0)
+        self.tallies, self.before = {name: Tally() for name in chosen}, 0.0
+        self.late: list[tuple[str, int]] = []  # cases to be repeated: timed out, or interrupted
+        if args.resume:
+            stored, self.before = stored_tallies(pathlib.Path(args.json), args.seed)
+            self.tallies |= {name: one for name, one in stored.items() if name in chosen}
+            self.late = [(name, index) for name, one in self.tallies.items() for index in one.open]
         self.spent = dict.fromkeys(chosen, 0.0)
         self.warm: set[str] = set()
         self.busy: set[str] = set()  # guarantees whose first case is running
-        self.late: list[tuple[str, int]] = []  # timed-out cases, to be repeated
         self.began = self.told = time.monotonic()
         self.workers = [Worker() for _ in range(max(1, args.jobs))]
         self.free = list(self.workers)
@@ -119,7 +142,8 @@ class Attack:
                     self.free.append(worker)
                     self._count(worker, found)
             if len(self.free) < len(self.workers):
-                time.sleep(0.0005)
+                busy = [worker.pipe for worker in self.workers if worker not in self.free]
+                multiprocessing.connection.wait(busy, timeout=0.1)
             if time.monotonic() - self.told > 30.0:
                 self._tell()
 
@@ -128,14 +152,15 @@ class Attack:
         if self.late:
             return (*self.late[-1], True) if peek else (*self.late.pop(), True)
         most = self.args.cases
-        open_ = [p for p in self.tallies if (most is None or self.next[p] < most) and p not in self.busy]
+        open_ = [p for p in self.tallies if (most is None or self.tallies[p].next < most) and p not in self.busy]
         if not open_:
             return None
         guarantee = min(open_, key=lambda p: self.spent[p] / GUARANTEES[p][0])
         if peek:
-            return guarantee, self.next[guarantee], False
-        index = self.next[guarantee]
-        self.next[guarantee] += 1
+            return guarantee, self.tallies[guarantee].next, False
+        index = self.tallies[guarantee].next
+        self.tallies[guarantee].next += 1
+        self.tallies[guarantee].open.append(index)
         if guarantee not in self.warm:
             self.busy.add(guarantee)
         return guarantee, index, False
@@ -156,6 +181,7 @@ class Attack:
             self.late.append((guarantee, index))
             return
         tally = self.tallies[guarantee]
+        tally.open.remove(index)
         tally.cases += 1
         tally.checks += found["checks"]
         tally.seconds += found["seconds"]
@@ -171,25 +197,29 @@ class Attack:
                 print(f"FAILED {found['failures'][0]}\n       {found['line']}", flush=True)
             keep(self.folder, guarantee, seed, index, found)
 
+    @property
+    def minutes(self) -> float:
+        """Of this run and of those that it goes on from."""
+        return self.before + (time.monotonic() - self.began) / 60.0
+
     def _tell(self) -> None:
         self.told = time.monotonic()
         parts = [
             f"{name} {t.cases}" + (f" ({t.failed_cases} failed)" if t.failures else "")
             for name, t in self.tallies.items()
         ]
-        print(f"{(self.told - self.began) / 60.0:6.1f} min: {', '.join(parts)}", flush=True)
+        print(f"{self.minutes:6.1f} min: {', '.join(parts)}", flush=True)
         self._write()
 
     def _write(self) -> None:
         path = pathlib.Path(self.args.json)
         path.parent.mkdir(parents=True, exist_ok=True)
         told = {name: vars(tally) for name, tally in self.tallies.items()}
-        minutes = (time.monotonic() - self.began) / 60.0
-        path.write_text(json.dumps({"seed": self.args.seed, "minutes": minutes, "guarantees": told}, indent=1))
+        path.write_text(json.dumps({"seed": self.args.seed, "minutes": self.minutes, "guarantees": told}, indent=1))
 
     def report(self) -> int:
         self._write()
-        print(f"\nseed {self.args.seed}, {(time.monotonic() - self.began) / 60.0:.1f} minutes")
+        print(f"\nseed {self.args.seed}, {self.minutes:.1f} minutes")
         print(f"{'guarantee':14} {'cases':>9} {'checks':>12} {'failed cases':>12} {'slowest, s':>10}  case")
         for name, t in self.tallies.items():
             print(f"{name:14} {t.cases:9} {t.checks:12} {t.failed_cases:12} {t.slowest:10.2f}  {t.slowest_case}")

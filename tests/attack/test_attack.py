@@ -3,6 +3,10 @@
 `python tests/attack/run.py --only GUARANTEE --case SEED:INDEX` repeats one case.
 """
 
+import json
+import pathlib
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -67,6 +71,25 @@ def test_a_case_that_ends_its_process_or_never_ends_is_a_finding_and_the_worker_
         assert answer_of(worker, 2, 60.0)["failures"] == ["KeyError: 'nobody expected this' (broken.py:11)"]
     finally:
         worker.close()
+
+
+@pytest.mark.compiled
+def test_a_resumed_attack_adds_the_cases_that_are_left(tmp_path):
+    def attacked(cases):
+        words = ["--only", "tets", "--cases", str(cases), "--jobs", "1", "--json", "found.json", "--resume"]
+        run = pathlib.Path(__file__).with_name("run.py")
+        subprocess.run([sys.executable, run, *words], cwd=tmp_path, check=True, capture_output=True, timeout=600)
+        return json.loads((tmp_path / "found.json").read_text())
+
+    first = attacked(2)["guarantees"]["tets"]
+    assert (first["cases"], first["next"], first["open"]) == (2, 2, [])
+    told = json.loads((tmp_path / "found.json").read_text())
+    told["guarantees"]["tets"] |= {"cases": 1, "open": [1]}  # as if the second one had been interrupted
+    (tmp_path / "found.json").write_text(json.dumps(told))
+    second = attacked(5)
+    tets = second["guarantees"]["tets"]
+    assert (tets["cases"], tets["next"], tets["open"]) == (5, 5, [])
+    assert second["minutes"] > told["minutes"]
 
 
 class Lossy:

@@ -1,15 +1,13 @@
-"""Random garments, characters and clips as people have them: shells with thickness, buttons, duplicate faces, tiny
-beside large triangles; separate and overlapping parts, odd rigs; fast clips, teleports, first frames far away."""
-
-import dataclasses
+"""Random garments as people have them: shells with thickness, buttons, duplicate faces, tiny beside large triangles."""
 
 import numpy as np
 
 import pliant
 from attack import meshes
-from pliant.motion.animation import Animation, Skeleton, Track
 
-MOST = 20_000  # triangles of a garment
+# triangles of a garment at most: one of them is drawn, most cases are small
+MOST = (150, 150, 150, 300, 300, 600)
+LARGE = 20_000  # in one of a hundred cases
 TALL = 1.0  # metres, of a character before it is scaled
 
 
@@ -35,88 +33,10 @@ def joined(parts):
     return np.concatenate([x for x, _ in parts]), np.concatenate([f + k for (_, f), k in zip(parts, first)])
 
 
-@dataclasses.dataclass
-class Dressed:
-    """A character and the radius of its trunk, around which garments are made."""
-
-    character: pliant.Character
-    radius: float
-    what: str
-
-
-def any_character(rng):
-    """A trunk with limbs, as one skin of separate closed parts that may overlap, on a chain of bones."""
-    around, rings = int(rng.integers(5, 17)), int(rng.integers(4, 14))
-    radius = float(rng.uniform(0.06, 0.15))
-    parts = [tube(np.linspace(0.0, TALL, rings), np.full(rings, radius), around, closed=True)]
-    for _ in range(int(rng.integers(0, 4))):  # limbs that reach out of the trunk, or lie against it
-        x, faces = tube(np.linspace(0.0, 0.4, 6), np.full(6, 0.35 * radius), 8, closed=True)
-        lean = np.eye(3)[:, [1, 0, 2]] * [1.0, -1.0, 1.0] if rng.random() < 0.5 else np.eye(3)
-        at = np.array([rng.choice([-1.0, 1.0]) * radius * rng.uniform(0.8, 1.6), rng.uniform(0.3, 0.6), 0.0])
-        parts.append((x @ lean.T + at, faces))
-    open_body = rng.random() < 0.1
-    x, faces = joined(parts)
-    if open_body:
-        faces = faces[rng.random(len(faces)) > 0.05]
-    n_bones = int(rng.choice([1, 2, 3, 20]))
-    heads = np.zeros((n_bones, 3))
-    heads[:, 1] = np.linspace(0.0, 0.8 * TALL, n_bones)
-    if rng.random() < 0.15:
-        heads[:] = heads[0]  # all bones at one place
-    weights = np.maximum(1.0 - np.abs(x[:, 1:2] - heads[None, :, 1]) * (n_bones / TALL), 0.0)
-    weights[weights.sum(1) == 0.0, 0] = 1.0
-    if rng.random() < 0.2:  # weights that jump from vertex to vertex
-        weights = rng.dirichlet(np.full(n_bones, 0.3), len(x))
-    joints = np.argsort(-weights, 1, kind="stable")[:, :4]
-    kept = np.take_along_axis(weights, joints, 1)
-    kept[kept.sum(1) == 0.0, 0] = 1.0
-    skeleton = Skeleton.of_heads(np.arange(n_bones) - 1, heads)
-    inverse = np.tile(np.eye(3, 4), (n_bones, 1, 1))
-    inverse[:, :, 3] = -heads
-    clip, what = any_clip(rng, skeleton, n_bones)
-    character = pliant.Character(
-        pliant.Mesh(x, faces, name="body"),
-        tuple(f"bone {k}" for k in range(n_bones)),
-        np.arange(n_bones) - 1,
-        joints,
-        kept / kept.sum(1, keepdims=True),
-        {"clip": clip},
-        skeleton,
-        np.arange(n_bones),
-        inverse,
-    )
-    return Dressed(character, radius, f"{what}{', open' if open_body else ''}")
-
-
-def any_clip(rng, skeleton, n_bones):
-    """A clip and its kind: calm, fast, teleports, far away, scaled bones, or a single keyframe."""
-    kind = ("calm", "calm", "fast", "teleport", "far", "scaled", "still")[int(rng.integers(7))]
-    keys = 1 if kind == "still" else int(rng.integers(2, 8))
-    gaps = rng.uniform(0.01, 0.2, keys) * (10.0 ** rng.uniform(-1, 0) if rng.random() < 0.3 else 1.0)
-    times = np.cumsum(gaps) - (gaps[0] if rng.random() < 0.7 else 0.0)
-    speed = {"calm": 0.1, "fast": 2.0}.get(kind, 0.3)
-    tracks = []
-    for bone in range(n_bones):
-        turns = np.concatenate([speed * rng.normal(size=(keys, 3)), np.ones((keys, 1))], 1)
-        turns /= np.linalg.norm(turns, axis=1)[:, None]
-        if bone or kind in ("calm", "fast", "still"):
-            tracks.append(Track(skeleton.column(bone, "rotation"), times, turns, "linear", True))
-    root = np.tile(skeleton.rest[:3], (keys, 1))
-    if kind == "teleport":
-        root += rng.choice([0.0, 1.0, 30.0], keys)[:, None] * rng.normal(size=(keys, 3))
-        tracks.append(Track(skeleton.column(0, "translation"), times, root, str(rng.choice(["step", "linear"]))))
-    if kind == "far":
-        root += 10.0 ** rng.uniform(0, 3) * rng.normal(size=3)
-        tracks.append(Track(skeleton.column(0, "translation"), times, root))
-    if kind == "scaled":
-        sizes = 10.0 ** rng.uniform(-0.3, 0.3, (keys, 3))
-        tracks.append(Track(skeleton.column(int(rng.integers(n_bones)), "scale"), times, sizes))
-    return Animation(tuple(tracks)), kind
-
-
 def any_garment(rng, radius, name="garment"):
     """A garment around the trunk, or a sheet over or through it, with up to two oddities; its name and kind."""
-    wanted = int(np.exp(rng.uniform(np.log(200.0), np.log(rng.choice([1500.0, 1500.0, 5000.0, MOST])))))
+    most = LARGE if rng.random() < 0.01 else int(rng.choice(MOST))
+    wanted = int(np.exp(rng.uniform(np.log(40.0), np.log(most))))
     kind = ("tube", "tube", "shell", "sheet")[int(rng.integers(4))]
     ease = float(rng.choice([0.97, 1.02, 1.1, 1.4]))
     if kind == "sheet":
@@ -145,7 +65,25 @@ def any_garment(rng, radius, name="garment"):
         x, faces = ODDITIES[oddity](rng, x, faces)
     if rng.random() < 0.2:  # it starts displaced, perhaps through the body
         x = x + rng.normal(size=3) * rng.choice([0.01, 0.05, 0.5])
+    if rng.random() < 0.06:
+        x, faces, kind = strange(rng, x, faces)
     return pliant.Mesh(x, faces, name=name), kind
+
+
+def strange(rng, x, faces):
+    """What nobody means as a garment: vertices, faces and its kind."""
+    kind = ("triangle", "ball", "soup", "crushed", "beside", "speck")[int(rng.integers(6))]
+    if kind == "triangle":
+        return x[faces[0]], np.array([[0, 1, 2]]), kind
+    if kind == "ball":
+        y, faces = meshes.ball(rng, bumps=0.1, level=2, radius=0.2)
+        return y + np.array([0.0, 0.5, 0.0]), faces, kind
+    if kind == "soup":
+        y, faces = meshes.soup(rng)
+        return y + np.array([0.0, 0.5, 0.0]), faces, kind
+    if kind == "crushed":  # into a plane, a line or a point
+        return x * [1.0, rng.choice([0.0, 1e-9]), rng.choice([1.0, 0.0])], faces, kind
+    return (x + np.array([40.0, 0.0, 0.0]) if kind == "beside" else x * 1e-3), faces, kind
 
 
 def buttons(rng, x, faces):

@@ -8,10 +8,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import pliant
-from characters import post, sleeve
+from characters import along_arm, post, sleeve, striker
 from pliant import cli
+from pliant.detect.queries.intersections import Intersections
 from pliant.motion.animation import Animation, Skeleton, Track
 from pliant.scenes.dressing import dress_scene
+from pliant.simulation.kinematics import MOST_PARTS
 from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
@@ -158,3 +160,55 @@ def test_the_command_tells_lead_in_teleports_and_root_motion(tmp_path, monkeypat
     printed = capsys.readouterr().out
     assert "lead-in" in printed
     assert "8.06 m, 90 degrees" in printed
+
+
+class Watched(pliant.Simulation):
+    """Counts the intersecting pairs of cloth and body after every substep: within a frame a hand may pass cloth."""
+
+    def watch(self, garment, character):
+        self.pairs, self.substeps_taken = Intersections(garment, character.mesh), []
+        self.crossings, self.rows = [], (self.scene.rows(0), self.scene.rows(1))
+        return self
+
+    def _finish(self, found, dt_substep):
+        super()._finish(found, dt_substep)
+        cloth, body = self.rows
+        self.crossings.append(self.pairs.update(self.state.x[cloth], self.state.x[body]).count)
+
+    def step(self):
+        frame = super().step()
+        self.substeps_taken.append(frame.substeps)
+        return frame
+
+
+def worn_by_striker(kind):
+    """A sleeve on the arm of the striker, or a cape beside it, in the way of its hand, and what holds it."""
+    if kind == "sleeve":
+        tube = sleeve(0.15, 0.6, bottom=0.046, top=0.075, rings=8, around=10)
+        return pliant.Mesh(*along_arm(tube), name="sleeve"), {}
+    sheet = pliant.shapes.cloth(0.7, 0.7, 11)
+    x = sheet.vertices - sheet.vertices.mean(0)
+    return pliant.Mesh(np.stack([x[:, 0] + 0.1, 0.65 - x[:, 2], 0.0 * x[:, 0] - 0.35], 1), sheet.faces), {
+        "pins": "top 1cm"
+    }
+
+
+@pytest.mark.parametrize("kind", ["sleeve", "cape"])
+def test_a_hand_at_60_metres_per_second_does_not_pass_through_cloth(kind):
+    who = striker(60.0)
+    times = np.linspace(0.0, 0.03, 31)
+    path = np.stack([who.shape("strike", t) for t in times])
+    assert np.linalg.norm(np.diff(path, axis=0), axis=2).max() / 1e-3 == pytest.approx(60.0, rel=0.02)
+    garment, held = worn_by_striker(kind)
+    scene = dress_scene([garment], who, lead_in=0.2, **held)
+    sim = Watched(scene, 0.01, method="bvh").watch(garment, who)
+    result = record(sim, 32)
+    x = result.x[0]
+    assert np.isfinite(x).all()
+    assert max(sim.crossings) == 0
+    s = result.summary
+    assert (s["penetration_m"], s["intersecting_pairs_cloth_most"], s["given_up_pairs"]) == (0.0, 0, 0)
+    assert np.linalg.norm(np.diff(x, axis=0), axis=2).max() > 0.25  # 25 m/s: the hand takes cloth along
+    # the time step divides itself, up to the bound, and only while the hand is near
+    assert max(sim.substeps_taken) == MOST_PARTS * sim.substeps
+    assert sim.substeps_taken[-1] == sim.substeps

@@ -1,0 +1,133 @@
+"""Random characters and clips as people have them: separate and overlapping parts, open and mirrored ones, odd rigs,
+the kinds of `wild`, the mannequin, files of shared/data; fast clips, teleports, scaled bones, first poses far away."""
+
+import dataclasses
+import pathlib
+import shutil
+
+import numpy as np
+
+import pliant
+import wild
+from attack.wardrobe import TALL, joined, tube
+from conftest import DATA
+from pliant.motion.animation import Animation, Skeleton, Track
+
+FILES = ("SimpleSkin.gltf", "RiggedSimple.glb", "RiggedFigure.glb", "AnimatedMorphCube.glb", "Fox.glb")
+
+
+@dataclasses.dataclass
+class Worn:
+    """A saved character: the file, its kind, and the trunk, around which garments are made."""
+
+    path: pathlib.Path
+    what: str
+    radius: float = 0.1  # of the trunk, where the character is 1 m tall
+    size: float = 1.0  # the height in metres
+    low: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(3))  # centre of the lower end
+
+    def fitted(self, garment: pliant.Mesh) -> pliant.Mesh:
+        return dataclasses.replace(garment, vertices=garment.vertices * self.size + self.low)
+
+
+def any_character(rng, folder):
+    """A character in a file of the folder. Where shared/data is absent, another one takes the place of its files."""
+    kind, own = rng.random(), np.random.default_rng(rng.integers(2**32))
+    if kind < 0.62:
+        return limbed(own, folder)
+    if kind < 0.90:
+        name = str(own.choice(wild.KINDS))
+        path, _ = wild.saved(name, own, folder)
+        return measured(path, name)
+    name = str(own.choice(FILES))
+    if kind < 0.98 and (DATA / "rigged" / name).is_file():
+        return measured(pathlib.Path(shutil.copy(DATA / "rigged" / name, folder)), name)
+    path = folder / "mannequin.glb"
+    pliant.save_character(path, pliant.shapes.walking_mannequin(float(own.choice([0.7, 0.8]))))
+    return measured(path, "mannequin")
+
+
+def measured(path, what):
+    """The trunk of a character from a file: the median distance of its vertices from a vertical axis."""
+    x = pliant.load_character(path).shape(None, 0.0)
+    low, high = x.min(0), x.max(0)
+    size = float(max(high[1] - low[1], 0.2 * np.linalg.norm(high - low)))
+    centre = np.median(x, axis=0)
+    radius = float(np.median(np.hypot(x[:, 0] - centre[0], x[:, 2] - centre[2]))) / size
+    return Worn(path, what, max(radius, 0.05), size, np.array([centre[0], low[1], centre[2]]))
+
+
+def limbed(rng, folder):
+    """A trunk with limbs, as one skin of separate closed parts that may overlap, on a chain of bones."""
+    around, rings = int(rng.integers(4, 9)), int(rng.integers(3, 8))
+    if rng.random() < 0.02:
+        around, rings = 16, 14
+    radius = float(rng.uniform(0.06, 0.15))
+    parts = [tube(np.linspace(0.0, TALL, rings), np.full(rings, radius), around, closed=True)]
+    for _ in range(int(rng.choice([0, 0, 1, 3]))):  # limbs that reach out of the trunk, or lie against it
+        x, faces = tube(np.linspace(0.0, 0.4, 4), np.full(4, 0.35 * radius), 5, closed=True)
+        lean = np.eye(3)[:, [1, 0, 2]] * [1.0, -1.0, 1.0] if rng.random() < 0.5 else np.eye(3)
+        at = np.array([rng.choice([-1.0, 1.0]) * radius * rng.uniform(0.8, 1.6), rng.uniform(0.3, 0.6), 0.0])
+        parts.append((x @ lean.T + at, faces))
+    open_body = rng.random() < 0.1
+    x, faces = joined(parts)
+    if open_body:
+        faces = faces[rng.random(len(faces)) > 0.05]
+    n_bones = int(rng.choice([1, 2, 3, 20]))
+    heads = np.zeros((n_bones, 3))
+    heads[:, 1] = np.linspace(0.0, 0.8 * TALL, n_bones)
+    if rng.random() < 0.15:
+        heads[:] = heads[0]  # all bones at one place
+    weights = np.maximum(1.0 - np.abs(x[:, 1:2] - heads[None, :, 1]) * (n_bones / TALL), 0.0)
+    weights[weights.sum(1) == 0.0, 0] = 1.0
+    if rng.random() < 0.2:  # weights that jump from vertex to vertex
+        weights = rng.dirichlet(np.full(n_bones, 0.3), len(x))
+    joints = np.argsort(-weights, 1, kind="stable")[:, :4]
+    kept = np.take_along_axis(weights, joints, 1)
+    kept[kept.sum(1) == 0.0, 0] = 1.0
+    skeleton = Skeleton.of_heads(np.arange(n_bones) - 1, heads)
+    inverse = np.tile(np.eye(3, 4), (n_bones, 1, 1))
+    inverse[:, :, 3] = -heads
+    clip, what = any_clip(rng, skeleton, n_bones)
+    character = pliant.Character(
+        pliant.Mesh(x, faces, name="body"),
+        tuple(f"bone {k}" for k in range(n_bones)),
+        np.arange(n_bones) - 1,
+        joints,
+        kept / kept.sum(1, keepdims=True),
+        {"clip": clip},
+        skeleton,
+        np.arange(n_bones),
+        inverse,
+    )
+    path = folder / "body.glb"
+    pliant.save_character(path, character)
+    return Worn(path, f"{what}{', open' if open_body else ''}", radius)
+
+
+def any_clip(rng, skeleton, n_bones):
+    """A clip and its kind: calm, fast, teleports, far away, scaled bones, or a single keyframe."""
+    kind = ("calm", "calm", "fast", "teleport", "far", "scaled", "still")[int(rng.integers(7))]
+    keys = 1 if kind == "still" else int(rng.integers(2, 8))
+    gaps = rng.uniform(0.01, 0.2, keys) * (10.0 ** rng.uniform(-1, 0) if rng.random() < 0.3 else 1.0)
+    times = np.cumsum(gaps) - (gaps[0] if rng.random() < 0.7 else 0.0)
+    speed = {"calm": 0.1, "fast": 2.0}.get(kind, 0.3)
+    tracks = []
+    for bone in range(n_bones):
+        turns = np.concatenate([speed * rng.normal(size=(keys, 3)), np.ones((keys, 1))], 1)
+        turns /= np.linalg.norm(turns, axis=1)[:, None]
+        if bone or kind in ("calm", "fast", "still"):
+            tracks.append(Track(skeleton.column(bone, "rotation"), times, turns, "linear", True))
+    root = np.tile(skeleton.rest[:3], (keys, 1))
+    if kind == "teleport":
+        root += rng.choice([0.0, 1.0, 30.0], keys)[:, None] * rng.normal(size=(keys, 3))
+        tracks.append(Track(skeleton.column(0, "translation"), times, root, str(rng.choice(["step", "linear"]))))
+    if kind == "far":
+        root += 10.0 ** rng.uniform(0, 3) * rng.normal(size=3)
+        tracks.append(Track(skeleton.column(0, "translation"), times, root))
+    if kind == "scaled":
+        sizes = 10.0 ** rng.uniform(-0.3, 0.3, (keys, 3))
+        if rng.random() < 0.3:  # a bone that vanishes, is mirrored, or grows beyond measure
+            sizes[rng.integers(keys)] = rng.choice([0.0, -1.0, 1e-3, 20.0], 3 if rng.random() < 0.3 else 1)
+        tracks.append(Track(skeleton.column(int(rng.integers(n_bones)), "scale"), times, sizes))
+    return Animation(tuple(tracks)), kind
