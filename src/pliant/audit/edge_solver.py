@@ -20,20 +20,29 @@ from ..respond.edge_lengths import EdgeLengths
 Floats = NDArray[np.float64]
 ANCHOR = 0.1  # stiffness of the anchor of a vertex at its position before the step, relative to edges
 OVER = 1.9  # over-relaxation of a step
+BLOCK = 16  # steps between looks at the largest strain
 _WORTH_THREADS = 4000  # vertices
 
 
 class EdgeSolver(EdgeLengths):
     """`EdgeLengths` whose steps are global. stiffness: (n,n) sparse Laplacian of the edges; anchors: (n,) stiffness of
-    the anchors, or one for all."""
+    the anchors, or one for all; free: (n,) vertices that move, default: all."""
 
-    def __init__(self, mesh: Mesh, rest: Floats, stiffness: Any, anchors: Floats | float = ANCHOR) -> None:
+    def __init__(
+        self,
+        mesh: Mesh,
+        rest: Floats,
+        stiffness: Any,
+        anchors: Floats | float = ANCHOR,
+        free: NDArray[np.bool_] | None = None,
+    ) -> None:
         from scipy.sparse import diags_array
 
         super().__init__(mesh, rest)
         n = mesh.n_vertices
+        rows = np.arange(n) if free is None else np.flatnonzero(free)
         weights = np.broadcast_to(np.asarray(anchors, np.float64), n)
-        self._factor = Cholesky((stiffness + diags_array(weights)).tocsr(), np.arange(n))
+        self._factor = Cholesky((stiffness + diags_array(weights)).tocsr()[rows][:, rows], rows)
         self._pull = worth(_kernels.pull_edges, n, _WORTH_THREADS)
         self._force, self._step = np.zeros((n, 3)), np.zeros((n, 3))
 
@@ -47,3 +56,12 @@ class EdgeSolver(EdgeLengths):
             self._factor.solve(self._force, self._step)
             out += OVER * self._step
         return out
+
+    def converge(self, x: Floats, limit: float, most: int) -> Floats:
+        """Positions (n,3) from x, after as many steps as it takes until no edge has more than `limit` of added strain,
+        at most `most`."""
+        for _ in range(0, most, BLOCK):
+            x = self.relax(x, BLOCK)
+            if self.added_strain(x).max(initial=0.0) <= limit:
+                break
+        return x

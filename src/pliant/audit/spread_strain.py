@@ -11,10 +11,14 @@ from .temporal import REACH, RigidFilter
 from .untangle import Untangler
 
 Floats = NDArray[np.float64]
-STEPS, LAST_STEPS = 48, 16  # global steps over edge lengths, before and after frames are smoothed over time
-# strain beyond that of the given frames, before and after: what smoothing over time adds is mostly within the second
-SHARE, LAST_SHARE = 0.01, 0.025
-LOOSE, STIFF, GROWTH = 0.01, 1.0, 2.0  # anchor of vertices that the correction moves, largest anchor, growth per ring
+# bounds of the strain beyond that of the given frames, before and after frames are smoothed over time, and largest
+# strain with which steps end: what smoothing over time adds is mostly within the second
+SHARE, LIMIT = 0.01, 0.025
+LAST_SHARE, LAST_LIMIT = 0.025, 0.029
+STEPS = 192  # most steps of a frame
+LOOSE = 0.01  # anchors of vertices at their positions before a step
+RINGS = (4, 8, 16, None)  # rings of edges around the vertices that a correction moved, which move, too; then all
+SAMPLES = 6  # frames that show whether these are enough
 # rings of edges around new self-intersections within which the frames are taken back, and how far
 BACK = ((4, 0.5), (4, 1.0), (8, 1.0), (16, 1.0))
 
@@ -24,26 +28,52 @@ class StrainSpreader:
     lengths of its edges."""
 
     def __init__(self, untangler: Untangler, rest: Floats, x: Floats, y: Floats) -> None:
-        self.untangler, self.x, self.y = untangler, x, y
-        anchor, moved = np.full(y.shape[1], LOOSE), (x != y).any((0, 2))
-        while (anchor[~moved] < STIFF).any():
-            anchor[~moved] = np.minimum(GROWTH * anchor[~moved], STIFF)
-            moved = moved | (untangler.links @ moved > 0)
-        self._solver = EdgeSolver(untangler.mesh, rest, untangler.stiffness, anchor)
+        self.untangler, self.x, self.y, self.rest = untangler, x, y, rest
 
     def spread(self, report_progress: Callable[[float], None]) -> Floats:
         """Frames (T,n,3) near y whose edges are within bounds that x sets, as far as the steps suffice; y where they
         would intersect more than in y."""
-        z = self._relaxed(self.y, STEPS, SHARE, lambda share: report_progress(0.6 * share))
+        solver = self._smallest_region()
+        z = self._relaxed(solver, self.y, SHARE, LIMIT, lambda share: report_progress(0.6 * share))
         z = RigidFilter(self.untangler.mesh, self.y).smoothed(z)
-        z = self._relaxed(z, LAST_STEPS, LAST_SHARE, lambda share: report_progress(0.6 + 0.2 * share))
+        z = self._relaxed(solver, z, LAST_SHARE, LAST_LIMIT, lambda share: report_progress(0.6 + 0.2 * share))
         return self._back_where_tangled(self.y, z)
 
-    def _relaxed(self, y: Floats, steps: int, share: float, report_progress: Callable[[float], None]) -> Floats:
+    def _smallest_region(self) -> EdgeSolver:
+        """The solver that moves as few vertices around the correction as the most strained frames need. Cloth that is
+        free to move farther than it needs slides, and meets itself."""
+        free, reached = (self.x != self.y).any((0, 2)), 0
+        solver = self._solver(free)
+        strain = []
+        for x, y in zip(self.x, self.y, strict=True):
+            solver.set(x)
+            strain.append(np.maximum(solver.added_strain(y) - LIMIT, 0.0).sum())
+        worst = np.argsort(-np.array(strain), kind="stable")[:SAMPLES]
+        for rings in RINGS:
+            for _ in range(0 if rings is None else rings - reached):
+                free = free | (self.untangler.links @ free > 0)
+            reached = rings or 0
+            if rings is None or free.all():
+                return self._solver(np.ones_like(free))
+            solver = self._solver(free)
+            if all(self._suffices(solver, t) for t in worst):
+                break
+        return solver
+
+    def _solver(self, free: NDArray[np.bool_]) -> EdgeSolver:
+        return EdgeSolver(self.untangler.mesh, self.rest, self.untangler.stiffness, LOOSE, free)
+
+    def _suffices(self, solver: EdgeSolver, t: int) -> bool:
+        solver.set(self.x[t], SHARE)
+        return bool(solver.added_strain(solver.converge(self.y[t], LIMIT, STEPS)).max(initial=0.0) <= LIMIT)
+
+    def _relaxed(
+        self, solver: EdgeSolver, y: Floats, share: float, limit: float, report_progress: Callable[[float], None]
+    ) -> Floats:
         z = np.empty_like(y)
         for t in range(len(y)):
-            self._solver.set(self.x[t], share)
-            z[t] = self._solver.relax(y[t], steps)
+            solver.set(self.x[t], share)
+            z[t] = solver.converge(y[t], limit, STEPS)
             report_progress((t + 1) / len(y))
         return z
 

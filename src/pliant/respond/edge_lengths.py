@@ -31,9 +31,16 @@ class EdgeLengths:
     def set(self, x: Floats, share: float = SHARE) -> None:
         """Allow every edge its length in x (n,3), too, and `share` of its rest length beyond both."""
         given = lengths(x, self.edges)
-        low = np.minimum(given, self.rest) - share * self.rest
-        high = np.maximum(given, self.rest) + share * self.rest
+        self._least, self._most = np.minimum(given, self.rest), np.maximum(given, self.rest)
+        low, high = self._least - share * self.rest, self._most + share * self.rest
         self._bounds = _kernels.EdgeBounds(self._start, self._neighbour, low[self._edge], high[self._edge])
+
+    def added_strain(self, x: Floats) -> Floats:
+        """(k,) how much longer or shorter each edge of x (n,3) is than at rest and in the shape that was set, relative
+        to its rest length; 0 for edges between both, and for those without a rest length."""
+        length = lengths(x, self.edges)
+        beyond = np.maximum(np.maximum(self._least - length, length - self._most), 0.0)
+        return np.divide(beyond, self.rest, out=np.zeros_like(beyond), where=self.rest > 0.0)
 
     def relax(self, x: Floats, sweeps: int) -> Floats:
         """Positions (n,3) after as many Jacobi steps from x."""
