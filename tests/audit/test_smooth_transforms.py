@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from pliant import Clip, intersections, shapes
 from pliant.audit.fix import fix
-from pliant.audit.smooth_transforms import TransformSmoother, _Level
+from pliant.audit.smooth_transforms import Level, TransformSmoother
 from pliant.audit.untangle import Untangler
 
 pytestmark = pytest.mark.compiled
@@ -44,5 +44,5 @@ def test_rigid_frames_are_their_own_average():
     smoother = TransformSmoother(Untangler(mesh), x)
     some = np.zeros(mesh.n_vertices, np.bool_)
     some[:20] = True
-    level = _Level(smoother, some, 4, 0.01)
+    level = Level(smoother, some, 4, 0.01)
     np.testing.assert_allclose([level.smoothed(t) for t in range(len(x))], x, atol=1e-9)

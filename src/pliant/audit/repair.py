@@ -20,7 +20,6 @@ from .layers import Layer, Layers
 from .patches import Patch, patches
 from .score import DEPTH_TOLERANCE, NEARLY, Score
 from .shape_changes import bend, strain, within_strain
-from .smooth_transforms import TransformSmoother
 from .spread_strain import StrainSpreader
 from .temporal import TemporalFilter
 from .untangle import Untangler
@@ -29,6 +28,8 @@ Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are dropped
 MOST_ROUNDS = 4  # most rounds of untangling and projecting out of the body
 AGAIN = 8  # rounds of projecting displacements that were smoothed over time
+AROUND = 12  # rings of edges around contacts with the body within which edges keep their lengths
+STRAIN, STRAIN_ROUNDS = 0.029, 8  # added strain at which projection ends, and most times that it is repeated
 WHOLE_ATTEMPTS = 3  # frames in which the whole garment is untangled where its patches were not enough
 SCALE = 2.0  # largest ratio of the edges of a clip to those of its mesh, for these to be its rest lengths
 
@@ -72,10 +73,7 @@ class Repair:
         """(T,n,3) positions of the unwelded vertices, and the frames that were left unchanged."""
         given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
         x = given[:, self.first]
-        rest, self._given = self._rest(x), x
-        # a single shape moves where it has to and nowhere else; frames of an animation keep their edge lengths
-        local = self.count < 3
-        self._lengths = EdgeLengths(self.mesh, rest) if local else EdgeSolver(self.mesh, rest, self.untangler.stiffness)
+        self._rest_lengths, self._given = self._rest(x), x
         self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
         smooth = self._smoothed(x)
         tried = [smooth - x]
@@ -103,9 +101,7 @@ class Repair:
         pairs = [self.untangler.pairs(frame) for frame in x]
         if not any(len(some) for some in pairs) or not self._has_rest:
             return x
-        y = TransformSmoother(self.untangler, x).free_of_tangles(pairs)
-        if (x != y).any():
-            y = StrainSpreader(self.untangler, self._lengths.rest, x, y).spread(lambda share: None)
+        y = StrainSpreader(self.untangler, self._rest_lengths, x).freed(pairs)
         self._moved_frames = (x != y).any((1, 2))
         return y
 
@@ -128,8 +124,10 @@ class Repair:
         u = u.copy()
         if self.depths is None:
             return u
+        near = self._near_body(x)
+        self._lengths = self._edge_lengths(near)
         for t in range(self.count):
-            if not self._is_clear(t):
+            if near[t].any():
                 u[t] = self._projected_out(t, x[t], None)
             progress(0.7 * (t + 1) / self.count)
         if self._filter is None:
@@ -141,12 +139,28 @@ class Repair:
             progress(0.7 + 0.3 * (t + 1) / self.count)
         return u
 
-    def _is_clear(self, t: int) -> bool:
-        """True if every vertex has the clearance, and no face crosses the body."""
-        found = self.before.frames[t]
-        return (
-            not self._moved_frames[t] and not self.below and not found.crossings and found.clearance >= self.clearance
-        )
+    def _near_body(self, x: Floats) -> NDArray[np.bool_]:
+        """(T,n) vertices that are nearer to the body than required, and those of faces that cross it."""
+        near = np.zeros(x.shape[:2], np.bool_)
+        for t, frame in enumerate(x):
+            found = self.before.frames[t]
+            known = not self._moved_frames[t] and not self.below
+            if known and not found.crossings and found.clearance >= self.clearance:
+                continue
+            self._move_body(t)
+            near[t] = self._query(frame)[0] < self._required(t, frame)
+            near[t, self.mesh.faces[self._crossing_faces(frame)]] = True
+        return near
+
+    def _edge_lengths(self, near: NDArray[np.bool_]) -> EdgeLengths:
+        """The edges that keep their lengths: a single shape moves where it has to and nowhere else; in an animation
+        strain is spread around the vertices that are `near` (T,n) the body in some frame."""
+        if self.count < 3:
+            return EdgeLengths(self.mesh, self._rest_lengths)
+        free = near.any(0)
+        for _ in range(AROUND):
+            free = free | (self.untangler.links @ free > 0)
+        return EdgeSolver(self.mesh, self._rest_lengths, self.untangler.stiffness, free=free)
 
     def _out_of_itself(self, x: Floats, u: Floats, progress: Callable[[float], None]) -> Floats:
         """Displacements (T,n,3) without self-intersections; a frame starts from the correction of the last."""
@@ -167,10 +181,24 @@ class Repair:
         self._lengths.set(self._given[t])
         how = {} if u is None else {"rounds": 0, "settling": AGAIN}
         u = self.projector.project(x, required, self._query, u, lengths=self._lengths, **how)
+        if isinstance(self._lengths, EdgeSolver):
+            u = self._within_edge_lengths(x, u, required)
         u = self.projector.uncross(x, u, required, self._query, self._crossing_faces)
         for _ in range(10 if self.max_strain is not None else 0):
             u = self.projector.project(x, required, self._query, self._limit_strain(x, u), rounds=1)
         return self._limit_strain(x, u)
+
+    def _within_edge_lengths(self, x: Floats, u: Floats, required: Floats) -> Floats:
+        """Displacements near u that keep the distances and leave less strain: those of the least strain found."""
+        best, least = u, np.inf
+        for k in range(STRAIN_ROUNDS):
+            strain = self._lengths.added_strain(x + u).max(initial=0.0)
+            if strain < least:
+                best, least = u, strain
+            if least <= STRAIN or k == STRAIN_ROUNDS - 1:
+                break
+            u = self.projector.project(x, required, self._query, u, rounds=0, lengths=self._lengths, settling=AGAIN)
+        return best
 
     def _crossing_faces(self, x: Floats) -> NDArray[np.int32]:
         """Faces of the garment that cross the body at its current position."""

@@ -6,7 +6,7 @@ shape is moved by the average, as if its skinning weights had been smoothed. The
 all frames, so that it adds no jitter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from .untangle import Untangler
 Floats = NDArray[np.float64]
 # rings of edges around intersecting faces, and the anchor stiffness of vertices there relative to edges
 LEVELS = ((4, 0.1), (8, 0.03), (16, 0.01), (32, 0.003))
-PROBES = 6  # frames with the most self-intersections, which show first whether a level is enough
 RIGID = 3  # steps that bring edges closer to their rest lengths
 TORN = 0.15  # strain at which an edge counts half in the fit of a rotation
 DOUBTFUL = 0.01  # least weight of a vertex whose edges are all torn
@@ -37,28 +36,20 @@ class TransformSmoother:
         self._turn = np.stack([turn for turn, _ in fits])
         self._trust = np.maximum(np.min([trust for _, trust in fits], axis=0), DOUBTFUL)
 
-    def free_of_tangles(self, pairs: Sequence[NDArray[np.int32]]) -> Floats:
-        """Frames (T,n,3) with the fewest self-intersections of the levels of smoothing around `pairs` of faces of each
-        frame; those given where none has fewer."""
+    def levels(self, pairs: Sequence[NDArray[np.int32]], probes: Sequence[int]) -> Iterator["Level"]:
+        """Levels of smoothing around `pairs` of faces of each frame, weak ones first: those that free the frames
+        `probes` of self-intersections; if none does, the strongest."""
         patch = np.zeros(len(self.rest), np.bool_)
-        counts = np.array([len(some) for some in pairs])
-        best, least, found = self.x, int(counts.sum()), list(pairs)
-        probes = np.argsort(-counts, kind="stable")[:PROBES]
+        found, some_free = list(pairs), False
         for rings, anchor in LEVELS:
-            if not least:
-                break
             for some in found:
                 patch[self.untangler.mesh.faces[some]] = True
-            level = _Level(self, patch, rings, anchor)
+            level = Level(self, patch, rings, anchor)
             found = [self.untangler.pairs(level.smoothed(t)) for t in probes]
-            if any(len(some) for some in found) and rings != LEVELS[-1][0]:
-                continue
-            y = np.stack([level.smoothed(t) for t in range(len(self.x))])
-            found = [self.untangler.pairs(frame) for frame in y]
-            count = sum(len(some) for some in found)
-            if count < least:
-                best, least = y, count
-        return best
+            free = not any(len(some) for some in found)
+            some_free = some_free or free
+            if free or (rings == LEVELS[-1][0] and not some_free):
+                yield level
 
     def fit(self, x: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """(n,3,3) the rotations from the rest shape to x that fit the edges of the vertices `rows`, torn ones less; and
@@ -73,8 +64,9 @@ class TransformSmoother:
         return np.concatenate([turn.reshape(-1, 9), self.x[t] - np.einsum("nij,nj->ni", turn, self.rest)], 1)
 
 
-class _Level:
-    """Smooths frames within `rings` of edges around the vertices `patch` (n,); others stay where they are."""
+class Level:
+    """Smooths frames within `rings` of edges around the vertices `patch` (n,); others stay where they are. moved: (n,)
+    the vertices within."""
 
     def __init__(self, smoother: TransformSmoother, patch: NDArray[np.bool_], rings: int, anchor: float) -> None:
         from scipy.sparse import diags_array
@@ -84,7 +76,7 @@ class _Level:
         around = patch
         for _ in range(rings):
             around = around | (links @ around > 0)
-        ring = around | (links @ around > 0)
+        self.moved, ring = around, around | (links @ around > 0)
         self._rows, self._ring, self._beyond = (np.flatnonzero(some) for some in (around, ring, ring & ~around))
         self._stiff = (anchor * smoother._trust[self._rows])[:, None]
         matrix = (
@@ -92,6 +84,11 @@ class _Level:
         ).tocsr()
         inner = matrix[self._rows]
         self._solve, self._outer = splu(inner[:, self._rows].tocsc()).solve, inner[:, self._beyond]
+
+    @property
+    def frames(self) -> Floats:
+        """All frames (T,n,3), smoothed."""
+        return np.stack([self.smoothed(t) for t in range(len(self._smoother.x))])
 
     def smoothed(self, t: int) -> Floats:
         """Frame t (n,3), moved by averaged transforms."""

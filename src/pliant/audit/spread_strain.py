@@ -1,12 +1,13 @@
 """Spread strain: frames in which a correction stretches or compresses edges are relaxed until the strain that it adds
 is small, evenly over time, and without new self-intersections."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .edge_solver import EdgeSolver
+from .smooth_transforms import Level, TransformSmoother
 from .temporal import REACH, RigidFilter
 from .untangle import Untangler
 
@@ -15,66 +16,98 @@ Floats = NDArray[np.float64]
 # strain with which steps end: what smoothing over time adds is mostly within the second
 SHARE, LIMIT = 0.01, 0.025
 LAST_SHARE, LAST_LIMIT = 0.025, 0.029
-STEPS = 192  # most steps of a frame
+STEPS, LAST_STEPS = 192, 384  # most steps of a frame, before and after
 LOOSE = 0.01  # anchors of vertices at their positions before a step
-RINGS = (4, 8, 16, None)  # rings of edges around the vertices that a correction moved, which move, too; then all
-SAMPLES = 6  # frames that show whether these are enough
+RINGS = (4, 8, 16, 32)  # rings of edges around the vertices that a correction moved, which move, too
+PROBES = 4  # frames with the most self-intersections, and others evenly over time, that show whether it is enough
+ATTEMPTS = 2  # most attempts, each with more probes: frames in which the last one failed
+SOME = 0.25  # share of the frames that may meet themselves, which the guard then prevents
+GUARDED, GUARDED_STEPS = 40, 8  # most frames that are guarded, and steps over edge lengths in each of the guarded ones
+FEW = 2e-4  # share of the edges that the first steps may leave beyond `LIMIT`
 # rings of edges around new self-intersections within which the frames are taken back, and how far
 BACK = ((4, 0.5), (4, 1.0), (8, 1.0), (16, 1.0))
 
 
 class StrainSpreader:
-    """Spreads the strain of frames y (T,n,3) of the mesh of an untangler, which were x (T,n,3) before; rest: (k,) rest
-    lengths of its edges."""
+    """Frees the frames x (T,n,3) of the mesh of an untangler of self-intersections, by smoothed transforms whose strain
+    is spread; rest: (k,) rest lengths of its edges.
 
-    def __init__(self, untangler: Untangler, rest: Floats, x: Floats, y: Floats) -> None:
-        self.untangler, self.x, self.y, self.rest = untangler, x, y, rest
+    Cloth that is free to move farther than it needs slides, and meets itself. So weak smoothing is tried first, and few
+    rings of vertices around it: the first of these attempts counts after which the most tangled frames have neither
+    strain nor intersections, otherwise the best.
+    """
 
-    def spread(self, report_progress: Callable[[float], None]) -> Floats:
-        """Frames (T,n,3) near y whose edges are within bounds that x sets, as far as the steps suffice; y where they
-        would intersect more than in y."""
-        solver = self._smallest_region()
-        z = self._relaxed(solver, self.y, SHARE, LIMIT, lambda share: report_progress(0.6 * share))
-        z = RigidFilter(self.untangler.mesh, self.y).smoothed(z)
-        z = self._relaxed(solver, z, LAST_SHARE, LAST_LIMIT, lambda share: report_progress(0.6 + 0.2 * share))
-        return self._back_where_tangled(self.y, z)
+    def __init__(self, untangler: Untangler, rest: Floats, x: Floats) -> None:
+        self.untangler, self.x, self.rest = untangler, x, rest
+        self._smoother = TransformSmoother(untangler, x)
 
-    def _smallest_region(self) -> EdgeSolver:
-        """The solver that moves as few vertices around the correction as the most strained frames need. Cloth that is
-        free to move farther than it needs slides, and meets itself."""
-        free, reached = (self.x != self.y).any((0, 2)), 0
-        solver = self._solver(free)
-        strain = []
-        for x, y in zip(self.x, self.y, strict=True):
-            solver.set(x)
-            strain.append(np.maximum(solver.added_strain(y) - LIMIT, 0.0).sum())
-        worst = np.argsort(-np.array(strain), kind="stable")[:SAMPLES]
-        for rings in RINGS:
-            for _ in range(0 if rings is None else rings - reached):
-                free = free | (self.untangler.links @ free > 0)
-            reached = rings or 0
-            if rings is None or free.all():
-                return self._solver(np.ones_like(free))
-            solver = self._solver(free)
-            if all(self._suffices(solver, t) for t in worst):
+    def freed(self, pairs: Sequence[NDArray[np.int32]]) -> Floats:
+        """Frames (T,n,3) with fewer self-intersections than x, which has `pairs` of faces in each frame; x where there
+        are none."""
+        probes = [int(t) for t in _largest([len(some) for some in pairs])]
+        probes += [int(t) for t in np.linspace(0, len(pairs) - 1, PROBES + 2)[1:-1]]
+        for _ in range(ATTEMPTS):
+            level, solver = self._attempt(pairs, list(dict.fromkeys(probes)))
+            y = level.frames
+            z = self._relaxed(solver, y, SHARE, LIMIT, STEPS)
+            z = RigidFilter(self.untangler.mesh, y).smoothed(z)
+            z = self._relaxed(solver, z, LAST_SHARE, LAST_LIMIT, LAST_STEPS)
+            left = [len(self.untangler.pairs(frame)) for frame in z]
+            if np.count_nonzero(left) <= SOME * len(left):
                 break
-        return solver
+            probes += [int(t) for t in _largest(left)]
+        if sum(len(self.untangler.pairs(frame)) for frame in y) >= sum(len(some) for some in pairs):
+            return self.x
+        return self._back_where_tangled(y, self._guarded(solver, y, z))
 
-    def _solver(self, free: NDArray[np.bool_]) -> EdgeSolver:
-        return EdgeSolver(self.untangler.mesh, self.rest, self.untangler.stiffness, LOOSE, free)
+    def _attempt(self, pairs: Sequence[NDArray[np.int32]], probes: Sequence[int]) -> tuple[Level, EdgeSolver]:
+        """The level of smoothing, and the solver of the region in which its strain is spread."""
+        ways, best, least = [], None, None
+        for level in self._smoother.levels(pairs, probes):
+            smoothed, free, reached = [(t, level.smoothed(t)) for t in probes], level.moved, 0
+            for rings in RINGS:
+                for _ in range(rings - reached):
+                    free = free | (self.untangler.links @ free > 0)
+                reached = rings
+                ways.append((int(free.sum()), level, smoothed, free))
+        for _, level, smoothed, free in sorted(ways, key=lambda way: way[0]):
+            solver = EdgeSolver(self.untangler.mesh, self.rest, self.untangler.stiffness, LOOSE, free)
+            left = self._left(solver, smoothed)
+            if least is None or left < least:
+                best, least = (level, solver), left
+            if left == (0, 0):
+                break
+        assert best is not None
+        return best
 
-    def _suffices(self, solver: EdgeSolver, t: int) -> bool:
-        solver.set(self.x[t], SHARE)
-        return bool(solver.added_strain(solver.converge(self.y[t], LIMIT, STEPS)).max(initial=0.0) <= LIMIT)
+    def _left(self, solver: EdgeSolver, probes: Sequence[tuple[int, Floats]]) -> tuple[int, int]:
+        """Relaxed frames that intersect themselves, more than some; and edges that are strained, more than a few."""
+        tangled, edges, few = 0, 0, int(FEW * len(self.rest) * len(probes))
+        for t, y in probes:
+            solver.set(self.x[t], SHARE)
+            z = solver.converge(y, LIMIT, STEPS)
+            tangled += len(self.untangler.pairs(z)) > 0
+            edges += int((solver.added_strain(z) > LIMIT).sum())
+            if edges > few:
+                return len(probes), edges  # other frames cannot make up for it
+        return max(tangled - int(SOME * len(probes)), 0), 0
 
-    def _relaxed(
-        self, solver: EdgeSolver, y: Floats, share: float, limit: float, report_progress: Callable[[float], None]
-    ) -> Floats:
+    def _guarded(self, solver: EdgeSolver, y: Floats, z: Floats) -> Floats:
+        """Frames z; where they intersect themselves and y does not, as near to z as they come from y under the guard of
+        safe mode, while their edges are relaxed."""
+        left = np.array([len(self.untangler.pairs(frame)) for frame in z])
+        out = z.copy()
+        for t in np.flatnonzero(left)[:GUARDED]:
+            if not len(self.untangler.pairs(y[t])):
+                solver.set(self.x[t], LAST_SHARE)
+                out[t] = self.untangler.move_back(y[t], z[t], bend=lambda aim, k: solver.relax(aim, GUARDED_STEPS))
+        return out
+
+    def _relaxed(self, solver: EdgeSolver, y: Floats, share: float, limit: float, steps: int) -> Floats:
         z = np.empty_like(y)
         for t in range(len(y)):
             solver.set(self.x[t], share)
-            z[t] = solver.converge(y[t], limit, STEPS)
-            report_progress((t + 1) / len(y))
+            z[t] = solver.converge(y[t], limit, steps)
         return z
 
     def _back_where_tangled(self, y: Floats, z: Floats) -> Floats:
@@ -108,3 +141,8 @@ class StrainSpreader:
             for to, at in ((slice(k, None), slice(None, -k)), (slice(None, -k), slice(k, None))):
                 weights[to] = np.maximum(weights[to], (1.0 - k / (REACH + 1.0)) * near[at])
         return weights
+
+
+def _largest(counts: Sequence[int]) -> NDArray[np.int64]:
+    """The places of the largest counts, the first of equal ones."""
+    return np.argsort(-np.asarray(counts), kind="stable")[:PROBES]
