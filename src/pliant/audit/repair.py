@@ -26,10 +26,15 @@ from .untangle import Untangler
 
 Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are dropped
+STEPS, CARRIED_STEPS = (
+    40,
+    10,
+)  # most guarded steps back from a smoothed shape, and from the correction of the last frame
 MOST_ROUNDS = 4  # most rounds of untangling and projecting out of the body
 AGAIN = 8  # rounds of projecting displacements that were smoothed over time
-AROUND = 12  # rings of edges around contacts with the body within which edges keep their lengths
+AROUND = 8  # rings of edges around contacts with the body within which edges keep their lengths
 STRAIN, STRAIN_ROUNDS = 0.029, 8  # added strain at which projection ends, and most times that it is repeated
+PROGRESS = 0.9  # of the strain of the time before, above which there is no room to repeat it
 WHOLE_ATTEMPTS = 3  # frames in which the whole garment is untangled where its patches were not enough
 SCALE = 2.0  # largest ratio of the edges of a clip to those of its mesh, for these to be its rest lengths
 
@@ -82,6 +87,8 @@ class Repair:
         for k, stage in enumerate(stages):
             u = stage(smooth, u, functools.partial(_report_stage, report_progress, k, len(stages)))
             tried.append(smooth - x + u)
+        if self._filter is not None:
+            tried = [self._without_negligible(u) for u in tried]
         out, unchanged = given.copy(), []
         for t in range(self.count):
             best = self._best(t, x[t], [u[t] for u in tried[::-1]])
@@ -102,8 +109,18 @@ class Repair:
         if not any(len(some) for some in pairs) or not self._has_rest:
             return x
         y = StrainSpreader(self.untangler, self._rest_lengths, x).freed(pairs)
+        if self._inside(y) - self._inside(x) > sum(len(some) for some in pairs):
+            return x  # limbs that the cloth followed would go through it
         self._moved_frames = (x != y).any((1, 2))
         return y
+
+    def _inside(self, x: Floats) -> int:
+        """Vertices of all frames x (T,n,3) inside the body."""
+        total = 0
+        for t, frame in enumerate(x if self.depths is not None else ()):
+            self._move_body(t)
+            total += int((self._query(frame)[0] < -DEPTH_TOLERANCE).sum())
+        return total
 
     def _rest(self, x: Floats) -> Floats:
         """(k,) rest lengths: those of the mesh, or the median over all frames where the frames have another scale."""
@@ -164,12 +181,11 @@ class Repair:
 
     def _out_of_itself(self, x: Floats, u: Floats, progress: Callable[[float], None]) -> Floats:
         """Displacements (T,n,3) without self-intersections; a frame starts from the correction of the last."""
-        u, last = u.copy(), np.zeros_like(x[0])
+        u = u.copy()
         self._patches = patches(self.untangler, [self.untangler.pairs(x[t] + u[t]) for t in range(self.count)])
         for t in range(self.count):
-            if last.any() and self._filter is not None:
-                last = self._filter.carried(last, t - 1, t)
-            u[t], last = self._untangled(t, x[t], u[t], last)
+            last = np.zeros_like(x[t]) if t == 0 or self._filter is None else self._filter.carried(u[t - 1], t - 1, t)
+            u[t] = self._untangled(t, x[t], u[t], last)
             u[t] = self._limit_strain(x[t], u[t])
             progress((t + 1) / self.count)
         return u
@@ -179,9 +195,10 @@ class Repair:
         self._move_body(t)
         required = self._required(t, x)
         self._lengths.set(self._given[t])
-        how = {} if u is None else {"rounds": 0, "settling": AGAIN}
+        again = u is not None
+        how = {"rounds": 0, "settling": AGAIN} if again else {}
         u = self.projector.project(x, required, self._query, u, lengths=self._lengths, **how)
-        if isinstance(self._lengths, EdgeSolver):
+        if again:
             u = self._within_edge_lengths(x, u, required)
         u = self.projector.uncross(x, u, required, self._query, self._crossing_faces)
         for _ in range(10 if self.max_strain is not None else 0):
@@ -190,14 +207,15 @@ class Repair:
 
     def _within_edge_lengths(self, x: Floats, u: Floats, required: Floats) -> Floats:
         """Displacements near u that keep the distances and leave less strain: those of the least strain found."""
-        best, least = u, np.inf
-        for k in range(STRAIN_ROUNDS):
-            strain = self._lengths.added_strain(x + u).max(initial=0.0)
-            if strain < least:
-                best, least = u, strain
-            if least <= STRAIN or k == STRAIN_ROUNDS - 1:
+        best, least = u, self._lengths.added_strain(x + u).max(initial=0.0)
+        for _ in range(STRAIN_ROUNDS):
+            if least <= STRAIN:
                 break
             u = self.projector.project(x, required, self._query, u, rounds=0, lengths=self._lengths, settling=AGAIN)
+            strain = self._lengths.added_strain(x + u).max(initial=0.0)
+            if strain > PROGRESS * least:
+                break
+            best, least = u, strain
         return best
 
     def _crossing_faces(self, x: Floats) -> NDArray[np.int32]:
@@ -239,11 +257,12 @@ class Repair:
             return u
         return within_strain(self.mesh, self.untangler.degree, x, u, self.max_strain)
 
-    def _untangled(self, t: int, x: Floats, u: Floats, last: Floats) -> tuple[Floats, Floats]:
-        """Displacements without self-intersections, and their difference from u as initial guess for the next frame."""
+    def _untangled(self, t: int, x: Floats, u: Floats, last: Floats) -> Floats:
+        """Displacements without self-intersections; those of the last frame, if they are free of them, are a start from
+        which fewer steps are enough than from a smoothed shape."""
         out, found = u, self.untangler.pairs(x + u)
         if not len(found):
-            return u, np.zeros_like(u)
+            return u
         for patch in self._patches:
             if patch.faces[found].any():
                 out = self._untangled_patch(patch, t, x, out, last)
@@ -252,13 +271,12 @@ class Repair:
             self._attempts -= 1
             whole = Patch(np.arange(len(x)), np.ones(self.mesh.n_faces, np.bool_), self.untangler)
             out = self._untangled_patch(whole, t, x, out, np.zeros_like(last))
-        return out, out - u
+        return out
 
     def _untangled_patch(self, patch: Patch, t: int, x: Floats, u: Floats, last: Floats) -> Floats:
         rows, work = patch.rows, patch.untangler
-        aim, guess = (x + u)[rows], last[rows]
-        begin = aim + np.where(work.pinned[:, None], 0.0, guess)
-        free = begin if guess.any() and not len(work.pairs(begin)) else work.smoothed_free(aim)
+        aim, begin = (x + u)[rows], np.where(work.pinned[:, None], u[rows], last[rows]) + x[rows]
+        free = begin if last.any() and not len(work.pairs(begin)) else work.smoothed_free(aim)
         self._move_body(t)
         outside = self._outside(t, x, rows) if self.depths is not None else None
         best, left = u, len(self.untangler.pairs(x + u))
@@ -266,7 +284,8 @@ class Repair:
             if free is None:
                 break
             moved = u.copy()
-            moved[rows] = work.move_back(free, aim, bend=outside) - x[rows]
+            steps = CARRIED_STEPS if free is begin else STEPS
+            moved[rows] = work.move_back(free, aim, steps=steps, bend=outside) - x[rows]
             out = self._projected(t, x, moved)
             pairs = len(self.untangler.pairs(x + out))
             if pairs < left:
@@ -295,8 +314,9 @@ class Repair:
         return outside
 
     def _without_negligible(self, u: Floats) -> Floats:
-        """Displacements with negligible ones set to zero."""
-        small = np.linalg.norm(u, axis=1) < NEGLIGIBLE * self.untangler.edge
+        """Displacements u (n,3) or (T,n,3), with those of vertices that hardly move, in any frame, set to zero."""
+        small = np.linalg.norm(u, axis=-1) < NEGLIGIBLE * self.untangler.edge
+        small = small if u.ndim == 2 else small.all(0)
         return np.where(small[:, None], 0.0, u)
 
     def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
@@ -308,7 +328,7 @@ class Repair:
         for k, u in enumerate(tried):
             if not np.isfinite(u).all() or not u.any() or any(np.array_equal(u, other) for other in tried[:k]):
                 continue
-            for each in (self._without_negligible(u), u):
+            for each in (self._without_negligible(u), u) if self._filter is None else (u,):
                 found = self._evaluate(t, x + each, x)
                 if found.perfect and self._filter is not None:
                     return each

@@ -22,6 +22,7 @@ RELAXED = 2  # sweeps over edge lengths in a round
 SETTLING = 6  # rounds that end with edge lengths and samples only
 SMOOTHING = 0.5  # smoothing factor of displacements towards the mean of the neighbours, per round
 CROSSING_ROUNDS = 12  # rounds in which faces that still cross the body are moved
+CROSSING_PATIENCE = 3  # rounds in a row that free no face, after which there is no room
 GRID = 6  # subdivisions of an edge in the sample grid of such a face
 GRID_SCALES = (1.0, 0.35, 0.12, 0.04)  # sizes of the successive grids around the deepest point, relative to the face
 MIDPOINT_SHARE = 0.5  # distance that edge midpoints and face centroids keep, relative to that of their corners
@@ -101,13 +102,14 @@ class Projector:
         crossing_faces: function from positions (n,3) to the rows of faces that cross the body. Where the body
         penetrates between the samples of `project`, a face is moved by its deepest point.
         """
-        best, left = u, np.inf
+        best, left, gainless = u, np.inf, 0
         u = u.copy()
         for _ in range(CROSSING_ROUNDS):
             faces = crossing_faces(x + u)
-            if len(faces) < left:
+            gainless = gainless + 1 if len(faces) >= left else 0
+            if not gainless:
                 best, left = u.copy(), len(faces)
-            if not len(faces):
+            if not len(faces) or gainless == CROSSING_PATIENCE:
                 break
             corners = self.corners[len(self.corners) - self.n_faces + faces]
             away, out = _deepest((x + u)[corners], query)
