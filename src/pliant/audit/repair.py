@@ -174,7 +174,7 @@ class Repair:
         strain is spread around the vertices that are `near` (T,n) the body in some frame."""
         if self.count < 3:
             return EdgeLengths(self.mesh, self._rest_lengths)
-        free = near.any(0)
+        free = np.asarray(near.any(0))
         for _ in range(AROUND):
             free = free | (self.untangler.links @ free > 0)
         return EdgeSolver(self.mesh, self._rest_lengths, self.untangler.stiffness, free=free)
