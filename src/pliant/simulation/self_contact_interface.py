@@ -94,6 +94,10 @@ class SelfContact(Protocol):
     def supports(self, state: State) -> Contacts:
         """Return contacts of cloth with bodies, besides those of the detectors, that repel the cloth in its solve."""
 
+    def to_keep_open(self, state: State) -> Contacts:
+        """Return the contacts of cloth with bodies whose gaps the strain limit must not close: contacts that are too
+        near for `limit_motion` have a negative one."""
+
     def redetect_if_needed(self, state: State) -> None:
         """Detect again if the motion of this substep requires it."""
 
@@ -163,6 +167,9 @@ class NoGuard(FormerNames):
         return found
 
     def supports(self, state: State) -> Contacts:
+        return _contacts.empty()
+
+    def to_keep_open(self, state: State) -> Contacts:
         return _contacts.empty()
 
     def redetect_if_needed(self, state: State) -> None:

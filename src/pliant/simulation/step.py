@@ -234,7 +234,7 @@ class Simulation:
         self.dynamics.let_into_surface(self.self_contact.unguarded_rows)
         for _ in range(ALTERNATIONS):
             self.response.apply(found, self.state, dt_substep, self.detect)
-            if not self.dynamics.limit_strain(self.state):
+            if not self._limit_strain():
                 return
         if self.scene.self_contact != "safe":  # there the guard keeps apart what the strain limit brings too near
             self.response.apply(found, self.state, dt_substep, self.detect)
@@ -247,20 +247,21 @@ class Simulation:
         self.self_contact.limit_motion(self.state, dt_substep)
         # cloth that was held back or carried is stretched; shortening it is a motion that the guard limits in turn
         self._shorten(dt_substep)
-        contact = self.self_contact
-        if not contact.hindered and not len(contact.rows_without_room):
-            return
         # where bodies leave no room, cloth is either stretched or enters them: it enters, and is counted
         stretched = self.dynamics.stretched_edges(self.state)
-        released = contact.release(self.state, stretched) if len(stretched) else _NONE
+        released = self.self_contact.release(self.state, stretched) if len(stretched) else _NONE
         if len(released):
             self.dynamics.let_into_surface(released)
             self._shorten(dt_substep)
 
+    def _limit_strain(self) -> bool:
+        """Shorten edges beyond the strain limit along bodies; return whether any was longer."""
+        return self.dynamics.limit_strain(self.state, self.self_contact.to_keep_open)
+
     def _shorten(self, dt_substep: float) -> None:
         """Limit the strain of cloth that the guard has held back or released, and the motion again, in turn."""
         for _ in range(SHORTENINGS):
-            if not self.self_contact.hindered or not self.dynamics.limit_strain(self.state):
+            if not self.self_contact.hindered or not self._limit_strain():
                 return
             self.self_contact.limit_motion(self.state, dt_substep)
 
@@ -281,7 +282,7 @@ class Simulation:
         response.end_frame(state, dt_substep, self.detect)
         if moved or response.iterates:
             if moved and self.scene.self_contact == "safe":  # what is too far inside comes out in several frames
-                self.dynamics.limit_strain(state)
+                self._limit_strain()
             self_contact.limit_motion(state, dt_substep)
             self._shorten(dt_substep)
         return response.unresolved
