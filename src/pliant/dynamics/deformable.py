@@ -98,7 +98,7 @@ class DeformableDynamics:
         self.reset_lost_vertices(state)
         return True
 
-    def limit_strain(self, state: State, keeping_open: Callable[[State], Contacts]) -> bool:
+    def limit_strain(self, state: State, keeping_open: Callable[[State], Contacts] | None) -> bool:
         """Shorten edges of cloth beyond the strain limit, without closing the gaps of the contacts that `keeping_open`
         returns; return whether any was longer."""
         return self.cloths is not None and self.cloths.limit_strain(state, keeping_open)

@@ -32,7 +32,7 @@ from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
-from .pairs import GuardedPairs, near_less, too_near, vertices_and_bodies
+from .pairs import GuardedPairs, gaps_left, too_near, vertices_and_bodies
 from .prediction import expected_motion
 from .thickness import thickness_of
 
@@ -211,12 +211,12 @@ class Guard(FormerNames):
     def supports(self, state: State) -> Contacts:
         """Implement `SelfContact`: corners and edges of bodies under the middle of a triangle of cloth, which detectors
         that test points of the cloth do not find."""
-        return near_less(
-            self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free, (REPELS_AT - 1.0) * self.eps
-        )
+        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free)
+        found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
+        return found
 
     def to_keep_open(self, state: State) -> Contacts:
-        return near_less(self.obstacle_contacts, state.x, self.eps, self._free, BODY_SHARE * self.eps)
+        return gaps_left(too_near(self.obstacle_contacts, state.x, self.eps, self._free), BODY_SHARE * self.eps)
 
     def redetect_if_needed(self, state: State) -> None:
         """In push mode, detect again if an unknown pair may be within the thickness; safe mode: `limit_motion`."""
@@ -338,8 +338,7 @@ class Guard(FormerNames):
             return _NONE
         ends = np.unique(stretched)
         self.detection_pass(self._safe_x.copy(), 0.0)
-        squeezed_pairs = self.give_up_squeezed(ends)
-        joined = self._no_room.spread(stretched)
+        squeezed_pairs, joined = self.give_up_squeezed(ends), self._no_room.spread(stretched)
         for rows, b in joined:
             self._detection.given_up[rows, b] = True
             self.given_up_pairs += len(rows)

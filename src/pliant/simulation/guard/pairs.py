@@ -164,10 +164,10 @@ def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_])
     return out[: _kernels.take_resolvable(found, near, free, LEVER**-2, out)]
 
 
-def near_less(found: Contacts, x: Floats, near: float, free: NDArray[np.bool_], less: float) -> Contacts:
-    """Return the contacts nearer than `near` metres, as `too_near` does, with gaps that are `less` metres less."""
-    found = too_near(found, x, near, free)
-    found["anchor"] += less * found["normal"]
+def gaps_left(found: Contacts, offset: float) -> Contacts:
+    """Return the contacts with gaps that are zero at their present distance, or at `offset` metres if that is less: how
+    far their features may still approach each other. Those that have changed sides have a negative gap."""
+    found["anchor"] += np.clip(found["distance"], 0.0, offset)[:, None] * found["normal"]
     return found
 
 
