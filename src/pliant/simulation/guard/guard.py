@@ -209,14 +209,14 @@ class Guard(FormerNames):
         return self._no_room.without(found)
 
     def supports(self, state: State) -> Contacts:
-        """Implement `SelfContact`: corners and edges of bodies under the middle of a triangle of cloth, which detectors
-        that test points of the cloth do not find."""
+        """Implement `SelfContact`: corners and edges of bodies under a triangle, which detectors of points miss."""
         found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free)
         found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
         return found
 
     def to_keep_open(self, state: State) -> Contacts:
-        return gaps_left(too_near(self.obstacle_contacts, state.x, self.eps, self._free), BODY_SHARE * self.eps)
+        found = too_near(self.obstacle_contacts, state.x, self.eps, self._free)
+        return gaps_left(found, BODY_SHARE * self.eps, closed=bool(self._detection.given_up.any()))
 
     def redetect_if_needed(self, state: State) -> None:
         """In push mode, detect again if an unknown pair may be within the thickness; safe mode: `limit_motion`."""
