@@ -4,6 +4,7 @@
 """
 
 import logging
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +29,7 @@ from .rest_scale import RestScaling
 from .rigidity import Hinged, hinge_rigidities
 from .slivers import softened
 from .springs import StitchSprings
-from .strain_limit import StrainLimit
+from .strain_limit import NO_GAPS, StrainLimit, gaps_of
 from .weave import rest_shapes, warp_directions
 
 SOLVERS = ("implicit", "xpbd")
@@ -190,9 +191,14 @@ class ClothDynamics:
         x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
         return self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
 
-    def limit_strain(self, state: State) -> bool:
-        """Shorten edges beyond the strain limit, which only the implicit solver has; return whether any was longer."""
-        return self._implicit is not None and self._limit.apply(state.x[self.rows], self._implicit.surface)
+    def limit_strain(self, state: State, keeping_open: Callable[[State], Contacts] | None) -> bool:
+        """Shorten edges beyond the strain limit, which only the implicit solver has, without closing the gaps of the
+        contacts that `keeping_open` returns; return whether any was longer."""
+        x = state.x[self.rows]
+        if self._implicit is None or not self._limit.is_exceeded(x):
+            return False
+        gaps = gaps_of(keeping_open(state), state.x, self.rows) if keeping_open is not None else NO_GAPS
+        return self._limit.apply(x, self._implicit.surface, gaps)
 
     def stretched_edges(self, state: State) -> Ints:
         """Return the edges (k,2) beyond the strain limit, which only the implicit solver has, as rows of x."""

@@ -1,6 +1,7 @@
 """All deformable bodies of a scene, cloths and solids, as one system: predict, relax, finish."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,9 +105,10 @@ class DeformableDynamics:
         self.reset_lost_vertices(state)
         return True
 
-    def limit_strain(self, state: State) -> bool:
-        """Shorten edges of cloth beyond the strain limit; return whether any was longer."""
-        return self.cloths is not None and self.cloths.limit_strain(state)
+    def limit_strain(self, state: State, keeping_open: Callable[[State], Contacts] | None) -> bool:
+        """Shorten edges of cloth beyond the strain limit, without closing the gaps of the contacts that `keeping_open`
+        returns; return whether any was longer."""
+        return self.cloths is not None and self.cloths.limit_strain(state, keeping_open)
 
     def stretched_edges(self, state: State) -> NDArray[np.int32]:
         """Return the edges (k,2) of cloth beyond the strain limit, as rows of x."""

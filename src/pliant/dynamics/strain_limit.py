@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contacts import Contacts
 from ..kernels.dynamics import strain_limit as _kernels
 from ..kernels.jit import worth
 
@@ -12,6 +13,7 @@ Floats = NDArray[np.float64]
 SWEEPS = 100  # over the edges that are too long, per substep
 TOLERANCE = 1.005  # times the largest allowed length: `stretched` reports longer edges
 _WORTH_THREADS = 30000  # edges
+NO_GAPS = _kernels.Gaps(np.zeros((0, 4), np.int32), np.zeros((0, 4)), np.zeros((0, 3)), np.zeros(0))
 
 
 class StrainLimit:
@@ -42,7 +44,9 @@ class StrainLimit:
         m = len(both)
         self._stretched = _kernels.Stretched(np.empty(m, np.int32), np.zeros(_kernels.CHUNKS, np.int64))
         self._nothing = _kernels.Surface(np.full(len(w), -1, np.int32), np.zeros((0, 3)), np.zeros((0, 3)))
-        self._queue, self._queued = np.empty((2, m), np.int32), np.zeros(m, np.bool_)
+        self._scratch = _kernels.Scratch(
+            np.empty((2, m), np.int32), np.zeros(m, np.bool_), np.full(len(w), -1, np.int32)
+        )
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
 
     def stretched(self, x: Floats) -> NDArray[np.int32]:
@@ -56,12 +60,25 @@ class StrainLimit:
         ends, most = self.edges.ends[found], self.edges.most[found]
         return np.asarray(ends[np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1) > TOLERANCE * most])
 
-    def apply(self, x: Floats, surface: _kernels.Surface | None = None) -> bool:
-        """Shorten the edges of x that are too long; return whether any was too long. Vertices do not move into
-        `surface`."""
+    def is_exceeded(self, x: Floats) -> bool:
+        """Whether any edge of x is too long."""
         self._find(self.edges, x, *self._stretched)
-        if not self._stretched.counts.any():
+        return bool(self._stretched.counts.any())
+
+    def apply(self, x: Floats, surface: _kernels.Surface | None = None, gaps: _kernels.Gaps = NO_GAPS) -> bool:
+        """Shorten the edges of x that are too long; return whether any was too long. Vertices do not move into
+        `surface`, and `gaps` stay open."""
+        if not self.is_exceeded(x):
             return False
-        touched, scratch = surface or self._nothing, (self._queue, self._queued)
-        self.shortened += _kernels.shorten(self.edges, x, self.w, self._stretched, SWEEPS, touched, *scratch)
+        found, touched = self._stretched, surface or self._nothing
+        self.shortened += _kernels.shorten(self.edges, x, self.w, found, SWEEPS, touched, gaps, self._scratch)
         return True
+
+
+def gaps_of(contacts: Contacts, x: Floats, rows: slice) -> _kernels.Gaps:
+    """Return the gaps of `contacts` as functions of the vertices `rows` of x (n,3); all others stay where they are."""
+    v, w, n = contacts["vertices"], contacts["weights"], contacts["normal"]
+    own = (v >= rows.start) & (v < rows.stop)
+    fixed = contacts["anchor"] - (np.where(own | (v < 0), 0.0, w)[:, :, None] * x[v]).sum(1)
+    vertices, normals = np.where(own, v - rows.start, -1).astype(np.int32), np.ascontiguousarray(n)
+    return _kernels.Gaps(vertices, np.where(own, w, 0.0), normals, (fixed * n).sum(1))

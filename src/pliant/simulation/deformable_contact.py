@@ -202,6 +202,10 @@ class DeformableContact(FormerNames):
         """Return the contacts of cloth with bodies that the guard adds to those of the detectors."""
         return self.guard.supports(state)
 
+    def to_keep_open(self, state: State) -> Contacts:
+        """Return the contacts of cloth with bodies whose gaps the strain limit must not close."""
+        return self.guard.to_keep_open(state)
+
     def release(self, state: State, stretched: NDArray[np.int32]) -> NDArray[np.int32]:
         """Stop guarding the ends of the `stretched` edges (k,2) where bodies leave them no room."""
         return self.guard.release(state, stretched)

@@ -27,7 +27,7 @@ class SelfContact(Protocol):
 
     `begin` is called once per frame; `follow_bodies`, `redetect_if_needed`, `apply`, `supports` (only if contacts repel
     cloth in its solve), `keep_on_their_way` (only after cloth was solved in contact), `limit_motion`, `release` (only
-    while edges are stretched beyond the limit, and `hindered` or with `rows_without_room`) and `finish` are called in
+    while edges are stretched beyond the limit) and `finish` are called in
     this order in every substep; `with_room` filters the result of every detection of contacts with obstacles.
     `limit_motion` may be called several times per substep, and again at the end of a frame; `end_frame` is called once
     at the end of a frame if `iterates` is set. `forget` is called only by a `SelfContact` that uses another one.
@@ -93,6 +93,10 @@ class SelfContact(Protocol):
 
     def supports(self, state: State) -> Contacts:
         """Return contacts of cloth with bodies, besides those of the detectors, that repel the cloth in its solve."""
+
+    def to_keep_open(self, state: State) -> Contacts:
+        """Return the contacts of cloth with bodies whose gaps the strain limit must not close: contacts that are too
+        near for `limit_motion` have a negative one. Called whenever the strain is limited, possibly several times."""
 
     def redetect_if_needed(self, state: State) -> None:
         """Detect again if the motion of this substep requires it."""
@@ -163,6 +167,9 @@ class NoGuard(FormerNames):
         return found
 
     def supports(self, state: State) -> Contacts:
+        return _contacts.empty()
+
+    def to_keep_open(self, state: State) -> Contacts:
         return _contacts.empty()
 
     def redetect_if_needed(self, state: State) -> None:

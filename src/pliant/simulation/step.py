@@ -59,7 +59,6 @@ SHORTENINGS = 4  # of strain limit and guard per call of `_shorten`, where the g
 ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
 SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
 LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
-_NONE = np.zeros(0, np.int32)
 
 
 @check_arguments
@@ -234,7 +233,7 @@ class Simulation:
         self.dynamics.let_into_surface(self.self_contact.unguarded_rows)
         for _ in range(ALTERNATIONS):
             self.response.apply(found, self.state, dt_substep, self.detect)
-            if not self.dynamics.limit_strain(self.state):
+            if not self._limit_strain():
                 return
         if self.scene.self_contact != "safe":  # there the guard keeps apart what the strain limit brings too near
             self.response.apply(found, self.state, dt_substep, self.detect)
@@ -247,20 +246,28 @@ class Simulation:
         self.self_contact.limit_motion(self.state, dt_substep)
         # cloth that was held back or carried is stretched; shortening it is a motion that the guard limits in turn
         self._shorten(dt_substep)
-        contact = self.self_contact
-        if not contact.hindered and not len(contact.rows_without_room):
-            return
-        # where bodies leave no room, cloth is either stretched or enters them: it enters, and is counted
         stretched = self.dynamics.stretched_edges(self.state)
-        released = contact.release(self.state, stretched) if len(stretched) else _NONE
-        if len(released):
-            self.dynamics.let_into_surface(released)
-            self._shorten(dt_substep)
+        if len(stretched):
+            # where bodies leave no room, cloth is either stretched or enters them: it enters, and is counted
+            self.dynamics.let_into_surface(self.self_contact.release(self.state, stretched))
+            self._shorten_without_room(dt_substep)
+
+    def _limit_strain(self) -> bool:
+        """Shorten edges beyond the strain limit along bodies; return whether any was longer."""
+        return self.dynamics.limit_strain(self.state, self.self_contact.to_keep_open)
 
     def _shorten(self, dt_substep: float) -> None:
-        """Limit the strain of cloth that the guard has held back or released, and the motion again, in turn."""
+        """Limit the strain of cloth that the guard has held back, and the motion again, in turn."""
         for _ in range(SHORTENINGS):
-            if not self.self_contact.hindered or not self.dynamics.limit_strain(self.state):
+            if not self.self_contact.hindered or not self._limit_strain():
+                return
+            self.self_contact.limit_motion(self.state, dt_substep)
+
+    def _shorten_without_room(self, dt_substep: float) -> None:
+        """The same in frames in which bodies leave cloth no room: there only the guard stops the strain limit."""
+        for _ in range(SHORTENINGS if len(self.self_contact.unguarded_rows) else 0):
+            self.dynamics.let_into_surface(self.dynamics.stretched_edges(self.state).ravel())
+            if not self.dynamics.limit_strain(self.state, None):
                 return
             self.self_contact.limit_motion(self.state, dt_substep)
 
@@ -281,9 +288,10 @@ class Simulation:
         response.end_frame(state, dt_substep, self.detect)
         if moved or response.iterates:
             if moved and self.scene.self_contact == "safe":  # what is too far inside comes out in several frames
-                self.dynamics.limit_strain(state)
+                self.dynamics.limit_strain(state, None)
             self_contact.limit_motion(state, dt_substep)
             self._shorten(dt_substep)
+            self._shorten_without_room(dt_substep)
         return response.unresolved
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:

@@ -1,7 +1,8 @@
 """Strain limiting: edges that are stretched beyond a limit are shortened to it, one after the other.
 
 Few edges are: those at pins, at impacts and where a body pulls. Vertices move by inverse mass, so that momentum is
-conserved, except where a surface stops them.
+conserved, except where a surface stops them. Gaps to bodies that this would close are opened in the same sweep: cloth
+around a body slides along it within its limit, where shortening first and pushing out afterwards would undo each other.
 """
 
 import math
@@ -14,6 +15,7 @@ from ..jit import kernel, prange
 from .cloth import part
 
 CHUNKS = 64  # ranges of edges that threads share
+FARTHEST = 4.0  # times the displacement by which a gap opens: limit for each vertex
 SLACK = 1.002  # of a limit: shorter edges are left alone, so that sweeps end
 
 
@@ -48,6 +50,15 @@ class Surface(NamedTuple):
     points: np.ndarray  # (n,3) positions of the vertices in contact
 
 
+class Gaps(NamedTuple):
+    """Gaps that must not become negative: sum(weights * x[vertices]) . normal - offset."""
+
+    vertices: np.ndarray  # (k,4), of the cloth; -1: none
+    weights: np.ndarray  # (k,4)
+    normals: np.ndarray  # (k,3)
+    offsets: np.ndarray  # (k,) metres
+
+
 class Stretched(NamedTuple):
     """Edges longer than their limits: the first `counts` of each chunk."""
 
@@ -67,14 +78,65 @@ def move(x, i, d, surface):
     vec.store(x, i, vec.add(at, d))
 
 
+class Scratch(NamedTuple):
+    """Scratch of `shorten`; `queued` is False before and after."""
+
+    queue: np.ndarray  # (2,m) edges of this and of the following sweep
+    queued: np.ndarray  # (m,) of the following sweep
+    moved: np.ndarray  # (n,) sweep in which each vertex moved last
+
+
 @kernel
-def shorten(edges, x, w, stretched, sweeps, surface, queue, queued):
+def queue_beside(edges, i, own, scratch, now, following):
+    """Queue the edges at vertex `i` except `own` for the following sweep; return the length of its queue."""
+    for at in range(edges.start[i], edges.start[i + 1]):
+        other = edges.beside[at]
+        if other != own and not scratch.queued[other]:
+            scratch.queued[other] = True
+            scratch.queue[1 - now, following] = other
+            following += 1
+    return following
+
+
+@kernel
+def has_moved(gaps, c, moved, sweep):
+    """Whether a vertex of gap `c` has moved in this sweep."""
+    for k in range(4):
+        i = gaps.vertices[c, k]
+        if i >= 0 and moved[i] == sweep:
+            return True
+    return False
+
+
+@kernel
+def open_gap(gaps, c, x, w):
+    """Move the vertices of gap `c`, by inverse mass, so that it is not negative; return whether it was."""
+    gap, mobile, most, n = -gaps.offsets[c], 0.0, 0.0, vec.load(gaps.normals, c)
+    for k in range(4):
+        i, share = gaps.vertices[c, k], gaps.weights[c, k]
+        if i >= 0:
+            gap += share * vec.dot(n, vec.load(x, i))
+            mobile += w[i] * share * share
+            most = max(most, w[i] * abs(share))
+    if gap >= 0.0 or mobile == 0.0:
+        return False
+    d = vec.scale(n, -gap / max(mobile, most / FARTHEST))
+    for k in range(4):
+        i = gaps.vertices[c, k]
+        if i >= 0:
+            vec.store(x, i, vec.madd(vec.load(x, i), d, w[i] * gaps.weights[c, k]))
+    return True
+
+
+@kernel
+def shorten(edges, x, w, stretched, sweeps, surface, gaps, scratch):
     """Shorten the `stretched` edges, and those that this stretches beyond their limits, in at most `sweeps` sweeps.
 
-    Vertices in contact do not move into their `surface`. queue (2,m) and queued (m,) are scratch, `queued` is False
-    before and after. Return the number of corrections.
+    Vertices in contact do not move into their `surface`, and `gaps` that this closes are opened again in the same
+    sweep. Return the number of corrections.
     """
     found, counts = stretched
+    queue, queued, moved = scratch
     total, now, m = 0, 0, len(edges.ends)
     length = 0
     for p in range(CHUNKS):
@@ -83,7 +145,8 @@ def shorten(edges, x, w, stretched, sweeps, surface, queue, queued):
             queue[0, length] = found[k]
             queued[found[k]] = True
             length += 1
-    for _ in range(sweeps):
+    moved[:] = -1
+    for sweep in range(sweeps):
         following = 0
         for k in range(length):
             e = queue[now, k]
@@ -98,12 +161,15 @@ def shorten(edges, x, w, stretched, sweeps, surface, queue, queued):
             move(x, i, vec.scale(d, w[i]), surface)
             move(x, j, vec.scale(d, -w[j]), surface)
             for end in (i, j):
-                for at in range(edges.start[end], edges.start[end + 1]):
-                    other = edges.beside[at]
-                    if other != e and not queued[other]:
-                        queued[other] = True
-                        queue[1 - now, following] = other
-                        following += 1
+                moved[end] = sweep
+                following = queue_beside(edges, end, e, scratch, now, following)
+        for c in range(len(gaps.offsets)):
+            if has_moved(gaps, c, moved, sweep) and open_gap(gaps, c, x, w):
+                for k in range(4):
+                    i = gaps.vertices[c, k]
+                    if i >= 0:
+                        moved[i] = sweep
+                        following = queue_beside(edges, i, -1, scratch, now, following)
         now, length = 1 - now, following
         if length == 0:
             break

@@ -32,7 +32,7 @@ from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
-from .pairs import GuardedPairs, too_near, vertices_and_bodies
+from .pairs import GuardedPairs, gaps_left, too_near, vertices_and_bodies
 from .prediction import expected_motion
 from .thickness import thickness_of
 
@@ -209,11 +209,14 @@ class Guard(FormerNames):
         return self._no_room.without(found)
 
     def supports(self, state: State) -> Contacts:
-        """Implement `SelfContact`: corners and edges of bodies under the middle of a triangle of cloth, which detectors
-        that test points of the cloth do not find."""
+        """Implement `SelfContact`: corners and edges of bodies under a triangle, which detectors of points miss."""
         found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free)
         found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
         return found
+
+    def to_keep_open(self, state: State) -> Contacts:
+        found = too_near(self.obstacle_contacts, state.x, self.eps, self._free)
+        return gaps_left(found, BODY_SHARE * self.eps, closed=bool(self._detection.given_up.any()))
 
     def redetect_if_needed(self, state: State) -> None:
         """In push mode, detect again if an unknown pair may be within the thickness; safe mode: `limit_motion`."""
@@ -221,8 +224,7 @@ class Guard(FormerNames):
             self.detection_pass(state.x, self._stride(state), (state.x - state.x_start) * self._detection.substeps_left)
 
     def limit_motion(self, state: State, dt: float) -> None:
-        """Limit the motion to what is proved free: move up to the bounds, measure or detect again, project,
-        continue."""
+        """Limit the motion to what is proved free: move up to the bounds, measure or detect, project, and repeat."""
         if not self.safe:
             return
         target, self.hindered = state.x, False  # `target` is the same array: `apply` moves it
@@ -335,10 +337,8 @@ class Guard(FormerNames):
         if not self.safe or not self._detection.obstacles or self.degraded:
             return _NONE
         ends = np.unique(stretched)
-        if self.hindered:
-            self.detection_pass(self._safe_x.copy(), 0.0)
-        squeezed_pairs = self.hindered and self.give_up_squeezed(ends)
-        joined = self._no_room.spread(stretched)
+        self.detection_pass(self._safe_x.copy(), 0.0)
+        squeezed_pairs, joined = self.give_up_squeezed(ends), self._no_room.spread(stretched)
         for rows, b in joined:
             self._detection.given_up[rows, b] = True
             self.given_up_pairs += len(rows)

@@ -164,6 +164,14 @@ def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_])
     return out[: _kernels.take_resolvable(found, near, free, LEVER**-2, out)]
 
 
+def gaps_left(found: Contacts, offset: float, *, closed: bool) -> Contacts:
+    """Return the contacts with gaps that are zero at `offset` metres: how far their features may still approach each
+    other. closed: bodies leave some cloth no room, so that gaps are zero at the present distance if that is less."""
+    least = np.clip(found["distance"], 0.0, offset) if closed else np.full(len(found), offset)
+    found["anchor"] += least[:, None] * found["normal"]
+    return found
+
+
 def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
     """Return which rows (k,c) of vertices have any of the vertices `which` (n,)."""
     out = np.empty(len(rows), np.bool_)

@@ -1,0 +1,64 @@
+"""Strain limiting beside bodies: edges are shortened along a body, not into it."""
+
+import numpy as np
+
+from pliant import contacts
+from pliant.dynamics.strain_limit import StrainLimit, gaps_of
+from pliant.materials import Cloth
+from pliant.scene import Body, Scene
+from pliant.shapes import cloth
+
+RADIUS = 0.2
+
+
+def on_a_ball(stretch: float) -> tuple[StrainLimit, np.ndarray, np.ndarray]:
+    """A sheet laid on a ball around the origin, stretched: its strain limit, its positions and the normals there."""
+    body = Body(cloth(0.3, 0.3, 9, irregular=True), material=Cloth(strain_limit=0.05))
+    limit = StrainLimit([(body, body.mesh.welded, 0)], Scene([body]).inverse_masses)
+    flat = stretch * (body.mesh.vertices - body.mesh.vertices.mean(0))
+    flat[:, 1] = RADIUS
+    normals = flat / np.linalg.norm(flat, axis=1, keepdims=True)
+    return limit, np.linalg.norm(flat, axis=1, keepdims=True).max() * normals, normals
+
+
+def planes(x: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Contacts of every vertex with the tangent plane at its position."""
+    found = np.zeros(len(x), contacts.CONTACT)
+    found["kind"] = contacts.VERTEX_FIELD
+    found["vertices"] = -1
+    found["vertices"][:, 0] = np.arange(len(x))
+    found["weights"][:, 0] = 1.0
+    found["normal"], found["anchor"] = normals, x
+    return found
+
+
+def longest(limit: StrainLimit, x: np.ndarray) -> float:
+    i, j = limit.edges.ends.T
+    return float((np.linalg.norm(x[i] - x[j], axis=1) / limit.edges.most).max())
+
+
+def test_edges_on_a_ball_are_shortened_along_it():
+    limit, start, normals = on_a_ball(1.02)
+    assert longest(limit, start) > 1.05
+    into, along = start.copy(), start.copy()
+    assert limit.apply(into)
+    assert limit.apply(along, gaps=gaps_of(planes(start, normals), start, slice(0, len(start))))
+    assert longest(limit, into) < 1.003
+    assert longest(limit, along) < 1.003
+    assert ((into - start) * normals).sum(1).min() < -1e-3
+    assert ((along - start) * normals).sum(1).min() > -1e-5
+
+
+def test_a_gap_is_that_of_its_contact_whatever_side_the_cloth_is_on(rng):
+    x = rng.normal(size=(9, 3))
+    found = np.zeros(2, contacts.CONTACT)
+    found["kind"] = contacts.VERTEX_FACE, contacts.EDGE_EDGE
+    found["vertices"] = (7, 2, 3, 8), (3, 4, 0, 1)  # of the body: 0, 1, 7, 8; of the cloth: 2 to 6
+    found["weights"] = (1.0, -0.2, -0.3, -0.5), (0.4, 0.6, -0.1, -0.9)
+    found["normal"] = (0.0, 0.6, 0.8), (1.0, 0.0, 0.0)
+    found["anchor"] = rng.normal(size=(2, 3))
+    gaps = gaps_of(found, x, slice(2, 7))
+    assert gaps.vertices.tolist() == [[-1, 0, 1, -1], [1, 2, -1, -1]]
+    own = (gaps.weights[:, :, None] * x[2:7][gaps.vertices]).sum(1)
+    whole = (found["weights"][:, :, None] * x[found["vertices"]]).sum(1) - found["anchor"]
+    assert np.allclose((own * gaps.normals).sum(1) - gaps.offsets, (whole * found["normal"]).sum(1))
