@@ -198,14 +198,26 @@ def fastest(rows, others, x, displacement, box, reach):
 
 
 @kernel
-def longest(rows, v):
-    """Greatest length of any of the `rows` of v (n,3); inf if one is not finite."""
-    most = 0.0
+def expect_motion(rows, velocities, soft, weights, motion):
+    """Write displacements of `rows` to motion (n,3): the velocity times weights[0] and, of the rows soft[0]..soft[1]-1,
+    its change since the former velocity times weights[1]. Return the greatest speed and the greatest displacement; inf
+    if one is not finite.
+    """
+    v, former = velocities
+    fastest, farthest = 0.0, 0.0
     for r in range(len(rows)):
-        d = vec.norm2(vec.load(v, rows[r]))
-        if not d <= most:
-            most = d if d == d else math.inf
-    return math.sqrt(most)
+        i = rows[r]
+        u = vec.load(v, i)
+        d = vec.scale(u, weights[0])
+        if soft[0] <= i < soft[1]:
+            d = vec.add(d, vec.scale(vec.sub(u, vec.load(former, i)), weights[1]))
+        vec.store(motion, i, d)
+        speed, length = vec.norm2(u), vec.norm2(d)
+        if not speed <= fastest:
+            fastest = speed if speed == speed else math.inf
+        if not length <= farthest:
+            farthest = length if length == length else math.inf
+    return math.sqrt(fastest), math.sqrt(farthest)
 
 
 @kernel

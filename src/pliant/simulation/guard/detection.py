@@ -66,6 +66,9 @@ class Detection:
         self._held = scene.gripped_rows[on_surface[scene.gripped_rows]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
         self.moving = np.concatenate([self.rows, self.driven])  # all vertices that can move
+        soft, ends = scene.deformable_rows, [scene.first[b : b + 2] for b in scene.moving]
+        ends = np.concatenate([[soft.start, soft.stop], *ends])
+        self.movable = slice(int(ends.min()), int(ends.max()))  # contains all of these, and all of deformable bodies
         self._near = near_pairs_of(scene, cloth)
         self.obstacles = []
         for b in scene.obstacles if self.safe else ():
@@ -79,7 +82,7 @@ class Detection:
         self.start = x.copy()  # positions at time 0 of the predicted motion: of the last pass, or of `repredict`
         self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
         self._predicts = False  # whether any is predicted
-        self.radius = np.zeros(count)  # how far each vertex may deviate from its predicted position
+        self.radius = np.full(count, np.inf)  # how far each vertex may deviate from its predicted position
         self._bounds = Bounds(self.start, self.predicted, self.radius)
         self._base = x.copy()  # positions within the bounds at which the guarded pairs were measured
         self._time = 0.0  # of the predicted motion, at which they are within the bounds
@@ -113,12 +116,13 @@ class Detection:
         self.passes += 1
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
         self._reach = reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
-        self.start[:] = self._base[:] = x
+        movable = self.movable
+        self.start[movable] = self._base[movable] = x[movable]
         self._time, self._substep = 0.0, 1.0 / (self.substeps_left + 1)
         self._base_is_known, self.is_confined = True, False
         share = self._predict(x, motion, reach, far)
         self.contacts = self._records(self._near, self._near.within(reach, drifting=self._predicts), reach)
-        self.radius[:] = np.inf
+        self.radius[movable] = np.inf
         self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
         self.obstacle_contacts = _contacts.concatenate_unsorted([self._detect_body(body) for body in self.obstacles])
         if self.given_up.any():
@@ -150,7 +154,8 @@ class Detection:
         t = self._progress(x)
         if not self._is_within_bounds(x, t):
             return False
-        self._base[:], self._time, self._base_is_known = x, t, True
+        self._base[self.movable] = x[self.movable]
+        self._time, self._base_is_known = t, True
         self.rounding = self._rounding_at(x)
         self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
         self.guarded = self.guarded.measured(x, self.least, self.rounding)
@@ -253,8 +258,8 @@ class Detection:
     def _restart_prediction(self, t: float) -> float:
         """Restart the predicted motion at the time of the base, and return t rescaled to the remaining motion."""
         rest = 1.0 - self._time
-        self.start += self._time * self.predicted
-        self.predicted *= rest
+        self.start[self.movable] += self._time * self.predicted[self.movable]
+        self.predicted[self.movable] *= rest
         t, self._substep = (max(t - self._time, 0.0) / rest, self._substep / rest) if rest > 0.0 else (0.0, 1.0)
         self._time = 0.0
         return t
@@ -310,7 +315,8 @@ class Detection:
 
     def _predict(self, x: Floats, motion: Floats | None, reach: float, far: float) -> float:
         """Predict the displacements `motion`, or a fraction that keeps the candidates few; return the fraction."""
-        self.predicted[:] = 0.0 if motion is None else motion
+        movable = self.movable
+        self.predicted[movable] = 0.0 if motion is None else motion[movable]
         self._predicts = motion is not None
         self._move()
         if motion is None:
@@ -321,12 +327,12 @@ class Detection:
             most = max(most, _bounds.fastest(self.rows, rows, x, motion, box, reach))
         if not far and most > A_SUBSTEP * self.max_reach * (self.substeps_left + 1):
             # one substep's motion exceeds A_SUBSTEP times the largest query distance: predict no motion
-            self.predicted[:], self._predicts = 0.0, False
+            self.predicted[movable], self._predicts = 0.0, False
             self._move()
             return 0.0
         share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0
         if share < 1.0:
-            self.predicted *= share
+            self.predicted[movable] *= share
             self._move()
         return share
 
