@@ -155,10 +155,14 @@ class LeafMesh:
         _motion.select_nodes(self.tree.nodes, block, nodes)
         is_leaf = nodes[:, _motion.SKIP] == np.arange(len(nodes)) + 1
         leaves, inner = np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)[::-1]
-        m, corners = len(self.leaves.corners), self.leaves.corners
-        boxes, bounds, drifts = np.empty((m, 12)), np.empty((len(nodes), 12)), np.empty((len(self.tree.nodes), 6))
+        corners = self.leaves.corners
+        start, vertices = np.empty(len(nodes) + 1, np.int32), np.empty(corners.size, np.int32)
+        places = np.empty(corners.shape, np.uint8)
+        vertices = vertices[: _motion.list_vertices(nodes, corners, start, vertices, places)].copy()
+        bounds, drifts = np.empty((len(nodes), 12)), np.empty((len(self.tree.nodes), 6))
         rows = leaves.astype(np.int32), np.ascontiguousarray(inner, np.int32)
-        return _motion.MotionBvh(self.x, displacement, corners, boxes, nodes, bounds, *rows, drifts)
+        arrays = nodes, bounds, start, vertices, places
+        return _motion.MotionBvh(self.x, displacement, corners, *arrays, *rows, drifts)
 
     @property
     def self_traversal_start(self) -> Ints:

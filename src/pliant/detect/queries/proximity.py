@@ -96,7 +96,7 @@ class NearPairs:
         if self._tasks is None:
             self._tasks, self._stack = _task_space(a, b)
         one, two = _moving_side(a), _moving_side(b)
-        search = _drift.MotionSearch(self.same, b.is_static, reach, begin, which, before, self._stack)
+        search = _drift.MotionSearch(self.same, reach, begin, which, before, self._stack)
         tasks = self._tasks[: _drift.list_tasks(one, two, search, _SPARE, self._tasks)]
         parts = parts_of(len(tasks), _CHUNK, 1)
         launch = worth(_drift.approaching_pairs, parts, 2)
@@ -154,7 +154,7 @@ def _moving_side(mesh: LeafMesh) -> "MovingSide":
 
     leaves, motion = mesh.leaves, mesh.motion
     known = leaves.welded, leaves.face, leaves.vertex_start, leaves.vertex, leaves.edge_start, leaves.edge
-    return MovingSide(*known, *motion[:6])
+    return MovingSide(*known, *motion[:8])
 
 
 def _task_space(a: LeafMesh, b: LeafMesh) -> tuple[Rows, int]:

@@ -13,7 +13,7 @@ from ...contacts import Contacts
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import guard as _kernels
-from ...kernels.simulation.bounds import Bounds, TriangleBoxes
+from ...kernels.simulation.bounds import Bounds, MovingTriangles
 from ...scene import Scene
 from .pairs import (
     GuardedPairs,
@@ -355,10 +355,8 @@ class Detection:
         cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
         if not body.moves and share * body.reach >= self._bound(self._reach):
             return  # no bound of cloth is greater
-        if self._predicts:
-            triangles = TriangleBoxes(cloth.leaves.corners, cloth.motion.boxes, cloth.motion.drift, before)
-        else:
-            triangles = TriangleBoxes(cloth.leaves.corners, cloth.at.boxes, _NO_DRIFT, before)
+        drift = self.predicted if self._predicts else _NO_DRIFT
+        triangles = MovingTriangles(cloth.leaves.corners, cloth.x, drift, before)
         drift = body.near.b.motion.node_drifts[0] if self._predicts else _STATIC
         least = _bounds.bound_by_distance(triangles, body.box, drift, body.reach, share, self.radius)
         if body.moves:
