@@ -68,7 +68,11 @@ def slab_of(points, count, places):
     positions of its points along it at the start and at the end; all zero if there is none."""
     n = (0.0, 0.0, 0.0)
     for q in range(len(places)):
-        a, b, c = point_of(points, places[q, 0], 0), point_of(points, places[q, 1], 0), point_of(points, places[q, 2], 0)
+        a, b, c = (
+            point_of(points, places[q, 0], 0),
+            point_of(points, places[q, 1], 0),
+            point_of(points, places[q, 2], 0),
+        )
         n = vec.add(n, vec.cross(vec.sub(b, a), vec.sub(c, a)))
     if not max(abs(n[0]), abs(n[1]), abs(n[2])) > 1e-290:
         return (0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0)

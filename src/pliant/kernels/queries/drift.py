@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..bvh.leaf_mesh import EDGE_INDEX, EDGE_ROW_0, EDGE_ROW_1, EDGE_WELD_0, EDGE_WELD_1, VERTEX_ROW, VERTEX_WELD
 from ..bvh.leaf_copy import (
     POINTS,
     beyond_sides,
@@ -26,10 +25,12 @@ from ..bvh.leaf_copy import (
     point_of,
     slab_of,
 )
+from ..bvh.leaf_mesh import EDGE_INDEX, EDGE_ROW_0, EDGE_ROW_1, EDGE_WELD_0, EDGE_WELD_1, VERTEX_ROW, VERTEX_WELD
 from ..bvh.motion import BLOCK, COUNT, END, FIRST, SKIP
 from ..bvh.volumes import lower, upper
 from ..jit import kernel, prange
 from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
+from ..team import claim, clear
 from .proximity import BATCH, Batch, edge_distances, face_distances, keep_near, new_batches, normal_span
 
 MEETS = 256  # pairs of triangles processed together
@@ -65,6 +66,18 @@ class MotionSearch(NamedTuple):
     which: np.ndarray  # empty, or (n,): vertices of the first side of which every pair has at least one
     before: np.ndarray  # empty, or (m+1,) i4: how many of its triangles 0..p-1 have such a vertex
     stack: int  # pairs of nodes that a traversal may have to store
+
+
+class Chunks(NamedTuple):
+    """The work of two searches, in parts that threads share, and what they find."""
+
+    tasks: np.ndarray  # (k,2) i4 pairs of nodes
+    found: np.ndarray  # (parts,cap,3) i4 kind and features
+    counts: np.ndarray  # (parts,) i8
+    other_tasks: np.ndarray
+    other_found: np.ndarray
+    other_counts: np.ndarray
+    team: np.ndarray  # (1,threads,COUNTERS) i8
 
 
 class Batches(NamedTuple):
@@ -310,10 +323,14 @@ def search_tasks(a, b, search, tasks, part, parts, out):
                     continue
                 least, most = displacements(points_a, c_0, c_1, c_2)
                 for q in range(begin, end):
-                    if not near_b >> (q - begin) & 1 or (same and q <= p and (q == p or not some or before[q + 1] > before[q])):
+                    if not near_b >> (q - begin) & 1 or (
+                        same and q <= p and (q == p or not some or before[q + 1] > before[q])
+                    ):
                         continue  # every pair of triangles in one order only
                     d_0, d_1, d_2 = places_b[q, 0], places_b[q, 1], places_b[q, 2]
-                    if ((above >> d_0 & above >> d_1 & above >> d_2) | (below >> d_0 & below >> d_1 & below >> d_2)) & 1:
+                    if (
+                        (above >> d_0 & above >> d_1 & above >> d_2) | (below >> d_0 & below >> d_1 & below >> d_2)
+                    ) & 1:
                         continue
                     low, high = displacements(points_b, d_0, d_1, d_2)
                     low, high = vec.sub(low, most), vec.sub(high, least)
@@ -383,10 +400,24 @@ def list_tasks(a, b, search, spare, tasks):
             child = np.int64(nodes_a[child, SKIP])
 
 
+@kernel
+def search_chunks(a, b, search, c, d, other, chunks, t):
+    """Search the parts that thread t claims."""
+    n, m = len(chunks.counts), len(chunks.other_counts)
+    k = claim(chunks.team, 0, t, n + m)
+    while k >= 0:
+        if k < n:
+            chunks.counts[k] = search_tasks(a, b, search, chunks.tasks, k, n, chunks.found[k])
+        else:
+            h = k - n
+            chunks.other_counts[h] = search_tasks(c, d, other, chunks.other_tasks, h, m, chunks.other_found[h])
+        k = claim(chunks.team, 0, t, n + m)
+
+
 @kernel(parallel=True)
-def approaching_pairs(a, b, search, tasks, out, counts):
-    """Find the pairs of features that come near. Each part of the tasks writes kind and features to its own rows of
-    `out` (parts,cap,3); counts (parts,) may exceed the space."""
-    parts = len(out)
-    for part in prange(parts):
-        counts[part] = search_tasks(a, b, search, tasks, part, parts, out[part])
+def approaching_pairs(a, b, search, c, d, other, chunks):
+    """Find the pairs of features that come near, of a and b and, in the same launch, of c and d. Each part of the tasks
+    writes kind and features to its own rows of `found`; `counts` may exceed the space."""
+    clear(chunks.team)
+    for t in prange(chunks.team.shape[1]):
+        search_chunks(a, b, search, c, d, other, chunks, t)

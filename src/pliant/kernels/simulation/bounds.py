@@ -63,7 +63,11 @@ def bound_by_distance(triangles, around, drift, reach, share, radius):
             d_2 += d * d
         d = max(math.sqrt(d_2), reach)
         least = min(least, d)
-        radius[i], radius[j], radius[h] = min(radius[i], share * d), min(radius[j], share * d), min(radius[h], share * d)
+        radius[i], radius[j], radius[h] = (
+            min(radius[i], share * d),
+            min(radius[j], share * d),
+            min(radius[h], share * d),
+        )
     return least
 
 
@@ -136,9 +140,11 @@ def leaves_bounds(rows, bounds, x, t):
 
 
 @kernel
-def follows_prediction(rows, bounds, x):
-    """Return whether all of `rows` are within their balls at the time at which their predicted motion is nearest to
-    x."""
+def follows_prediction(rows, bounds, x, t):
+    """Return whether all of `rows` are within their balls at time t, or at that at which their predicted motion is
+    nearest to x."""
+    if not leaves_bounds(rows, bounds, x, t):
+        return True
     return not leaves_bounds(rows, bounds, x, time_along(rows, bounds, x))
 
 

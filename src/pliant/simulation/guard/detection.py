@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
+from ...detect.queries.approach import approaching
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import guard as _kernels
@@ -121,10 +122,13 @@ class Detection:
         self._time, self._substep = 0.0, 1.0 / (self.substeps_left + 1)
         self._base_is_known, self.is_confined = True, False
         share = self._predict(x, motion, reach, far)
-        self.contacts = self._records(self._near, self._near.within(reach, drifting=self._predicts), reach)
+        found = self._near_pairs([(self._near, reach), *((body.near, body.reach) for body in self.obstacles)])
+        self.contacts = found[0]
         self.radius[movable] = np.inf
         self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
-        self.obstacle_contacts = _contacts.concatenate_unsorted([self._detect_body(body) for body in self.obstacles])
+        for body, near in zip(self.obstacles, found[1:], strict=True):
+            self._bound_by_body(body, len(near))
+        self.obstacle_contacts = _contacts.concatenate_unsorted(found[1:])
         if self.given_up.any():
             self.contacts = guarded(self.contacts, self.given_up)
             self.obstacle_contacts = guarded(self.obstacle_contacts, self.given_up)
@@ -164,8 +168,10 @@ class Detection:
         return True
 
     def follows_prediction(self, target: Floats) -> bool:
-        """Whether all vertices are within their bounds of the predicted motion at one common time."""
-        return bool(_bounds.follows_prediction(self.moving, self._bounds, target))
+        """Whether all vertices are within their bounds of the predicted motion at one common time: the end of this
+        substep, or that at which the motion is nearest to `target`."""
+        expected = min(max(1.0 - self.substeps_left * self._substep, 0.0), 1.0)
+        return bool(_bounds.follows_prediction(self.moving, self._bounds, target, expected))
 
     def _is_within_bounds(self, x: Floats, t: float) -> bool:
         return not _bounds.leaves_bounds(self.moving, self._bounds, x, t)
@@ -246,8 +252,7 @@ class Detection:
             self._move()
         else:
             self._cloth.predict_anew(before)
-        cloth = self._around(self._near, outside, before, self._reach)
-        bodies = [self._around(body.near, outside, before, body.reach) for body in self.obstacles]
+        cloth, *bodies = self._around(outside, before)
         for body in self.obstacles:
             self._bound_by_distance(body, _ALL if moved else before)
         count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
@@ -275,10 +280,13 @@ class Detection:
                 return outside
         return None
 
-    def _around(self, near: NearPairs, which: NDArray[np.bool_], before: Rows, reach: float) -> Contacts:
-        """Return the contacts of the vertices `which` (n,) of cloth; `before` counts the triangles with any of them."""
-        found = self._records(near, near.around(which, before, reach), reach)
-        return guarded(found, self.given_up) if self.given_up.any() else found
+    def _around(self, which: NDArray[np.bool_], before: Rows) -> list[Contacts]:
+        """Return the contacts of the vertices `which` (n,) of cloth with cloth and with each body; `before` counts the
+        triangles with any of them."""
+        queries = [(self._near, self._reach), *((body.near, body.reach) for body in self.obstacles)]
+        pairs = approaching([near.along(reach, which, before) for near, reach in queries])
+        found = [self._records(near, each, reach) for (near, reach), each in zip(queries, pairs, strict=True)]
+        return [guarded(each, self.given_up) for each in found] if self.given_up.any() else found
 
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
         """Replace all contacts of the vertices `which` (n,) by those given; return how many of these are pushed."""
@@ -336,18 +344,24 @@ class Detection:
             self._move()
         return share
 
-    def _detect_body(self, body: Obstacle) -> Contacts:
-        """Return the contacts with a body, and bound the motion of vertices that have none."""
-        found = self._records(body.near, body.near.within(body.reach, drifting=self._predicts), body.reach)
+    def _near_pairs(self, queries: list[tuple[NearPairs, float]]) -> list[Contacts]:
+        """Return the contacts of each query and its distance, now or during the predicted motion."""
+        if self._predicts:
+            pairs = approaching([near.along(reach) for near, reach in queries])
+        else:
+            pairs = [near.within(reach) for near, reach in queries]
+        return [self._records(near, found, reach) for (near, reach), found in zip(queries, pairs, strict=True)]
+
+    def _bound_by_body(self, body: Obstacle, count: int) -> None:
+        """Bound the motion of vertices that have no contacts with a body; it has `count`."""
         self._bound_by_distance(body)
         # adapt the query distance of the next pass in this frame to the number of candidates
         if self._predicts:
-            return found
-        if len(found) > 4 * len(self.rows):
+            return
+        if count > 4 * len(self.rows):
             body.reach = max(0.6 * body.reach, REACH * self.eps)
-        elif body.moves and len(found) < len(self.rows) // 2:
+        elif body.moves and count < len(self.rows) // 2:
             body.reach = min(1.5 * body.reach, max(self.max_reach, REACH * self.eps))
-        return found
 
     def _bound_by_distance(self, body: Obstacle, before: Rows = _ALL) -> None:
         """Bound the motion of vertices by their distance from a body, or by the query distance around it; unless
@@ -355,8 +369,8 @@ class Detection:
         cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
         if not body.moves and share * body.reach >= self._bound(self._reach):
             return  # no bound of cloth is greater
-        drift = self.predicted if self._predicts else _NO_DRIFT
-        triangles = MovingTriangles(cloth.leaves.corners, cloth.x, drift, before)
+        moves = self.predicted if self._predicts else _NO_DRIFT
+        triangles = MovingTriangles(cloth.leaves.corners, cloth.x, moves, before)
         drift = body.near.b.motion.node_drifts[0] if self._predicts else _STATIC
         least = _bounds.bound_by_distance(triangles, body.box, drift, body.reach, share, self.radius)
         if body.moves:

@@ -281,7 +281,7 @@ class Guard(FormerNames):
                 return False
             if new > 0:
                 self.apply(state, dt)
-                self.hindered = True  # what is pushed may be stretched
+                self.hindered |= any(len(found) > 0 for found in self._applied)  # what is pushed may be stretched
             if self._detection.is_reachable(state.x):
                 return True
         return False
