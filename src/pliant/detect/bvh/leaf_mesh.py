@@ -59,6 +59,7 @@ class LeafMesh:
         self._at = LeafGeometry(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
         self.x = x
         self._is_fitted = False  # whether the BVH and `_at` are those of x
+        self._records: Ints | None = None
         self._motion: MotionBvh | None = None
         self._motion_is_fitted = self._predicted = False
 
@@ -74,7 +75,15 @@ class LeafMesh:
 
     def set_weld(self, weld: NDArray[Any]) -> None:
         """Replace the weld indices by `weld` (n,)."""
-        self.leaves = self.with_weld(weld)
+        self.leaves, self._records = self.with_weld(weld), None
+
+    @property
+    def records(self) -> Ints:
+        """(m,RECORD) all indices that belong to each triangle, side by side: `pack_records`."""
+        if self._records is None:
+            self._records = np.zeros((len(self.leaves.face), _kernels.RECORD), np.int32)
+            _kernels.pack_records(self.leaves, self._records)
+        return self._records
 
     def move(self, x: Floats) -> None:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""

@@ -94,6 +94,6 @@ def enlarged(distance: float, meshes: Sequence[LeafMesh]) -> float:
 
 
 def _moving_side(mesh: LeafMesh) -> MovingSide:
-    leaves, motion = mesh.leaves, mesh.motion
-    known = leaves.welded, leaves.face, leaves.vertex_start, leaves.vertex, leaves.edge_start, leaves.edge
-    return MovingSide(*known, *motion[:8])
+    motion = mesh.motion
+    arrays = motion.nodes, motion.bounds, motion.vertex_start, motion.vertices, motion.places
+    return MovingSide(mesh.records, motion.x, motion.drift, *arrays)

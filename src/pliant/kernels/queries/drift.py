@@ -6,8 +6,8 @@ features is at all times at least the lesser of its values at the start and at t
 minus the greatest of the other is concave in time. The directions tested are the axes, the normal of a triangle (of any
 triangle: both are measured along it), and that between nearest points.
 
-Two BVHs are traversed together, from pairs of nodes to pairs of leaves and of triangles. Which pairs are found does not
-depend on the nodes: their boxes contain those of their triangles, so they are separated only if all of these are.
+Two BVHs are traversed together, from pairs of nodes to pairs of leaves and of triangles. A leaf is also separated from
+the nodes of another mesh along the mean normal of its triangles.
 """
 
 from typing import NamedTuple
@@ -25,30 +25,22 @@ from ..bvh.leaf_copy import (
     point_of,
     slab_of,
 )
-from ..bvh.leaf_mesh import EDGE_INDEX, EDGE_ROW_0, EDGE_ROW_1, EDGE_WELD_0, EDGE_WELD_1, VERTEX_ROW, VERTEX_WELD
 from ..bvh.motion import BLOCK, COUNT, END, FIRST, SKIP
 from ..bvh.volumes import lower, upper
 from ..jit import kernel, prange
-from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from ..team import claim, clear
-from .proximity import BATCH, Batch, edge_distances, face_distances, keep_near, new_batches, normal_span
+from .meets import MEETS, all_batches, flush_meets, flush_rest
+from .proximity import normal_span
 
-MEETS = 256  # pairs of triangles processed together
 SPLIT = 64  # pairs of nodes with more than 1/SPLIT of all triangles become several tasks
 
 
 class MovingSide(NamedTuple):
-    """One side of a query: fields of `LeafArrays` and of `MotionBvh`; parallel loops take no nested tuples."""
+    """One side of a query: `LeafMesh.records`, and fields of `MotionBvh`; parallel loops take no nested tuples."""
 
-    welded: np.ndarray
-    face: np.ndarray
-    vertex_start: np.ndarray
-    vertex: np.ndarray
-    edge_start: np.ndarray
-    edge: np.ndarray
+    records: np.ndarray
     x: np.ndarray
     drift: np.ndarray
-    corners: np.ndarray
     nodes: np.ndarray
     bounds: np.ndarray
     points_start: np.ndarray  # `MotionBvh.vertex_start` and `vertices`
@@ -78,122 +70,6 @@ class Chunks(NamedTuple):
     other_found: np.ndarray
     other_counts: np.ndarray
     team: np.ndarray  # (1,threads,COUNTERS) i8
-
-
-class Batches(NamedTuple):
-    """Batches that a traversal fills before they are processed."""
-
-    meets: np.ndarray  # (MEETS,2) i4 triangles of a and b
-    closer: np.ndarray  # (MEETS,) upper bound of how much closer they come to each other, metres
-    faces: Batch  # vertex, face, kind
-    edges: Batch  # edge, edge, kind
-    filled: np.ndarray  # (3,) i8 number of meets, of faces and of edges
-
-
-@kernel
-def all_batches():
-    faces, edges = new_batches()
-    return Batches(np.empty((MEETS, 2), np.int32), np.empty(MEETS), faces, edges, np.zeros(3, np.int64))
-
-
-@kernel
-def store_point(p, k, m, x, i):
-    p[k, m], p[k + 1, m], p[k + 2, m] = x[i, 0], x[i, 1], x[i, 2]
-
-
-@kernel
-def flush_faces(a, b, batch, n, within, out, count):
-    """Compute the distances of n vertex-face pairs (vertex, face, kind) and append those that are near."""
-    pairs, p = batch.pairs, batch.p
-    for m in range(n):
-        v, q = pairs[m, 0], pairs[m, 1]
-        if pairs[m, 2] == VERTEX_TO_FACE:
-            i = a.vertex[v, VERTEX_ROW]
-            store_point(p, 0, m, a.x, i)
-            for k in range(3):
-                store_point(p, 3 + 3 * k, m, b.x, b.corners[q, k])
-            pairs[m, 0], pairs[m, 1] = i, b.face[q]
-        else:
-            i = b.vertex[v, VERTEX_ROW]
-            store_point(p, 0, m, b.x, i)
-            for k in range(3):
-                store_point(p, 3 + 3 * k, m, a.x, a.corners[q, k])
-            pairs[m, 0], pairs[m, 1] = i, a.face[q]
-    face_distances(p, n, within, batch.extra, batch.d_2, batch.decided)
-    return keep_near(batch, n, within, VERTEX_TO_FACE, out, count)
-
-
-@kernel
-def flush_edges(a, b, same, batch, n, within, out, count):
-    """Compute the distances of n edge-edge pairs and append those that are near."""
-    pairs, p = batch.pairs, batch.p
-    for m in range(n):
-        e, f = pairs[m, 0], pairs[m, 1]
-        store_point(p, 0, m, a.x, a.edge[e, EDGE_ROW_0])
-        store_point(p, 3, m, a.x, a.edge[e, EDGE_ROW_1])
-        store_point(p, 6, m, b.x, b.edge[f, EDGE_ROW_0])
-        store_point(p, 9, m, b.x, b.edge[f, EDGE_ROW_1])
-        e, f = a.edge[e, EDGE_INDEX], b.edge[f, EDGE_INDEX]
-        # within one mesh the lower edge comes first, whichever was found first
-        pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
-    edge_distances(p, n, within, batch.extra, batch.d_2, batch.decided)
-    return keep_near(batch, n, within, EDGE_TO_EDGE, out, count)
-
-
-@kernel
-def any_marked(which, corners, q):
-    return which[corners[q, 0]] | which[corners[q, 1]] | which[corners[q, 2]]
-
-
-@kernel
-def flush_meets(a, b, search, batches, out, count):
-    """Expand pairs of triangles into pairs of features; each full batch is tested, and near pairs are kept."""
-    meets, filled, which, same, within = batches.meets, batches.filled, search.which, search.same, search.reach
-    faces, edges, extra_f, extra_e = batches.faces.pairs, batches.edges.pairs, batches.faces.extra, batches.edges.extra
-    n_f, n_e, every = filled[1], filled[2], len(which) == 0
-    # the same expansion as in `proximity.near_range`, written out because it is the innermost loop of both
-    for m in range(filled[0]):
-        p, q, extra = meets[m, 0], meets[m, 1], batches.closer[m]
-        i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
-        j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
-        some_p, some_q = every or any_marked(which, a.corners, p), every or (same and any_marked(which, b.corners, q))
-        for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
-            i = a.vertex[v, VERTEX_WELD]
-            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, VERTEX_TO_FACE
-            extra_f[n_f] = extra
-            good = some_q or which[a.vertex[v, VERTEX_ROW]]
-            n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0) & good
-        for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
-            j = b.vertex[v, VERTEX_WELD]
-            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, FACE_TO_VERTEX
-            extra_f[n_f] = extra
-            good = some_p or (same and which[b.vertex[v, VERTEX_ROW]])
-            n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0) & good
-        for e in range(a.edge_start[p], a.edge_start[p + 1]):
-            i, j = a.edge[e, EDGE_WELD_0], a.edge[e, EDGE_WELD_1]
-            some = every or which[a.edge[e, EDGE_ROW_0]] or which[a.edge[e, EDGE_ROW_1]]
-            for f in range(b.edge_start[q], b.edge_start[q + 1]):
-                k, h = b.edge[f, EDGE_WELD_0], b.edge[f, EDGE_WELD_1]
-                edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGE_TO_EDGE
-                extra_e[n_e] = extra
-                good = some or (same and (which[b.edge[f, EDGE_ROW_0]] or which[b.edge[f, EDGE_ROW_1]]))
-                n_e += (i != k) & (i != h) & (j != k) & (j != h) & good
-        if n_f > BATCH - 6:
-            count = flush_faces(a, b, batches.faces, n_f, within, out, count)
-            n_f = 0
-        if n_e > BATCH - 9:
-            count = flush_edges(a, b, same, batches.edges, n_e, within, out, count)
-            n_e = 0
-    filled[0], filled[1], filled[2] = 0, n_f, n_e
-    return count
-
-
-@kernel
-def flush_rest(a, b, search, batches, out, count):
-    """Process all remaining batches at the end of a traversal."""
-    count = flush_meets(a, b, search, batches, out, count)
-    count = flush_faces(a, b, batches.faces, batches.filled[1], search.reach, out, count)
-    return flush_edges(a, b, search.same, batches.edges, batches.filled[2], search.reach, out, count)
 
 
 @kernel
@@ -355,7 +231,7 @@ def list_tasks(a, b, search, spare, tasks):
     stack, n, top = np.empty((search.stack, 2), np.int32), 0, 0
     nodes_a, bounds_a, nodes_b, bounds_b = a.nodes, a.bounds, b.nodes, b.bounds
     before, begin, reach, next_node = search.before, search.begin, search.reach, np.int64(0)
-    some, most = len(before) > 0, (len(a.corners) + len(b.corners)) // SPLIT
+    some, most = len(before) > 0, (len(a.places) + len(b.places)) // SPLIT
     if len(nodes_a) == 0 or len(nodes_b) == 0:
         return 0
     if not search.same or some:
