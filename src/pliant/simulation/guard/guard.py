@@ -147,8 +147,8 @@ class Guard(FormerNames):
         self._no_room.clear()
         unsure = self._tangled or self.failed_substeps > 0
         self._detection.given_up[:] &= not unsure
-        speed, motion = self._expected.at(state, dt, steps)
-        now = (state.x, 0.0, None) if motion is None else (state.x, speed * dt, motion)
+        speed, motion = self._expected.at(state, dt, steps)  # safe mode: the bounds need room for deviations only
+        now = state.x, 0.0 if self.safe or motion is None else speed * dt, motion
         self.detection_pass(*now)
         tight = self.safe and is_tight(self._detection.guarded, self._detection.least)
         if tight:
