@@ -43,10 +43,13 @@ class Approach(NamedTuple):
         tasks = space[: _drift.list_tasks(a, b, search, _SPARE, space)]
         return cls(near, a, b, search, tasks, parts_of(len(tasks), _CHUNK, 1))
 
-    def new_space(self) -> tuple[Rows, Counts]:
-        """Space for the pairs that each part finds, and for their numbers."""
-        each = self.near.capacity * (PARTS // self.parts)
-        return np.empty((self.parts, each, 3), np.int32), np.zeros(self.parts, np.int64)
+    def space(self) -> tuple[Rows, Counts]:
+        """Space for the pairs that each part finds, and for their numbers; a query reuses that of the last one."""
+        cells = self.near.capacity * PARTS
+        if len(self.near.space) < cells:
+            self.near.space = np.empty((cells, 3), np.int32)
+        found = self.near.space[:cells].reshape(self.parts, -1, 3)
+        return found, np.zeros(self.parts, np.int64)
 
 
 def approaching(queries: Sequence[Approach]) -> list[Pairs]:
@@ -59,8 +62,8 @@ def approaching(queries: Sequence[Approach]) -> list[Pairs]:
 
 def _both(one: Approach, two: Approach | None = None) -> list[Pairs]:
     while True:
-        found, counts = one.new_space()
-        other_found, other_counts = two.new_space() if two else (_NOTHING, _NO_COUNTS)
+        found, counts = one.space()
+        other_found, other_counts = two.space() if two else (_NOTHING, _NO_COUNTS)
         tasks = two.tasks if two else _NO_TASKS
         parts = one.parts + (two.parts if two else 0)
         team = np.empty((1, min(threads(), parts), COUNTERS), np.int64)

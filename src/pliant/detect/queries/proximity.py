@@ -44,6 +44,7 @@ class NearPairs:
         self.cones = _cones(a) if cull and self.same else None
         self._begin = a.self_traversal_start if self.same else np.zeros(len(a.leaves.face), np.int32)
         # pairs for which there is space, per part if there are PARTS of them
+        self.space = np.zeros((0, 3), np.int32)  # workspace of `approaching`
         self.capacity = _EACH * max(len(self._begin), len(self.b.leaves.face)) // PARTS + 64
 
     def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
