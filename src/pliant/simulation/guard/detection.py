@@ -67,8 +67,8 @@ class Detection:
         self._held = scene.gripped_rows[on_surface[scene.gripped_rows]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
         self.moving = np.concatenate([self.rows, self.driven])  # all vertices that can move
-        soft, ends = scene.deformable_rows, [scene.first[b : b + 2] for b in scene.moving]
-        ends = np.concatenate([[soft.start, soft.stop], *ends])
+        soft = scene.deformable_rows
+        ends = np.concatenate([[soft.start, soft.stop], *(scene.first[b : b + 2] for b in scene.moving)])
         self.movable = slice(int(ends.min()), int(ends.max()))  # contains all of these, and all of deformable bodies
         self._near = near_pairs_of(scene, cloth)
         self.obstacles = []
