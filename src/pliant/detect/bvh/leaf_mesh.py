@@ -59,6 +59,7 @@ class LeafMesh:
         self._at = LeafGeometry(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
         self.x = x
         self._is_fitted = False  # whether the BVH and `_at` are those of x
+        self._records: Ints | None = None
         self._motion: MotionBvh | None = None
         self._motion_is_fitted = self._predicted = False
 
@@ -74,7 +75,15 @@ class LeafMesh:
 
     def set_weld(self, weld: NDArray[Any]) -> None:
         """Replace the weld indices by `weld` (n,)."""
-        self.leaves = self.with_weld(weld)
+        self.leaves, self._records = self.with_weld(weld), None
+
+    @property
+    def records(self) -> Ints:
+        """(m,RECORD) all indices that belong to each triangle, side by side: `pack_records`."""
+        if self._records is None:
+            self._records = np.zeros((len(self.leaves.face), _kernels.RECORD), np.int32)
+            _kernels.pack_records(self.leaves, self._records)
+        return self._records
 
     def move(self, x: Floats) -> None:
         """Update corners, edge ends and AABBs to positions (n,3) and refit the BVH."""
@@ -155,10 +164,14 @@ class LeafMesh:
         _motion.select_nodes(self.tree.nodes, block, nodes)
         is_leaf = nodes[:, _motion.SKIP] == np.arange(len(nodes)) + 1
         leaves, inner = np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)[::-1]
-        m, corners = len(self.leaves.corners), self.leaves.corners
-        boxes, bounds, drifts = np.empty((m, 12)), np.empty((len(nodes), 12)), np.empty((len(self.tree.nodes), 6))
+        corners = self.leaves.corners
+        start, vertices = np.empty(len(nodes) + 1, np.int32), np.empty(corners.size, np.int32)
+        places = np.empty(corners.shape, np.uint8)
+        vertices = vertices[: _motion.list_vertices(nodes, corners, start, vertices, places)].copy()
+        bounds, drifts = np.empty((len(nodes), 12)), np.empty((len(self.tree.nodes), 6))
         rows = leaves.astype(np.int32), np.ascontiguousarray(inner, np.int32)
-        return _motion.MotionBvh(self.x, displacement, corners, boxes, nodes, bounds, *rows, drifts)
+        arrays = nodes, bounds, start, vertices, places
+        return _motion.MotionBvh(self.x, displacement, corners, *arrays, *rows, drifts)
 
     @property
     def self_traversal_start(self) -> Ints:

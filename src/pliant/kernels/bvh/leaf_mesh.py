@@ -8,6 +8,8 @@ from ..jit import kernel, prange
 
 PARTS = 64  # chunks of triangles distributed over threads
 VERTEX_ROW, VERTEX_WELD = 0, 1  # columns of `LeafArrays.vertex`
+# columns of a record: rows of the corners, their welded indices, face, which features it owns, and its edges
+WELDED, FACE, FEATURES, EDGES, RECORD = 3, 6, 7, 8, 12
 EDGE_INDEX, EDGE_ROW_0, EDGE_ROW_1, EDGE_WELD_0, EDGE_WELD_1 = 0, 1, 2, 3, 4  # columns of `LeafArrays.edge`
 
 
@@ -52,6 +54,39 @@ def share_edges(face_edges, owner):
                 has[before] -= 1
                 has[f] += 1
                 owner[e] = f
+
+
+@kernel
+def pack_records(leaves, out):
+    """Write all that belongs to a triangle to a row of out (m,RECORD), one cache line.
+
+    Column FEATURES: the number of its vertices, 2 bits, of its edges, 2 bits, then which corner each vertex is, 2 bits
+    each of 3, and with which corner each edge begins, which ends with the next one.
+    """
+    corners, vertex_start, vertex, edge_start, edge = (
+        leaves.corners, leaves.vertex_start, leaves.vertex, leaves.edge_start, leaves.edge,
+    )  # fmt: skip
+    for q in range(len(corners)):
+        for k in range(3):
+            out[q, k], out[q, WELDED + k], out[q, EDGES + k] = corners[q, k], leaves.welded[q, k], -1
+        first, last = vertex_start[q], vertex_start[q + 1]
+        code, begin, end = last - first, edge_start[q], edge_start[q + 1]
+        code |= (end - begin) << 2
+        for v in range(first, last):
+            k = 0
+            while corners[q, k] != vertex[v, VERTEX_ROW]:
+                k += 1
+            code |= k << (4 + 2 * (v - first))
+        for e in range(begin, end):
+            k, i, j = 0, edge[e, EDGE_ROW_0], edge[e, EDGE_ROW_1]
+            while not (
+                (corners[q, k] == i and corners[q, (k + 1) % 3] == j)
+                or (corners[q, k] == j and corners[q, (k + 1) % 3] == i)
+            ):
+                k += 1
+            code |= k << (10 + 2 * (e - begin))
+            out[q, EDGES + e - begin] = edge[e, EDGE_INDEX]
+        out[q, FACE], out[q, FEATURES] = leaves.face[q], code
 
 
 @kernel(parallel=True)

@@ -28,10 +28,12 @@ class MotionBvh(NamedTuple):
     x: np.ndarray  # (n,3) positions of the vertices at the start
     drift: np.ndarray  # (n,3) their displacements
     corners: np.ndarray  # (m,3) i4 rows of the vertices of the triangles
-    boxes: np.ndarray  # (m,12) of the triangles: low and high at the start, low and high at the end
     # (k,5) i4 depth first: node after the subtree, first triangle, their number, node of the BVH, node after that
     nodes: np.ndarray
-    bounds: np.ndarray  # (k,12) of the nodes, as `boxes`
+    bounds: np.ndarray  # (k,12) of the nodes: low and high at the start, low and high at the end
+    vertex_start: np.ndarray  # (k+1,) i4: leaf i has the vertices vertex_start[i]..vertex_start[i+1]-1
+    vertices: np.ndarray  # (v,) i4 their rows
+    places: np.ndarray  # (m,3) u1 which vertices of its leaf are the corners of each triangle
     leaves: np.ndarray  # (l,) i4 nodes without children
     inner: np.ndarray  # (k-l,) i4 the others, children before parents
     node_drifts: np.ndarray  # (nodes of the BVH,6) least and greatest displacements of the vertices below each node
@@ -56,6 +58,24 @@ def select_nodes(nodes, block, out):
 
 
 @kernel
+def list_vertices(nodes, corners, start, rows, places):
+    """Fill `MotionBvh.vertex_start`, `vertices` (3m,) and `places`; return the number of vertices."""
+    n = 0
+    for i in range(len(nodes)):
+        start[i] = n
+        first, count = nodes[i, FIRST], nodes[i, COUNT] if nodes[i, SKIP] == i + 1 else 0
+        for q in range(first, first + count):
+            for c in range(3):
+                k = start[i]
+                while k < n and rows[k] != corners[q, c]:
+                    k += 1
+                rows[k], places[q, c] = corners[q, c], k - start[i]
+                n = max(n, k + 1)
+    start[len(nodes)] = n
+    return n
+
+
+@kernel
 def enclose(box, rows, q, h):
     """The box around a box (low, high) and columns h..h+5 of row q of `rows`."""
     low, high = box
@@ -74,26 +94,22 @@ def store(box, rows, q, h):
 
 @kernel
 def fit_leaves(bvh, before, start, stop):
-    """Fit the boxes of leaves start..stop-1 and of their triangles. One loop with the arrays as local variables:
-    calls that take a tuple of arrays would cost more than their bodies."""
-    x, drift, corners, boxes, nodes = bvh.x, bvh.drift, bvh.corners, bvh.boxes, bvh.nodes
+    """Fit the boxes of leaves start..stop-1. One loop with the arrays as local variables: calls that take a tuple of
+    arrays would cost more than their bodies."""
+    x, drift, nodes, vertex_start, vertices = bvh.x, bvh.drift, bvh.nodes, bvh.vertex_start, bvh.vertices
     leaves, bounds, node_drifts, everywhere = bvh.leaves, bvh.bounds, bvh.node_drifts, len(before) == 0
     for g in range(start, stop):
         i = leaves[g]
         first = nodes[i, FIRST]
-        last = first + nodes[i, COUNT]
-        if not everywhere and before[last] == before[first]:
+        if not everywhere and before[first + nodes[i, COUNT]] == before[first]:
             continue
         around, around_end, moves = NOTHING, NOTHING, NOTHING
-        for q in range(first, last):
-            a, b, c = corners[q, 0], corners[q, 1], corners[q, 2]
-            u, v, w = vec.load(x, a), vec.load(x, b), vec.load(x, c)
-            d, e, f = vec.load(drift, a), vec.load(drift, b), vec.load(drift, c)
-            moves = lower(moves[0], lower(d, lower(e, f))), upper(moves[1], upper(d, upper(e, f)))
-            store((lower(u, lower(v, w)), upper(u, upper(v, w))), boxes, q, 0)
-            u, v, w = vec.add(u, d), vec.add(v, e), vec.add(w, f)
-            store((lower(u, lower(v, w)), upper(u, upper(v, w))), boxes, q, 6)
-            around, around_end = enclose(around, boxes, q, 0), enclose(around_end, boxes, q, 6)
+        for k in range(vertex_start[i], vertex_start[i + 1]):
+            p, d = vec.load(x, vertices[k]), vec.load(drift, vertices[k])
+            q = vec.add(p, d)
+            around = lower(around[0], p), upper(around[1], p)
+            around_end = lower(around_end[0], q), upper(around_end[1], q)
+            moves = lower(moves[0], d), upper(moves[1], d)
         store(around, bounds, i, 0)
         store(around_end, bounds, i, 6)
         store(moves, node_drifts, nodes[i, NODE], 0)

@@ -6,8 +6,8 @@ features is at all times at least the lesser of its values at the start and at t
 minus the greatest of the other is concave in time. The directions tested are the axes, the normal of a triangle (of any
 triangle: both are measured along it), and that between nearest points.
 
-Two BVHs are traversed together, from pairs of nodes to pairs of leaves and of triangles. Which pairs are found does not
-depend on the nodes: their boxes contain those of their triangles, so they are separated only if all of these are.
+Two BVHs are traversed together, from pairs of nodes to pairs of leaves and of triangles. A leaf is also separated from
+the nodes of another mesh along the mean normal of its triangles.
 """
 
 from typing import NamedTuple
@@ -15,39 +15,43 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..bvh.leaf_mesh import EDGE_INDEX, EDGE_ROW_0, EDGE_ROW_1, EDGE_WELD_0, EDGE_WELD_1, VERTEX_ROW, VERTEX_WELD
-from ..bvh.motion import COUNT, END, FIRST, SKIP
+from ..bvh.leaf_copy import (
+    POINTS,
+    beyond_sides,
+    beyond_slab,
+    box_triangles,
+    copy_points,
+    near_columns,
+    point_of,
+    slab_of,
+)
+from ..bvh.motion import BLOCK, COUNT, END, FIRST, SKIP
 from ..bvh.volumes import lower, upper
 from ..jit import kernel, prange
-from ..kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
-from .proximity import BATCH, Batch, edge_distances, face_distances, keep_near, new_batches, normal_span
+from ..team import claim, clear
+from .meets import MEETS, all_batches, flush_meets, flush_rest
+from .proximity import normal_span
 
-MEETS = 256  # pairs of triangles processed together
 SPLIT = 64  # pairs of nodes with more than 1/SPLIT of all triangles become several tasks
 
 
 class MovingSide(NamedTuple):
-    """One side of a query: fields of `LeafArrays` and of `MotionBvh`; parallel loops take no nested tuples."""
+    """One side of a query: `LeafMesh.records`, and fields of `MotionBvh`; parallel loops take no nested tuples."""
 
-    welded: np.ndarray
-    face: np.ndarray
-    vertex_start: np.ndarray
-    vertex: np.ndarray
-    edge_start: np.ndarray
-    edge: np.ndarray
+    records: np.ndarray
     x: np.ndarray
     drift: np.ndarray
-    corners: np.ndarray
-    boxes: np.ndarray
     nodes: np.ndarray
     bounds: np.ndarray
+    points_start: np.ndarray  # `MotionBvh.vertex_start` and `vertices`
+    points: np.ndarray
+    places: np.ndarray
 
 
 class MotionSearch(NamedTuple):
     """How the BVHs of two moving sides are searched."""
 
     same: bool  # whether both sides are one mesh
-    still: bool  # whether the second side does not move
     reach: float  # metres: the distance up to which pairs are found, plus a bound of the rounding error
     # (m,) i4 within one mesh: the node of its BVH after the proved patch of each triangle, or after its own leaf
     begin: np.ndarray
@@ -56,140 +60,16 @@ class MotionSearch(NamedTuple):
     stack: int  # pairs of nodes that a traversal may have to store
 
 
-class Batches(NamedTuple):
-    """Batches that a traversal fills before they are processed."""
+class Chunks(NamedTuple):
+    """The work of two searches, in parts that threads share, and what they find."""
 
-    meets: np.ndarray  # (MEETS,2) i4 triangles of a and b
-    closer: np.ndarray  # (MEETS,) upper bound of how much closer they come to each other, metres
-    faces: Batch  # vertex, face, kind
-    edges: Batch  # edge, edge, kind
-    filled: np.ndarray  # (3,) i8 number of meets, of faces and of edges
-
-
-@kernel
-def all_batches():
-    faces, edges = new_batches()
-    return Batches(np.empty((MEETS, 2), np.int32), np.empty(MEETS), faces, edges, np.zeros(3, np.int64))
-
-
-@kernel
-def store_point(p, k, m, x, i):
-    p[k, m], p[k + 1, m], p[k + 2, m] = x[i, 0], x[i, 1], x[i, 2]
-
-
-@kernel
-def flush_faces(a, b, batch, n, within, out, count):
-    """Compute the distances of n vertex-face pairs (vertex, face, kind) and append those that are near."""
-    pairs, p = batch.pairs, batch.p
-    for m in range(n):
-        v, q = pairs[m, 0], pairs[m, 1]
-        if pairs[m, 2] == VERTEX_TO_FACE:
-            i = a.vertex[v, VERTEX_ROW]
-            store_point(p, 0, m, a.x, i)
-            for k in range(3):
-                store_point(p, 3 + 3 * k, m, b.x, b.corners[q, k])
-            pairs[m, 0], pairs[m, 1] = i, b.face[q]
-        else:
-            i = b.vertex[v, VERTEX_ROW]
-            store_point(p, 0, m, b.x, i)
-            for k in range(3):
-                store_point(p, 3 + 3 * k, m, a.x, a.corners[q, k])
-            pairs[m, 0], pairs[m, 1] = i, a.face[q]
-    face_distances(p, n, within, batch.extra, batch.d_2, batch.decided)
-    return keep_near(batch, n, within, VERTEX_TO_FACE, out, count)
-
-
-@kernel
-def flush_edges(a, b, same, batch, n, within, out, count):
-    """Compute the distances of n edge-edge pairs and append those that are near."""
-    pairs, p = batch.pairs, batch.p
-    for m in range(n):
-        e, f = pairs[m, 0], pairs[m, 1]
-        store_point(p, 0, m, a.x, a.edge[e, EDGE_ROW_0])
-        store_point(p, 3, m, a.x, a.edge[e, EDGE_ROW_1])
-        store_point(p, 6, m, b.x, b.edge[f, EDGE_ROW_0])
-        store_point(p, 9, m, b.x, b.edge[f, EDGE_ROW_1])
-        e, f = a.edge[e, EDGE_INDEX], b.edge[f, EDGE_INDEX]
-        # within one mesh the lower edge comes first, whichever was found first
-        pairs[m, 0], pairs[m, 1] = (f, e) if same and f < e else (e, f)
-    edge_distances(p, n, within, batch.extra, batch.d_2, batch.decided)
-    return keep_near(batch, n, within, EDGE_TO_EDGE, out, count)
-
-
-@kernel
-def any_marked(which, corners, q):
-    return which[corners[q, 0]] | which[corners[q, 1]] | which[corners[q, 2]]
-
-
-@kernel
-def flush_meets(a, b, search, batches, out, count):
-    """Expand pairs of triangles into pairs of features; each full batch is tested, and near pairs are kept."""
-    meets, filled, which, same, within = batches.meets, batches.filled, search.which, search.same, search.reach
-    faces, edges, extra_f, extra_e = batches.faces.pairs, batches.edges.pairs, batches.faces.extra, batches.edges.extra
-    n_f, n_e, every = filled[1], filled[2], len(which) == 0
-    # the same expansion as in `proximity.near_range`, written out because it is the innermost loop of both
-    for m in range(filled[0]):
-        p, q, extra = meets[m, 0], meets[m, 1], batches.closer[m]
-        i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
-        j_0, j_1, j_2 = b.welded[q, 0], b.welded[q, 1], b.welded[q, 2]
-        some_p, some_q = every or any_marked(which, a.corners, p), every or (same and any_marked(which, b.corners, q))
-        for v in range(a.vertex_start[p], a.vertex_start[p + 1]):
-            i = a.vertex[v, VERTEX_WELD]
-            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, q, VERTEX_TO_FACE
-            extra_f[n_f] = extra
-            good = some_q or which[a.vertex[v, VERTEX_ROW]]
-            n_f += (i != j_0) & (i != j_1) & (i != j_2) & (b.face[q] >= 0) & good
-        for v in range(b.vertex_start[q], b.vertex_start[q + 1]):
-            j = b.vertex[v, VERTEX_WELD]
-            faces[n_f, 0], faces[n_f, 1], faces[n_f, 2] = v, p, FACE_TO_VERTEX
-            extra_f[n_f] = extra
-            good = some_p or (same and which[b.vertex[v, VERTEX_ROW]])
-            n_f += (j != i_0) & (j != i_1) & (j != i_2) & (a.face[p] >= 0) & good
-        for e in range(a.edge_start[p], a.edge_start[p + 1]):
-            i, j = a.edge[e, EDGE_WELD_0], a.edge[e, EDGE_WELD_1]
-            some = every or which[a.edge[e, EDGE_ROW_0]] or which[a.edge[e, EDGE_ROW_1]]
-            for f in range(b.edge_start[q], b.edge_start[q + 1]):
-                k, h = b.edge[f, EDGE_WELD_0], b.edge[f, EDGE_WELD_1]
-                edges[n_e, 0], edges[n_e, 1], edges[n_e, 2] = e, f, EDGE_TO_EDGE
-                extra_e[n_e] = extra
-                good = some or (same and (which[b.edge[f, EDGE_ROW_0]] or which[b.edge[f, EDGE_ROW_1]]))
-                n_e += (i != k) & (i != h) & (j != k) & (j != h) & good
-        if n_f > BATCH - 6:
-            count = flush_faces(a, b, batches.faces, n_f, within, out, count)
-            n_f = 0
-        if n_e > BATCH - 9:
-            count = flush_edges(a, b, same, batches.edges, n_e, within, out, count)
-            n_e = 0
-    filled[0], filled[1], filled[2] = 0, n_f, n_e
-    return count
-
-
-@kernel
-def flush_rest(a, b, search, batches, out, count):
-    """Process all remaining batches at the end of a traversal."""
-    count = flush_meets(a, b, search, batches, out, count)
-    count = flush_faces(a, b, batches.faces, batches.filled[1], search.reach, out, count)
-    return flush_edges(a, b, search.same, batches.edges, batches.filled[2], search.reach, out, count)
-
-
-@kernel
-def along(n, a, b, c):
-    """Least and greatest of three vectors along n."""
-    a, b, c = vec.dot(n, a), vec.dot(n, b), vec.dot(n, c)
-    return min(a, b, c), max(a, b, c)
-
-
-@kernel
-def corners_of(x, corners, p):
-    """Rows of x (n,3) of the three corners of triangle p."""
-    return vec.load(x, corners[p, 0]), vec.load(x, corners[p, 1]), vec.load(x, corners[p, 2])
-
-
-@kernel
-def range_of(x, corners, p):
-    """Least and greatest components of rows of x (n,3) over the corners of triangle p."""
-    a, b, c = corners_of(x, corners, p)
-    return lower(a, lower(b, c)), upper(a, upper(b, c))
+    tasks: np.ndarray  # (k,2) i4 pairs of nodes
+    found: np.ndarray  # (parts,cap,3) i4 kind and features
+    counts: np.ndarray  # (parts,) i8
+    other_tasks: np.ndarray
+    other_found: np.ndarray
+    other_counts: np.ndarray
+    team: np.ndarray  # (1,threads,COUNTERS) i8
 
 
 @kernel
@@ -206,17 +86,6 @@ def separated_throughout(a, i, b, j, reach):
         (b[j, 5] < a[i, 2] - reach) & (b[j, 11] < a[i, 8] - reach)
     )
     return x | y | z
-
-
-@kernel
-def beyond_plane(w, j, n, low, high):
-    """Whether row j of boxes is below `low` or above `high` along n."""
-    a = n[0] * w[j, 0], n[0] * w[j, 3]
-    b = n[1] * w[j, 1], n[1] * w[j, 4]
-    c = n[2] * w[j, 2], n[2] * w[j, 5]
-    least = min(a[0], a[1]) + min(b[0], b[1]) + min(c[0], c[1])
-    most = max(a[0], a[1]) + max(b[0], b[1]) + max(c[0], c[1])
-    return least > high or most < low
 
 
 @kernel
@@ -238,18 +107,43 @@ def children_of(nodes, k, other, of_first, stack, top):
 
 
 @kernel
+def plane_of(points, i, j, h):
+    """Unit normal of the triangle of three columns of `points` at the start, zero if it is degenerate, and the least
+    and greatest positions of its corners along it at the start and at the end."""
+    n_0, n_1, n_2, low, high = normal_span(point_of(points, i, 0), point_of(points, j, 0), point_of(points, h, 0))
+    n = (n_0, n_1, n_2)
+    r = vec.dot(n, point_of(points, i, 0)) + vec.dot(n, point_of(points, i, 3))
+    s = vec.dot(n, point_of(points, j, 0)) + vec.dot(n, point_of(points, j, 3))
+    t = vec.dot(n, point_of(points, h, 0)) + vec.dot(n, point_of(points, h, 3))
+    return n_0, n_1, n_2, low, high, min(r, s, t), max(r, s, t)
+
+
+@kernel
+def displacements(points, i, j, h):
+    """Least and greatest components of the displacements of three columns of `points`."""
+    a, b, c = point_of(points, i, 3), point_of(points, j, 3), point_of(points, h, 3)
+    return lower(a, lower(b, c)), upper(a, upper(b, c))
+
+
+@kernel
 def search_tasks(a, b, search, tasks, part, parts, out):
     """Find the near pairs of the triangles of every pair of nodes part, part + parts, ... of `tasks`; return their
     number. One loop with the arrays as local variables, because a call that takes tuples of arrays costs more than the
     whole body."""
     batches, stack = all_batches(), np.empty((search.stack, 2), np.int32)
     meets, closer, filled = batches.meets, batches.closer, batches.filled
-    before, reach, still = search.before, search.reach, search.still
-    nodes_a, bounds_a, boxes_a, corners_a, x_a, u_a = a.nodes, a.bounds, a.boxes, a.corners, a.x, a.drift
-    nodes_b, bounds_b, boxes_b, corners_b, x_b, u_b = b.nodes, b.bounds, b.boxes, b.corners, b.x, b.drift
-    some, count, n = len(before) > 0, 0, 0
-    once = search.same and not some  # every pair of triangles in one order only
-    normal, bottom, lid, down, up = (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, 0.0
+    before, reach, same, some = search.before, search.reach, search.same, len(search.before) > 0
+    nodes_a, bounds_a, rows_a, start_a, places_a, x_a, u_a = (
+        a.nodes, a.bounds, a.points, a.points_start, a.places, a.x, a.drift,
+    )  # fmt: skip
+    nodes_b, bounds_b, rows_b, start_b, places_b, x_b, u_b = (
+        b.nodes, b.bounds, b.points, b.points_start, b.places, b.x, b.drift,
+    )  # fmt: skip
+    points_a, points_b = np.empty((6, POINTS)), np.empty((6, POINTS))
+    boxes_a, boxes_b, own = np.empty((12, BLOCK)), np.empty((12, BLOCK)), np.empty(12)
+    planes, known = np.empty((7, BLOCK)), np.empty(BLOCK, np.bool_)
+    count, n, copied = 0, 0, np.int64(-1)
+    normal, slab, slab_end = (0.0, 0.0, 0.0), (0.0, 0.0), (0.0, 0.0)
     for task in range(part, len(tasks), parts):
         stack[0, 0], stack[0, 1] = tasks[task, 0], tasks[task, 1]
         top = 1
@@ -260,60 +154,69 @@ def search_tasks(a, b, search, tasks, part, parts, out):
             last = first + nodes_a[i, COUNT]
             if (some and before[last] == before[first]) or separated_throughout(bounds_a, i, bounds_b, j, reach):
                 continue
-            if nodes_a[i, SKIP] > i + 1:
-                if nodes_b[j, SKIP] == j + 1 or size_of(bounds_a, i) >= size_of(bounds_b, j):
-                    top = children_of(nodes_a, i, j, True, stack, top)
-                else:
-                    top = children_of(nodes_b, j, i, False, stack, top)
+            leaf_a, leaf_b = nodes_a[i, SKIP] == i + 1, nodes_b[j, SKIP] == j + 1
+            if not leaf_a and (leaf_b or size_of(bounds_a, i) >= size_of(bounds_b, j)):
+                top = children_of(nodes_a, i, j, True, stack, top)
                 continue
-            stop = np.int64(nodes_b[j, SKIP])
+            if leaf_a and copied != i:
+                size = copy_points(x_a, u_a, rows_a[start_a[i] : start_a[i + 1]], points_a)
+                box_triangles(points_a, places_a[first:last], boxes_a)
+                known[:], copied = False, i
+                if not same:
+                    normal, slab, slab_end = slab_of(points_a, size, places_a[first:last])
+            if leaf_a and not same and beyond_slab(bounds_b[j], normal, slab, slab_end, reach):
+                continue
+            if not leaf_b:
+                top = children_of(nodes_b, j, i, False, stack, top)
+                continue
+            near_a = near_columns(boxes_a, bounds_b[j], reach)
+            if near_a == 0:
+                continue
+            size, boxed = copy_points(x_b, u_b, rows_b[start_b[j] : start_b[j + 1]], points_b), False
+            whole = (1 << size) - 1
+            begin, end = nodes_b[j, FIRST], nodes_b[j, FIRST] + nodes_b[j, COUNT]
             for p in range(first, last):
-                if some and before[p + 1] == before[p]:
+                k = p - first
+                if not near_a >> k & 1 or (some and before[p + 1] == before[p]):
                     continue
-                at, fresh = j, True
-                while at < stop:
-                    if separated_throughout(boxes_a, p, bounds_b, at, reach):
-                        at = np.int64(nodes_b[at, SKIP])
+                c_0, c_1, c_2 = places_a[p, 0], places_a[p, 1], places_a[p, 2]
+                if not known[k]:
+                    known[k], plane = True, plane_of(points_a, c_0, c_1, c_2)
+                    for h in range(7):
+                        planes[h, k] = plane[h]
+                face = planes[0, k], planes[1, k], planes[2, k]
+                span, span_end = (planes[3, k], planes[4, k]), (planes[5, k], planes[6, k])
+                above, below = beyond_sides(points_b, size, face, span, span_end, reach)
+                if above == whole or below == whole:
+                    continue
+                if not boxed:
+                    box_triangles(points_b, places_b[begin:end], boxes_b)
+                    boxed = True
+                for h in range(12):
+                    own[h] = boxes_a[h, k]
+                near_b = near_columns(boxes_b, own, reach)
+                if near_b == 0:
+                    continue
+                least, most = displacements(points_a, c_0, c_1, c_2)
+                for q in range(begin, end):
+                    if not near_b >> (q - begin) & 1 or (
+                        same and q <= p and (q == p or not some or before[q + 1] > before[q])
+                    ):
+                        continue  # every pair of triangles in one order only
+                    d_0, d_1, d_2 = places_b[q, 0], places_b[q, 1], places_b[q, 2]
+                    if (
+                        (above >> d_0 & above >> d_1 & above >> d_2) | (below >> d_0 & below >> d_1 & below >> d_2)
+                    ) & 1:
                         continue
-                    if fresh:
-                        r, s, t = corners_of(x_a, corners_a, p)
-                        n_0, n_1, n_2, bottom, lid = normal_span(r, s, t)
-                        normal = (n_0, n_1, n_2)
-                        r, s, t = corners_of(u_a, corners_a, p)
-                        down, up = along(normal, r, s, t)
-                        fresh = False
-                    below, above = bottom + min(down, 0.0) - reach, lid + max(up, 0.0) + reach
-                    if still and beyond_plane(bounds_b, at, normal, below, above):
-                        at = np.int64(nodes_b[at, SKIP])
-                        continue
-                    if nodes_b[at, SKIP] > at + 1:
-                        at += 1
-                        continue
-                    begin = nodes_b[at, FIRST]
-                    end = begin + nodes_b[at, COUNT]
-                    at += 1
-                    for q in range(max(begin, p + 1) if once else begin, end):
-                        if separated_throughout(boxes_a, p, boxes_b, q, reach):
-                            continue
-                        r, s, t = corners_of(x_b, corners_b, q)
-                        h_0, h_1 = along(normal, r, s, t)
-                        least, most = 0.0, 0.0
-                        if not still:
-                            r, s, t = corners_of(u_b, corners_b, q)
-                            least, most = along(normal, r, s, t)
-                        if h_0 - lid + min(least - up, 0.0) > reach or h_1 - bottom + max(most - down, 0.0) < -reach:
-                            continue
-                        meets[n, 0], meets[n, 1] = p, q
-                        low, high = range_of(u_a, corners_a, p)
-                        if not still:
-                            least_b, most_b = range_of(u_b, corners_b, q)
-                            low, high = vec.sub(least_b, high), vec.sub(most_b, low)
-                        closer[n] = vec.norm((max(-low[0], high[0]), max(-low[1], high[1]), max(-low[2], high[2])))
-                        n += 1
-                        if n == MEETS:
-                            filled[0] = n
-                            count = flush_meets(a, b, search, batches, out, count)
-                            n = 0
+                    low, high = displacements(points_b, d_0, d_1, d_2)
+                    low, high = vec.sub(low, most), vec.sub(high, least)
+                    meets[n, 0], meets[n, 1] = p, q
+                    closer[n] = vec.norm((max(-low[0], high[0]), max(-low[1], high[1]), max(-low[2], high[2])))
+                    n += 1
+                    if n == MEETS:
+                        filled[0] = n
+                        count = flush_meets(a, b, search, batches, out, count)
+                        n = 0
     filled[0] = n
     return flush_rest(a, b, search, batches, out, count)
 
@@ -328,7 +231,7 @@ def list_tasks(a, b, search, spare, tasks):
     stack, n, top = np.empty((search.stack, 2), np.int32), 0, 0
     nodes_a, bounds_a, nodes_b, bounds_b = a.nodes, a.bounds, b.nodes, b.bounds
     before, begin, reach, next_node = search.before, search.begin, search.reach, np.int64(0)
-    some, most = len(before) > 0, (len(a.boxes) + len(b.boxes)) // SPLIT
+    some, most = len(before) > 0, (len(a.places) + len(b.places)) // SPLIT
     if len(nodes_a) == 0 or len(nodes_b) == 0:
         return 0
     if not search.same or some:
@@ -373,10 +276,24 @@ def list_tasks(a, b, search, spare, tasks):
             child = np.int64(nodes_a[child, SKIP])
 
 
+@kernel
+def search_chunks(a, b, search, c, d, other, chunks, t):
+    """Search the parts that thread t claims."""
+    n, m = len(chunks.counts), len(chunks.other_counts)
+    k = claim(chunks.team, 0, t, n + m)
+    while k >= 0:
+        if k < n:
+            chunks.counts[k] = search_tasks(a, b, search, chunks.tasks, k, n, chunks.found[k])
+        else:
+            h = k - n
+            chunks.other_counts[h] = search_tasks(c, d, other, chunks.other_tasks, h, m, chunks.other_found[h])
+        k = claim(chunks.team, 0, t, n + m)
+
+
 @kernel(parallel=True)
-def approaching_pairs(a, b, search, tasks, out, counts):
-    """Find the pairs of features that come near. Each part of the tasks writes kind and features to its own rows of
-    `out` (parts,cap,3); counts (parts,) may exceed the space."""
-    parts = len(out)
-    for part in prange(parts):
-        counts[part] = search_tasks(a, b, search, tasks, part, parts, out[part])
+def approaching_pairs(a, b, search, c, d, other, chunks):
+    """Find the pairs of features that come near, of a and b and, in the same launch, of c and d. Each part of the tasks
+    writes kind and features to its own rows of `found`; `counts` may exceed the space."""
+    clear(chunks.team)
+    for t in prange(chunks.team.shape[1]):
+        search_chunks(a, b, search, c, d, other, chunks, t)

@@ -31,11 +31,11 @@ def predicted(bounds, i, t):
     return vec.madd(vec.load(bounds.start, i), vec.load(bounds.displacement, i), t)
 
 
-class TriangleBoxes(NamedTuple):
-    """Boxes of the triangles of cloth, and the predicted displacements of their corners."""
+class MovingTriangles(NamedTuple):
+    """Triangles of cloth, and the predicted displacements of their corners."""
 
     corners: np.ndarray  # (m,3) i4
-    boxes: np.ndarray  # (m,6) or more columns: low, high
+    x: np.ndarray  # (n,3) positions
     drift: np.ndarray  # (n,3) displacements, or empty
     before: np.ndarray  # empty, or (m+1,) i4: how many of the triangles 0..q-1 are meant; all if it is empty
 
@@ -47,25 +47,27 @@ def bound_by_distance(triangles, around, drift, reach, share, radius):
     around (6,) is the box of the body; pairs of its features and triangles within reach are among the contacts. drift
     (6,) are the predicted displacements of the body. Return the least distance, at least reach.
     """
-    corners, boxes, moves, before = triangles
+    corners, x, moves, before = triangles
     least = math.inf
     for q in range(len(corners)):
         if len(before) > 0 and before[q + 1] == before[q]:
             continue
-        d_2 = 0.0
+        d_2, i, j, h = 0.0, corners[q, 0], corners[q, 1], corners[q, 2]
         for k in range(3):
-            up, down = around[k] - boxes[q, k + 3], boxes[q, k] - around[k + 3]
+            up, down = around[k] - max(x[i, k], x[j, k], x[h, k]), min(x[i, k], x[j, k], x[h, k]) - around[k + 3]
             if len(moves) > 0:
-                u, v, w = moves[corners[q, 0], k], moves[corners[q, 1], k], moves[corners[q, 2], k]
+                u, v, w = moves[i, k], moves[j, k], moves[h, k]
                 up += min(drift[k] - max(u, v, w), 0.0)
                 down += min(min(u, v, w) - drift[k + 3], 0.0)
             d = max(up, down, 0.0)
             d_2 += d * d
         d = max(math.sqrt(d_2), reach)
         least = min(least, d)
-        for k in range(3):
-            i = corners[q, k]
-            radius[i] = min(radius[i], share * d)
+        radius[i], radius[j], radius[h] = (
+            min(radius[i], share * d),
+            min(radius[j], share * d),
+            min(radius[h], share * d),
+        )
     return least
 
 
@@ -138,9 +140,11 @@ def leaves_bounds(rows, bounds, x, t):
 
 
 @kernel
-def follows_prediction(rows, bounds, x):
-    """Return whether all of `rows` are within their balls at the time at which their predicted motion is nearest to
-    x."""
+def follows_prediction(rows, bounds, x, t):
+    """Return whether all of `rows` are within their balls at time t, or at that at which their predicted motion is
+    nearest to x."""
+    if not leaves_bounds(rows, bounds, x, t):
+        return True
     return not leaves_bounds(rows, bounds, x, time_along(rows, bounds, x))
 
 
@@ -198,14 +202,26 @@ def fastest(rows, others, x, displacement, box, reach):
 
 
 @kernel
-def longest(rows, v):
-    """Greatest length of any of the `rows` of v (n,3); inf if one is not finite."""
-    most = 0.0
+def expect_motion(rows, velocities, soft, weights, motion):
+    """Write displacements of `rows` to motion (n,3): the velocity times weights[0] and, of the rows soft[0]..soft[1]-1,
+    its change since the former velocity times weights[1]. Return the greatest speed and the greatest displacement; inf
+    if one is not finite.
+    """
+    v, former = velocities
+    fastest, farthest = 0.0, 0.0
     for r in range(len(rows)):
-        d = vec.norm2(vec.load(v, rows[r]))
-        if not d <= most:
-            most = d if d == d else math.inf
-    return math.sqrt(most)
+        i = rows[r]
+        u = vec.load(v, i)
+        d = vec.scale(u, weights[0])
+        if soft[0] <= i < soft[1]:
+            d = vec.add(d, vec.scale(vec.sub(u, vec.load(former, i)), weights[1]))
+        vec.store(motion, i, d)
+        speed, length = vec.norm2(u), vec.norm2(d)
+        if not speed <= fastest:
+            fastest = speed if speed == speed else math.inf
+        if not length <= farthest:
+            farthest = length if length == length else math.inf
+    return math.sqrt(fastest), math.sqrt(farthest)
 
 
 @kernel

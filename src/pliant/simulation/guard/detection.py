@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ...contacts import Contacts
+from ...detect.queries.approach import approaching
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import guard as _kernels
-from ...kernels.simulation.bounds import Bounds, TriangleBoxes
+from ...kernels.simulation.bounds import Bounds, MovingTriangles
 from ...scene import Scene
 from .pairs import (
     GuardedPairs,
@@ -66,6 +67,9 @@ class Detection:
         self._held = scene.gripped_rows[on_surface[scene.gripped_rows]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
         self.moving = np.concatenate([self.rows, self.driven])  # all vertices that can move
+        soft = scene.deformable_rows
+        ends = np.concatenate([[soft.start, soft.stop], *(scene.first[b : b + 2] for b in scene.moving)])
+        self.movable = slice(int(ends.min()), int(ends.max()))  # contains all of these, and all of deformable bodies
         self._near = near_pairs_of(scene, cloth)
         self.obstacles = []
         for b in scene.obstacles if self.safe else ():
@@ -79,7 +83,7 @@ class Detection:
         self.start = x.copy()  # positions at time 0 of the predicted motion: of the last pass, or of `repredict`
         self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
         self._predicts = False  # whether any is predicted
-        self.radius = np.zeros(count)  # how far each vertex may deviate from its predicted position
+        self.radius = np.full(count, np.inf)  # how far each vertex may deviate from its predicted position
         self._bounds = Bounds(self.start, self.predicted, self.radius)
         self._base = x.copy()  # positions within the bounds at which the guarded pairs were measured
         self._time = 0.0  # of the predicted motion, at which they are within the bounds
@@ -113,14 +117,18 @@ class Detection:
         self.passes += 1
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
         self._reach = reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
-        self.start[:] = self._base[:] = x
+        movable = self.movable
+        self.start[movable] = self._base[movable] = x[movable]
         self._time, self._substep = 0.0, 1.0 / (self.substeps_left + 1)
         self._base_is_known, self.is_confined = True, False
         share = self._predict(x, motion, reach, far)
-        self.contacts = self._records(self._near, self._near.within(reach, drifting=self._predicts), reach)
-        self.radius[:] = np.inf
+        found = self._near_pairs([(self._near, reach), *((body.near, body.reach) for body in self.obstacles)])
+        self.contacts = found[0]
+        self.radius[movable] = np.inf
         self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
-        self.obstacle_contacts = _contacts.concatenate_unsorted([self._detect_body(body) for body in self.obstacles])
+        for body, near in zip(self.obstacles, found[1:], strict=True):
+            self._bound_by_body(body, len(near))
+        self.obstacle_contacts = _contacts.concatenate_unsorted(found[1:])
         if self.given_up.any():
             self.contacts = guarded(self.contacts, self.given_up)
             self.obstacle_contacts = guarded(self.obstacle_contacts, self.given_up)
@@ -150,7 +158,8 @@ class Detection:
         t = self._progress(x)
         if not self._is_within_bounds(x, t):
             return False
-        self._base[:], self._time, self._base_is_known = x, t, True
+        self._base[self.movable] = x[self.movable]
+        self._time, self._base_is_known = t, True
         self.rounding = self._rounding_at(x)
         self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
         self.guarded = self.guarded.measured(x, self.least, self.rounding)
@@ -159,8 +168,10 @@ class Detection:
         return True
 
     def follows_prediction(self, target: Floats) -> bool:
-        """Whether all vertices are within their bounds of the predicted motion at one common time."""
-        return bool(_bounds.follows_prediction(self.moving, self._bounds, target))
+        """Whether all vertices are within their bounds of the predicted motion at one common time: the end of this
+        substep, or that at which the motion is nearest to `target`."""
+        expected = min(max(1.0 - self.substeps_left * self._substep, 0.0), 1.0)
+        return bool(_bounds.follows_prediction(self.moving, self._bounds, target, expected))
 
     def _is_within_bounds(self, x: Floats, t: float) -> bool:
         return not _bounds.leaves_bounds(self.moving, self._bounds, x, t)
@@ -241,8 +252,7 @@ class Detection:
             self._move()
         else:
             self._cloth.predict_anew(before)
-        cloth = self._around(self._near, outside, before, self._reach)
-        bodies = [self._around(body.near, outside, before, body.reach) for body in self.obstacles]
+        cloth, *bodies = self._around(outside, before)
         for body in self.obstacles:
             self._bound_by_distance(body, _ALL if moved else before)
         count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
@@ -253,8 +263,8 @@ class Detection:
     def _restart_prediction(self, t: float) -> float:
         """Restart the predicted motion at the time of the base, and return t rescaled to the remaining motion."""
         rest = 1.0 - self._time
-        self.start += self._time * self.predicted
-        self.predicted *= rest
+        self.start[self.movable] += self._time * self.predicted[self.movable]
+        self.predicted[self.movable] *= rest
         t, self._substep = (max(t - self._time, 0.0) / rest, self._substep / rest) if rest > 0.0 else (0.0, 1.0)
         self._time = 0.0
         return t
@@ -270,10 +280,13 @@ class Detection:
                 return outside
         return None
 
-    def _around(self, near: NearPairs, which: NDArray[np.bool_], before: Rows, reach: float) -> Contacts:
-        """Return the contacts of the vertices `which` (n,) of cloth; `before` counts the triangles with any of them."""
-        found = self._records(near, near.around(which, before, reach), reach)
-        return guarded(found, self.given_up) if self.given_up.any() else found
+    def _around(self, which: NDArray[np.bool_], before: Rows) -> list[Contacts]:
+        """Return the contacts of the vertices `which` (n,) of cloth with cloth and with each body; `before` counts the
+        triangles with any of them."""
+        queries = [(self._near, self._reach), *((body.near, body.reach) for body in self.obstacles)]
+        pairs = approaching([near.along(reach, which, before) for near, reach in queries])
+        found = [self._records(near, each, reach) for (near, reach), each in zip(queries, pairs, strict=True)]
+        return [guarded(each, self.given_up) for each in found] if self.given_up.any() else found
 
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
         """Replace all contacts of the vertices `which` (n,) by those given; return how many of these are pushed."""
@@ -310,7 +323,8 @@ class Detection:
 
     def _predict(self, x: Floats, motion: Floats | None, reach: float, far: float) -> float:
         """Predict the displacements `motion`, or a fraction that keeps the candidates few; return the fraction."""
-        self.predicted[:] = 0.0 if motion is None else motion
+        movable = self.movable
+        self.predicted[movable] = 0.0 if motion is None else motion[movable]
         self._predicts = motion is not None
         self._move()
         if motion is None:
@@ -321,27 +335,33 @@ class Detection:
             most = max(most, _bounds.fastest(self.rows, rows, x, motion, box, reach))
         if not far and most > A_SUBSTEP * self.max_reach * (self.substeps_left + 1):
             # one substep's motion exceeds A_SUBSTEP times the largest query distance: predict no motion
-            self.predicted[:], self._predicts = 0.0, False
+            self.predicted[movable], self._predicts = 0.0, False
             self._move()
             return 0.0
         share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0
         if share < 1.0:
-            self.predicted *= share
+            self.predicted[movable] *= share
             self._move()
         return share
 
-    def _detect_body(self, body: Obstacle) -> Contacts:
-        """Return the contacts with a body, and bound the motion of vertices that have none."""
-        found = self._records(body.near, body.near.within(body.reach, drifting=self._predicts), body.reach)
+    def _near_pairs(self, queries: list[tuple[NearPairs, float]]) -> list[Contacts]:
+        """Return the contacts of each query and its distance, now or during the predicted motion."""
+        if self._predicts:
+            pairs = approaching([near.along(reach) for near, reach in queries])
+        else:
+            pairs = [near.within(reach) for near, reach in queries]
+        return [self._records(near, found, reach) for (near, reach), found in zip(queries, pairs, strict=True)]
+
+    def _bound_by_body(self, body: Obstacle, count: int) -> None:
+        """Bound the motion of vertices that have no contacts with a body; it has `count`."""
         self._bound_by_distance(body)
         # adapt the query distance of the next pass in this frame to the number of candidates
         if self._predicts:
-            return found
-        if len(found) > 4 * len(self.rows):
+            return
+        if count > 4 * len(self.rows):
             body.reach = max(0.6 * body.reach, REACH * self.eps)
-        elif body.moves and len(found) < len(self.rows) // 2:
+        elif body.moves and count < len(self.rows) // 2:
             body.reach = min(1.5 * body.reach, max(self.max_reach, REACH * self.eps))
-        return found
 
     def _bound_by_distance(self, body: Obstacle, before: Rows = _ALL) -> None:
         """Bound the motion of vertices by their distance from a body, or by the query distance around it; unless
@@ -349,10 +369,8 @@ class Detection:
         cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
         if not body.moves and share * body.reach >= self._bound(self._reach):
             return  # no bound of cloth is greater
-        if self._predicts:
-            triangles = TriangleBoxes(cloth.leaves.corners, cloth.motion.boxes, cloth.motion.drift, before)
-        else:
-            triangles = TriangleBoxes(cloth.leaves.corners, cloth.at.boxes, _NO_DRIFT, before)
+        moves = self.predicted if self._predicts else _NO_DRIFT
+        triangles = MovingTriangles(cloth.leaves.corners, cloth.x, moves, before)
         drift = body.near.b.motion.node_drifts[0] if self._predicts else _STATIC
         least = _bounds.bound_by_distance(triangles, body.box, drift, body.reach, share, self.radius)
         if body.moves:

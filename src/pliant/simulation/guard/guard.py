@@ -33,7 +33,7 @@ from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .opening import is_tight, open_up
 from .pairs import GuardedPairs, gaps_left, too_near, vertices_and_bodies
-from .prediction import expected_motion
+from .prediction import ExpectedMotion
 from .thickness import thickness_of
 
 log = logging.getLogger("pliant.simulation.guard")
@@ -63,7 +63,7 @@ class Guard(FormerNames):
 
     method = response_name = ""
     detectors: Sequence[Any] = ()
-    iterates, unresolved = False, 0
+    iterates, unresolved, hindered = False, 0, False
 
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe, self.eps = scene.self_contact == "safe", scene.eps
@@ -74,9 +74,9 @@ class Guard(FormerNames):
         self.rows, self.driven = self._detection.rows, self._detection.driven
         self._free, links = scene.inverse_masses > 0.0, self._detection.links
         self._soft = np.zeros(len(state.x), np.bool_)
-        self._deformable = scene.deformable_rows
-        self._soft[self._deformable] = True
+        self._soft[scene.deformable_rows] = True
         rest_length = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
+        self._expected = ExpectedMotion(len(state.x), self._detection.moving, scene.deformable_rows)
         self._carry = Carry(links, rest_length, self._free, self.driven, self._detection.max_reach)
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
@@ -89,7 +89,6 @@ class Guard(FormerNames):
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
         self._moved_since_measured = False  # whether `limit_motion` has moved cloth since the pairs were measured
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
-        self.hindered = False
         self.failed_substeps, self._failed_at = 0, -1  # `substeps_left` at the last failure of this frame; -1: none
         self.given_up_pairs = 0  # pairs of features given up, and vertices released, in total
 
@@ -116,8 +115,12 @@ class Guard(FormerNames):
         the first pass of a frame, after which `begin` gives up those that intersect."""
         self._passes_left -= 1
         share = self._detection.run(x, stride, motion, far=far)
-        self._safe_x[:], self._moved_since_measured = x, False
+        self._remember_safe(x, moved=False)
         return share
+
+    def _remember_safe(self, x: Floats, *, moved: bool) -> None:
+        movable, self._moved_since_measured = self._detection.movable, moved
+        self._safe_x[movable] = x[movable]
 
     def apply(self, state: State, dt: float) -> None:
         """Push apart, with friction, those pairs of the last detection pass that are too near."""
@@ -144,11 +147,8 @@ class Guard(FormerNames):
         self._no_room.clear()
         unsure = self._tangled or self.failed_substeps > 0
         self._detection.given_up[:] &= not unsure
-        speed = _bounds.longest(self._detection.moving, state.v)
-        motion = expected_motion(state, self._deformable, dt, steps)
-        # no prediction from a speed that is not finite
-        known = bool(np.isfinite(speed + _bounds.longest(self._detection.moving, motion)))
-        now = state.x, speed * dt if known else 0.0, motion if known else None
+        speed, motion = self._expected.at(state, dt, steps)  # safe mode: the bounds need room for deviations only
+        now = state.x, 0.0 if self.safe or motion is None else speed * dt, motion
         self.detection_pass(*now)
         tight = self.safe and is_tight(self._detection.guarded, self._detection.least)
         if tight:
@@ -229,7 +229,7 @@ class Guard(FormerNames):
             return
         target, self.hindered = state.x, False  # `target` is the same array: `apply` moves it
         if self._detection.is_reachable(target) or self._repredict(state, dt):
-            self._safe_x[:], self._moved_since_measured = target, True
+            self._remember_safe(target, moved=True)
             return
         self.hindered = True
         stride, x = self._stride(state), self._safe_x.copy()
@@ -252,7 +252,7 @@ class Guard(FormerNames):
             self._measure_or_detect(state, x, stride)
             self.apply(state, dt)
         target[self.rows] = x[self.rows]
-        self._safe_x[:], self._moved_since_measured = target, True
+        self._remember_safe(target, moved=True)
         self.hindered = not self.degraded
 
     def _measure_or_detect(self, state: State, x: Floats, stride: float) -> None:
@@ -261,7 +261,7 @@ class Guard(FormerNames):
         detection = self._detection
         whole = not self._careful and not detection.is_confined and detection.follows_prediction(state.x)
         if whole and detection.measure(x):
-            self._safe_x[:], self._moved_since_measured = x, False
+            self._remember_safe(x, moved=False)
             return
         # vertices that are held back do not follow their expected displacements
         predict = not self._careful and detection.n_hindered <= FEW * len(self.rows)
@@ -283,7 +283,7 @@ class Guard(FormerNames):
                 return False
             if new > 0:
                 self.apply(state, dt)
-                self.hindered = True  # what is pushed may be stretched
+                self.hindered |= any(len(found) > 0 for found in self._applied)  # what is pushed may be stretched
             if self._detection.is_reachable(state.x):
                 return True
         return False

@@ -1,0 +1,102 @@
+"""Queries for the pairs of features that come near during a predicted motion; several of them share a launch."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.bvh.leaf_mesh import PARTS
+from ...kernels.jit import threads, worth
+from ...kernels.queries import drift as _drift
+from ...kernels.queries.drift import Chunks, MotionSearch, MovingSide
+from ...kernels.team import COUNTERS
+from ..bvh.leaf_mesh import LeafMesh, parts_of
+from .contact_records import with_rounding_margin
+
+if TYPE_CHECKING:
+    from .proximity import NearPairs
+
+Rows = NDArray[np.int32]
+Counts = NDArray[np.int64]
+Pairs = tuple[Rows, Rows, Rows]
+_CHUNK, _SPARE = 32, 1024  # pairs of nodes per chunk, and most of those that are divided to balance the chunks
+_NO_TASKS, _NOTHING, _NO_COUNTS = np.zeros((0, 2), np.int32), np.zeros((0, 0, 3), np.int32), np.zeros(0, np.int64)
+
+
+class Approach(NamedTuple):
+    """The query of a `NearPairs` along the predicted displacements of its leaf meshes."""
+
+    near: "NearPairs"
+    a: MovingSide
+    b: MovingSide
+    search: MotionSearch
+    tasks: Rows  # (k,2) pairs of nodes
+    parts: int
+
+    @classmethod
+    def of(cls, near: "NearPairs", reach: float, begin: Rows, which: NDArray[np.bool_], before: Rows) -> "Approach":
+        """Make the query for pairs within `reach`; see `MotionSearch` and `NearPairs.along`."""
+        space, stack = near.task_space
+        a, b = _moving_side(near.a), _moving_side(near.b)
+        search = MotionSearch(near.same, reach, begin, which, before, stack)
+        tasks = space[: _drift.list_tasks(a, b, search, _SPARE, space)]
+        return cls(near, a, b, search, tasks, parts_of(len(tasks), _CHUNK, 1))
+
+    def space(self) -> tuple[Rows, Counts]:
+        """Space for the pairs that each part finds, and for their numbers; a query reuses that of the last one."""
+        cells = self.near.capacity * PARTS
+        if len(self.near.space) < cells:
+            self.near.space = np.empty((cells, 3), np.int32)
+        found = self.near.space[:cells].reshape(self.parts, -1, 3)
+        return found, np.zeros(self.parts, np.int64)
+
+
+def approaching(queries: Sequence[Approach]) -> list[Pairs]:
+    """Return the pairs that each query finds, as `NearPairs.within` does; two queries at a time share a launch."""
+    found: list[Pairs] = []
+    for k in range(0, len(queries), 2):
+        found += _both(*queries[k : k + 2])
+    return found
+
+
+def _both(one: Approach, two: Approach | None = None) -> list[Pairs]:
+    while True:
+        found, counts = one.space()
+        other_found, other_counts = two.space() if two else (_NOTHING, _NO_COUNTS)
+        tasks = two.tasks if two else _NO_TASKS
+        parts = one.parts + (two.parts if two else 0)
+        team = np.empty((1, min(threads(), parts), COUNTERS), np.int64)
+        chunks = Chunks(one.tasks, found, counts, tasks, other_found, other_counts, team)
+        launch = worth(_drift.approaching_pairs, team.shape[1], 2)
+        launch(*one[1:4], *(two or one)[1:4], chunks)
+        # the counts are complete even if a buffer overflowed: allocate enough and repeat
+        fits = one.near.make_room(found, counts)
+        if two is None:
+            if fits:
+                return [one.near.ordered(found, counts)]
+        elif two.near.make_room(other_found, other_counts) and fits:
+            return [one.near.ordered(found, counts), two.near.ordered(other_found, other_counts)]
+
+
+def task_space(a: LeafMesh, b: LeafMesh) -> tuple[Rows, int]:
+    """Return space for the pairs of nodes of a query (k,2), and how many pairs a traversal may have to store."""
+    from ...kernels.bvh import motion as _motion
+
+    (deep_a, pairs, wide_a), (deep_b, _, wide_b) = (_motion.size_of(mesh.motion.nodes) for mesh in (a, b))
+    wide = max(wide_a, wide_b)
+    leaves = len(a.motion.leaves)
+    return np.empty((pairs + leaves + _SPARE + wide + 1, 2), np.int32), (deep_a + deep_b + wide) * wide + 1
+
+
+def enlarged(distance: float, meshes: Sequence[LeafMesh]) -> float:
+    """Return a distance enlarged by the rounding error of distances during the motion of these meshes."""
+    motions = [mesh.motion for mesh in meshes]
+    extremes = [part.reshape(-1, 3) for motion in motions for part in (motion.bounds[:1], motion.node_drifts[:1])]
+    return with_rounding_margin(distance, *extremes)
+
+
+def _moving_side(mesh: LeafMesh) -> MovingSide:
+    motion = mesh.motion
+    arrays = motion.nodes, motion.bounds, motion.vertex_start, motion.vertices, motion.places
+    return MovingSide(mesh.records, motion.x, motion.drift, *arrays)
