@@ -66,6 +66,9 @@ class Cones:
 
                 motion, fewest = PatchMotion(along.x, along.drift, along.node_drifts), max(fewest, BLOCK + 1)
             corners, nodes = leaf_mesh.leaves.corners, leaf_mesh.tree.nodes
+            if len(corners) >= _WORTH_THREADS and _kernels.whole_is_proved(corners, patches, motion, least):
+                self._begin[:], self.count = nodes[0]["skip"], 1
+                return self._begin
             scale_normals = worth(_kernels.scale_normals, len(corners), _WORTH_THREADS)
             scale_normals(corners, motion, patches.twin, patches.scaled_normals)
             skip_proved_patches = worth(_kernels.skip_proved_patches, len(corners), _WORTH_THREADS)

@@ -109,38 +109,45 @@ def contours(nodes, welded, rows, across, least, start, out):
             start[i + 1] = length
 
 
+@kernel
+def scale_range(corners, motion, twin, first, last, step, scaled_normals):
+    """Scaled normals of triangles first, first + step, ... below `last`; zero where copies of a vertex separate."""
+    x, drift = motion.x, motion.drift
+    for q in range(first, last, step):
+        a, b, d = vec.load(x, corners[q, 0]), vec.load(x, corners[q, 1]), vec.load(x, corners[q, 2])
+        e, f, g = vec.sub(b, a), vec.sub(d, a), vec.sub(d, b)
+        n = vec.cross(e, f)
+        n_2, l_2 = vec.norm2(n), max(vec.norm2(e), vec.norm2(f), vec.norm2(g))
+        # written so that nan fails
+        good = n_2 > 0.0 and l_2 < 1e200
+        if len(twin) > 0:
+            for k in range(3):
+                for h in range(3):
+                    good = good and x[corners[q, k], h] == x[twin[q, k], h]
+                    if len(drift) > 0:
+                        good = good and drift[corners[q, k], h] == drift[twin[q, k], h]
+        middle, end = n, n
+        if len(drift) > 0:
+            a = vec.load(drift, corners[q, 0])
+            p = vec.add(e, vec.sub(vec.load(drift, corners[q, 1]), a))
+            r = vec.add(f, vec.sub(vec.load(drift, corners[q, 2]), a))
+            middle, end = vec.scale(vec.add(vec.cross(e, r), vec.cross(p, f)), 0.5), vec.cross(p, r)
+            l_2 = max(l_2, vec.norm2(p), vec.norm2(r), vec.norm2(vec.sub(r, p)))
+            good = good and l_2 < 1e200
+        s = 1.0 / math.sqrt(l_2) if good else 0.0
+        for k in range(3):
+            scaled_normals[k, q] = n[k] * s if good else 0.0
+            if len(drift) > 0:
+                scaled_normals[3 + k, q] = middle[k] * s if good else 0.0
+                scaled_normals[6 + k, q] = end[k] * s if good else 0.0
+
+
 @kernel(parallel=True)
 def scale_normals(corners, motion, twin, scaled_normals):
-    """Scaled normals of the triangles with these `corners` (m,3); zero where copies of a vertex separate."""
-    m, x, drift = len(corners), motion.x, motion.drift
+    """Scaled normals of the triangles with these `corners` (m,3)."""
+    m = len(corners)
     for c in prange(PARTS):
-        for q in range(c * m // PARTS, (c + 1) * m // PARTS):
-            a, b, d = vec.load(x, corners[q, 0]), vec.load(x, corners[q, 1]), vec.load(x, corners[q, 2])
-            e, f, g = vec.sub(b, a), vec.sub(d, a), vec.sub(d, b)
-            n = vec.cross(e, f)
-            n_2, l_2 = vec.norm2(n), max(vec.norm2(e), vec.norm2(f), vec.norm2(g))
-            # written so that nan fails
-            good = n_2 > 0.0 and l_2 < 1e200
-            if len(twin) > 0:
-                for k in range(3):
-                    for h in range(3):
-                        good = good and x[corners[q, k], h] == x[twin[q, k], h]
-                        if len(drift) > 0:
-                            good = good and drift[corners[q, k], h] == drift[twin[q, k], h]
-            middle, end = n, n
-            if len(drift) > 0:
-                a = vec.load(drift, corners[q, 0])
-                p = vec.add(e, vec.sub(vec.load(drift, corners[q, 1]), a))
-                r = vec.add(f, vec.sub(vec.load(drift, corners[q, 2]), a))
-                middle, end = vec.scale(vec.add(vec.cross(e, r), vec.cross(p, f)), 0.5), vec.cross(p, r)
-                l_2 = max(l_2, vec.norm2(p), vec.norm2(r), vec.norm2(vec.sub(r, p)))
-                good = good and l_2 < 1e200
-            s = 1.0 / math.sqrt(l_2) if good else 0.0
-            for k in range(3):
-                scaled_normals[k, q] = n[k] * s if good else 0.0
-                if len(drift) > 0:
-                    scaled_normals[3 + k, q] = middle[k] * s if good else 0.0
-                    scaled_normals[6 + k, q] = end[k] * s if good else 0.0
+        scale_range(corners, motion, twin, c * m // PARTS, (c + 1) * m // PARTS, 1, scaled_normals)
 
 
 @kernel
@@ -159,18 +166,52 @@ def faces_along(scaled_normals, first, last, n, least):
 
 
 @kernel
-def axis_of(scaled_normals, first, last, least, moves):
-    """Return a unit vector along which all scaled normals first..last-1 exceed `least`, or zero if none was found."""
+def axis_of(scaled_normals, first, last, moves):
+    """The direction of the mean of a sample of the scaled normals first..last-1."""
     x, y, z = 0.0, 0.0, 0.0
     h = 3 if moves else 0
-    for q in range(first, last, max(1, (last - first) // SAMPLES)):
+    for q in range(first, last, sample_step(last - first)):
         x, y, z = x + scaled_normals[h, q], y + scaled_normals[h + 1, q], z + scaled_normals[h + 2, q]
-    n = vec.unit((x, y, z))
+    return vec.unit((x, y, z))
+
+
+@kernel
+def sample_step(count):
+    return max(1, count // SAMPLES)
+
+
+@kernel
+def all_face_along(scaled_normals, first, last, n, least, moves):
+    """Whether the components along n of all scaled normals first..last-1 exceed `least` throughout."""
     good = faces_along(scaled_normals[:3], first, last, n, least)
     if moves:
         good = good and faces_along(scaled_normals[3:6], first, last, n, least)
         good = good and faces_along(scaled_normals[6:], first, last, n, least)
-    return n if good else (0.0, 0.0, 0.0)
+    return good
+
+
+@kernel
+def range_faces_along(corners, motion, patches, first, last, n, least):
+    """As `all_face_along`, from the positions: scaled normals, which need a root and a division, are computed only
+    where rounding could decide. One loop, because calls would cost more than the arithmetic."""
+    x, drift, twin, scaled_normals = motion.x, motion.drift, patches.twin, patches.scaled_normals
+    moves, copies, least_2 = len(drift) > 0, len(twin) > 0, least * least * (1.0 + 1e-6)
+    for q in range(first, last):
+        i, j, k = corners[q, 0], corners[q, 1], corners[q, 2]
+        a, b, c = vec.load(x, i), vec.load(x, j), vec.load(x, k)
+        e, f, g = vec.sub(b, a), vec.sub(c, a), vec.sub(c, b)
+        low, l_2 = vec.dot(vec.cross(e, f), n), max(vec.norm2(e), vec.norm2(f), vec.norm2(g))
+        if moves:
+            a = vec.load(drift, i)
+            p, r = vec.add(e, vec.sub(vec.load(drift, j), a)), vec.add(f, vec.sub(vec.load(drift, k), a))
+            middle = 0.5 * vec.dot(vec.add(vec.cross(e, r), vec.cross(p, f)), n)
+            low = min(low, middle, vec.dot(vec.cross(p, r), n))
+            l_2 = max(l_2, vec.norm2(p), vec.norm2(r), vec.norm2(vec.sub(r, p)))
+        if copies or not ((low > 0.0) & (low * low > least_2 * l_2) & (l_2 < 1e200)):
+            scale_range(corners, motion, twin, q, q + 1, 1, scaled_normals)
+            if not all_face_along(scaled_normals, q, q + 1, n, least, moves):
+                return False
+    return True
 
 
 @kernel
@@ -282,11 +323,30 @@ def proved(node, i, motion, patches, least):
     if begin == end:
         return False
     moves = len(motion.drift) > 0
-    n = axis_of(patches.scaled_normals, node.first, node.first + node.count, least, moves)
-    if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+    first, last = node.first, node.first + node.count
+    n = axis_of(patches.scaled_normals, first, last, moves)
+    if not all_face_along(patches.scaled_normals, first, last, n, least, moves):
         return False
     project(motion, patches.rows, begin, end, n, patches.seen)
     return contour_clear(patches.seen, begin, end, least, diagonal(motion.boxes, i) if moves else 0.0)
+
+
+@kernel(parallel=True)
+def whole_is_proved(corners, patches, motion, least):
+    """Whether the patch of all triangles is proved, with the result of `proved` but without writing their scaled
+    normals, and shared by all threads: cloth that hardly touches itself is often one patch."""
+    m, end, moves = len(corners), patches.start[1], len(motion.drift) > 0
+    if end == 0:
+        return False
+    scale_range(corners, motion, patches.twin, 0, m, sample_step(m), patches.scaled_normals)
+    n = axis_of(patches.scaled_normals, 0, m, moves)
+    good = np.empty(PARTS, np.bool_)
+    for c in prange(PARTS):
+        good[c] = range_faces_along(corners, motion, patches, c * m // PARTS, (c + 1) * m // PARTS, n, least)
+    if not good.all():
+        return False
+    project(motion, patches.rows, 0, end, n, patches.seen)
+    return contour_clear(patches.seen, 0, end, least, diagonal(motion.boxes, 0) if moves else 0.0)
 
 
 @kernel(parallel=True)

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..jit import kernel
+from ..jit import kernel, prange
 
 TINY = 1e-300
+PARTS = 16  # chunks of vertices distributed over threads
 ROUNDING_FACTOR = 1.0 - 1e-9  # scales allowed displacements and radii, as a margin for rounding
 
 
@@ -148,6 +149,15 @@ def follows_prediction(rows, bounds, x, t):
     return not leaves_bounds(rows, bounds, x, time_along(rows, bounds, x))
 
 
+@kernel(parallel=True)
+def any_leaves_bounds(rows, bounds, x, t):
+    """As `leaves_bounds`; threads share the rows."""
+    n, leaves = len(rows), np.empty(PARTS, np.bool_)
+    for c in prange(PARTS):
+        leaves[c] = leaves_bounds(rows[c * n // PARTS : (c + 1) * n // PARTS], bounds, x, t)
+    return leaves.any()
+
+
 @kernel
 def outside_bounds(rows, bounds, x, t, share, most, outside):
     """Mark in `outside` (n,) those of `rows` that are farther than `share` of their radius from their predicted
@@ -186,7 +196,7 @@ def turn_towards(outside, bounds, base, x, t, overshoot):
 def fastest(rows, others, x, displacement, box, reach):
     """Greatest displacement, relative to the mean of those of `others`, of any of `rows` that can come within reach of
     a box (6,)."""
-    most, mean = 0.0, (0.0, 0.0, 0.0)
+    most, most_2, mean = 0.0, 0.0, (0.0, 0.0, 0.0)
     for r in range(len(others)):
         mean = vec.madd(mean, vec.load(displacement, others[r]), 1.0 / len(others))
     for r in range(len(rows)):
@@ -196,8 +206,9 @@ def fastest(rows, others, x, displacement, box, reach):
         inside = True
         for k in range(3):
             inside &= (max(p[k], p[k] + d[k]) > box[k] - reach) & (min(p[k], p[k] + d[k]) < box[k + 3] + reach)
-        if inside:
-            most = max(most, vec.norm(d))
+        d_2 = vec.norm2(d)
+        if inside and not d_2 < (1.0 - 1e-9) * most_2:  # others are shorter; lengths take a division
+            most, most_2 = max(most, vec.norm(d)), max(most_2, d_2)
     return most
 
 

@@ -45,6 +45,7 @@ SHORTEST = 0.5  # of a substep: least time from which the velocity of such a ver
 ATTEMPTS = 3  # to predict anew the few vertices that known pairs hold back, before all are confined to their bounds
 LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
+_WORTH_THREADS = 16384  # vertices
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 _NONE = np.zeros((0, 5), np.int32)
 _ALL = np.zeros(0, np.int32)
@@ -88,6 +89,7 @@ class Detection:
         self._base = x.copy()  # positions within the bounds at which the guarded pairs were measured
         self._time = 0.0  # of the predicted motion, at which they are within the bounds
         self._base_is_known = True  # whether they are
+        self.was_followed = True  # whether the last target of `is_reachable` was within the bounds
         self._substep = 1.0  # duration of a substep, of the predicted motion
         self.is_confined = False  # whether the bounds, not only known pairs, limited the last `advance`
         self.n_hindered = 0  # number of vertices that known pairs held back then
@@ -171,10 +173,13 @@ class Detection:
         """Whether all vertices are within their bounds of the predicted motion at one common time: the end of this
         substep, or that at which the motion is nearest to `target`."""
         expected = min(max(1.0 - self.substeps_left * self._substep, 0.0), 1.0)
-        return bool(_bounds.follows_prediction(self.moving, self._bounds, target, expected))
+        if len(self.moving) < _WORTH_THREADS:
+            return bool(_bounds.follows_prediction(self.moving, self._bounds, target, expected))
+        return self._is_within_bounds(target, expected) or self._is_within_bounds(target, self._progress(target))
 
     def _is_within_bounds(self, x: Floats, t: float) -> bool:
-        return not _bounds.leaves_bounds(self.moving, self._bounds, x, t)
+        leaves = _bounds.leaves_bounds if len(self.moving) < _WORTH_THREADS else _bounds.any_leaves_bounds
+        return not leaves(self.moving, self._bounds, x, t)
 
     def _progress(self, target: Floats) -> float:
         """Return the time at which the predicted motion is nearest to `target`."""
@@ -182,7 +187,8 @@ class Detection:
 
     def is_reachable(self, target: Floats) -> bool:
         """Whether all vertices can move to `target` at once."""
-        if not self._base_is_known or not self.follows_prediction(target):
+        self.was_followed = self.follows_prediction(target)
+        if not self._base_is_known or not self.was_followed:
             return False
         if self.guarded.are_separated(self._base, target):
             return True

@@ -276,7 +276,7 @@ class Guard(FormerNames):
         """Where few vertices leave their bounds, follow their motion, and push the pairs that are found then. Return
         whether all vertices can move to their targets now."""
         for _ in range(REPREDICTIONS):
-            if self._detection.follows_prediction(state.x):
+            if self._detection.was_followed:
                 return False
             new = self._detection.repredict(state.x)
             if new < 0:
