@@ -102,8 +102,9 @@ def test_ends_of_an_annular_strip_that_cross_are_found(within):
 def test_the_annular_strip_lies_in_a_narrow_cone_and_only_its_contour_shows_that_it_crosses():
     _, detector = found(strip(), strip().vertices, 0.01, True)
     patches, n = detector.near.cones.patches, strip().n_faces
-    axis = kernels.axis_of(patches.scaled_normals, 0, n, 0.01, False)
+    axis = kernels.axis_of(patches.scaled_normals, 0, n, False)
     assert axis[2] > 0.999
+    assert kernels.all_face_along(patches.scaled_normals, 0, n, axis, 0.01, False)
     still = kernels.PatchMotion(strip().vertices.copy(), np.zeros((0, 3)), np.zeros((0, 6)))
     kernels.project(still, patches.rows, patches.start[0], patches.start[1], axis, patches.seen)
     assert not kernels.contour_clear(patches.seen, patches.start[0], patches.start[1], 0.01, 0.0)
@@ -302,3 +303,24 @@ def test_the_same_patches_are_proved_on_one_thread_and_on_two(rng):
     finally:
         jit.set_threads(2)
     assert (detector.near.cones.begin(0.005) == begin).all()
+
+
+def test_the_whole_patch_is_proved_without_stored_normals_exactly_if_it_is_with_them(rng):
+    mesh, size, proved = made.sheet(16), 1.0 / 16, []
+    leaf_mesh = LeafMesh(mesh.vertices.copy(), mesh.topology, mesh.weld_index)
+    cones = Cones(leaf_mesh)
+    corners, nodes, patches = leaf_mesh.leaves.corners, leaf_mesh.tree.nodes, cones.patches
+    for k in range(cases(20 if COMPILED else 2)):
+        x = mesh.vertices.copy()
+        x[:, 1] = rng.uniform(0.0, 0.2) * np.sin(x @ rng.normal(size=3) * rng.uniform(1, 6))
+        leaf_mesh.move_along(x, 0.3 * size * (k % 2) * rng.random() * rng.normal(size=x.shape))
+        bvh = leaf_mesh.motion
+        motion = kernels.PatchMotion(bvh.x, bvh.drift, bvh.node_drifts)
+        for least in size * rng.uniform(0.0, 1.0, 6):
+            begin = leaf_mesh.self_traversal_start
+            kernels.scale_normals(corners, motion, patches.twin, patches.scaled_normals)
+            count = kernels.skip_proved_patches(nodes, patches, motion, least, cones.fewest, begin)
+            proved.append(count == 1 and bool((begin == len(nodes)).all()))
+            patches.scaled_normals[:] = np.nan
+            assert kernels.whole_is_proved(corners, patches, motion, least) == proved[-1]
+    assert 0.05 < np.mean(proved) < 0.95
