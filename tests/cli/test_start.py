@@ -261,10 +261,10 @@ def test_compiling_is_announced_until_the_kernels_are_on_disk(capsys, monkeypatc
     monkeypatch.setattr(jit, "COMPILED", True)
     monkeypatch.setattr(jit, "kernel_cache", lambda source: tmp_path)
     (tmp_path / "jit._touch-1.py311.1.nbc").touch()  # what `pliant doctor` leaves is not enough
-    output.say_if_compiling("dynamics.deformable.advance")
+    output.say_if_compiling("respond.projection.project")
     assert "compiling (first run only" in capsys.readouterr().err
-    (tmp_path / "deformable.advance-9.py311.1.nbc").touch()
-    output.say_if_compiling("dynamics.deformable.advance")
+    (tmp_path / "projection.project-9.py311.1.nbc").touch()
+    output.say_if_compiling("respond.projection.project")
     assert capsys.readouterr() == ("", "")
 
 

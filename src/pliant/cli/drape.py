@@ -213,7 +213,7 @@ def drape(
     chosen_here |= {"friction": friction, "self_friction": self_friction}
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
-    output.say_if_compiling("dynamics.deformable.advance")
+    output.say_if_compiling("respond.projection.project")
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)
     built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies, starts)

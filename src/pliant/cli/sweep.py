@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # kind of a run -> the kernel whose presence in the cache tells that its kernels are compiled
 KERNELS = {
-    "drape": "dynamics.deformable.advance",
+    "drape": "respond.projection.project",
     "check": "queries.intersections.find_intersections",
     "bake": "fields.bake.bake_tiles",
 }

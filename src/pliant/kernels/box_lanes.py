@@ -64,7 +64,7 @@ def _plain_boxes_within(boxes, at, point, margin, limit, gaps, row):
 
 def _plain_lowest(mask):
     """Return the place of the lowest bit of a number that is not zero."""
-    return (mask & -mask).bit_length() - 1
+    return int(mask & -mask).bit_length() - 1
 
 
 # boxes: (n,6,8) f4; point: three f4; margin, limit: f4; gaps: (k,8) f4; at, row, mask: i8

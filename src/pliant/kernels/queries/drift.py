@@ -203,7 +203,7 @@ def search_tasks(a, b, search, tasks, part, parts, out):
                         same and q <= p and (q == p or not some or before[q + 1] > before[q])
                     ):
                         continue  # every pair of triangles in one order only
-                    d_0, d_1, d_2 = places_b[q, 0], places_b[q, 1], places_b[q, 2]
+                    d_0, d_1, d_2 = np.int64(places_b[q, 0]), np.int64(places_b[q, 1]), np.int64(places_b[q, 2])
                     if (
                         (above >> d_0 & above >> d_1 & above >> d_2) | (below >> d_0 & below >> d_1 & below >> d_2)
                     ) & 1:
