@@ -361,7 +361,7 @@ class Guard(FormerNames):
         """Give up the pairs that intersect, which have no side, or have a vertex inside of the body: its surface must
         not hold it back. `begin` has cleared `given_up`, so that all others are guarded again."""
         found, inside = self.intersections(state.x), vertices_inside(self._solids, self._cloth_rows, state.x)
-        self._no_room.find(self._solids, inside, state)
+        inside = self._no_room.find(self._solids, found, inside, state)
         self._tangled = bool(found) or any(len(rows) for _, rows in inside)
         self._detection.given_up[self._no_room.pairs] = True
         for b, rows in inside:

@@ -18,6 +18,7 @@ from ...kernels.simulation.no_room import FacesAround
 from ...scene import Scene
 from ...state import State
 from .inside import Solids, leave_room
+from .ridges import Entered, Ridges
 from .sides import Sides
 
 Floats = NDArray[np.float64]
@@ -69,6 +70,7 @@ class NoRoom:
         from scipy.sparse import coo_array
 
         self._sides = Sides(around, scene.eps)
+        self._ridges = Ridges(scene.inverse_masses > 0.0, edges, around, scene.eps)
         self._touched = _contacts.empty()  # contacts of the last detection
         self.eps, self._w = scene.eps, scene.inverse_masses
         n, both = len(self._w), np.concatenate([edges, edges[:, ::-1]])
@@ -79,19 +81,24 @@ class NoRoom:
     def clear(self) -> None:
         """Begin a frame in which all cloth has room."""
         self._without_room[:] = False
+        self._ridges.clear()
         self.all_rows = np.zeros(0, np.int32)  # free or not
         self._held = self._leaving = _NOTHING
         self._deep = np.zeros(len(self._w), np.bool_)
         self._followed = np.zeros((0, 3)), np.zeros((0, 3))  # positions and directions of `_leaving` in `follow`
         self._risen = np.zeros(0), np.zeros((0, 3))  # heights above their surfaces and normals of `_held` in `follow`
 
-    def find(self, solids: list[Solids], inside: list[tuple[int, Rows]], state: State) -> None:
-        """Find which of the vertices `inside` of bodies, as of `vertices_inside`, have no room. Gripped vertices
-        always count as without room: they cannot move out."""
+    def find(
+        self, solids: list[Solids], found: list[tuple[int, int, Rows]], inside: list[tuple[int, Rows]], state: State
+    ) -> list[tuple[int, Rows]]:
+        """Find which of the vertices `inside` of bodies, as of `vertices_inside`, have no room, and the cloth that has
+        passed through bodies or cuts their ridges, by all intersecting pairs `found` of two bodies. Gripped vertices
+        always count as without room: they cannot move out. Return the vertices inside with those that have passed."""
+        inside, entered = self._ridges.find(solids, found, inside, state.x)
         held, leaving, x, bodies = [_NOTHING], [_NOTHING], state.x, [solid.body for solid in solids]
         for solid in solids:
             for rows in (rows for b, rows in inside if b == solid.body):
-                nearest = self._own_points(solid, rows, state)
+                nearest = self._own_points(solid, rows, entered.get(solid.body), state)
                 room, free = leave_room(solids, x, nearest.corners, nearest.weights, self.eps), self._w[rows] > 0.0
                 self._without_room[rows[~(room & free)], solid.body] = True
                 # nor does another body that covers the surface push cloth away from it
@@ -103,17 +110,23 @@ class NoRoom:
         self._leaving = self._leaving.take(~np.isin(self._leaving.rows, self.all_rows))
         far = np.linalg.norm(self._leaving.at(x) - x[self._leaving.rows], axis=1)
         self._deep[self._leaving.rows] = far > DEEP * self.eps
+        for each in entered.values():
+            self._deep[each.passed] = True  # contacts would push it on
+        self._ridges.leave_out(self.all_rows)
+        return inside
 
-    def _own_points(self, solid: Solids, rows: Rows, state: State) -> NearestPoints:
-        """Return the points of bodies nearest to vertices inside of a solid: on their side, or without one on the
-        nearest surface of the solid."""
+    def _own_points(self, solid: Solids, rows: Rows, entered: Entered | None, state: State) -> NearestPoints:
+        """Return the points of bodies nearest to vertices inside of a solid: on their side, or on that from which their
+        cloth has entered the solid, or else on its nearest surface."""
         corners, weights = np.empty((len(rows), 3), np.int32), np.empty((len(rows), 3))
-        side = self._sides.valid(state.side[rows])
+        remembered = side = self._sides.valid(state.side[rows])
+        if entered is not None:
+            side = entered.sides_of(rows, remembered)
         own = side >= 0
         if own.any():
             known = side[own]
             corners[own], weights[own] = self._sides.nearest(state.x[rows[own]], known, state.x)
-            state.side[rows[own]] = known
+            state.side[rows[own]] = np.where(remembered[own] >= 0, known, np.int32(-1))
         if not own.all():
             corners[~own], weights[~own] = solid.nearest(state.x[rows[~own]])
         return NearestPoints(rows, corners, weights)
@@ -163,6 +176,7 @@ class NoRoom:
             way = self._leaving.at(state.x) - state.x[rows]
             state.x[rows] += _shortened(way, OUTWARD * dt)
             self._followed = state.x[rows], way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+        self._ridges.follow(state, dt)
 
     def keep_on_their_way(self, state: State) -> None:
         """Undo displacements by which the solve pressed cloth inside of bodies back on its way. No contact holds this
@@ -177,6 +191,7 @@ class NoRoom:
             height, n = self._risen
             back = height - ((state.x[rows] - self._held.at(state.x)) * n).sum(1)
             state.x[rows] += np.maximum(back, 0.0)[:, None] * n
+        self._ridges.keep_on_their_way(state)
 
     @property
     def without_contacts(self) -> Flags | None:
