@@ -128,7 +128,7 @@ class Detection:
         share, found = self._predict(x, motion, reach, far), self._near_pairs(queries)
         while self._predicts and not far and self._horizon.shorten(found, queries, len(self.rows), self.substeps_left):
             share, found = self._predict(x, motion, reach, far), self._near_pairs(queries)
-        self._horizon.begin(1.0 if far else share, self.substeps_left)
+        self._horizon.begin(self.substeps_left)
         self.contacts = found[0]
         self.radius[movable] = np.inf
         self.radius[self.rows] = self.radius[self._held] = self._bound(reach)

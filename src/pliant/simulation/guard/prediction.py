@@ -13,7 +13,7 @@ from ...state import State
 Floats = NDArray[np.float64]
 LASTS = 4  # substeps for which cloth is expected to accelerate as in the last one
 SHARE = 0.4  # of a t^2, where a uniform acceleration has 0.5: with it, fewest of 10 000 vertices leave their bounds
-MANY = 16.0  # pairs per vertex of cloth that only the predicted motion brings near: with more, less of it is predicted
+MANY = 24.0  # pairs per vertex of cloth that only the predicted motion brings near: with more, less of it is predicted
 SHORTER = 4.0  # by which the predicted motion is divided then, down to that of one substep
 
 
@@ -50,9 +50,9 @@ class Horizon:
         self._most = max(least / SHORTER, 1.0)
         return True
 
-    def begin(self, share: float, substeps_left: int) -> None:
-        """Begin a predicted motion, of the fraction `share` of the rest of the frame; all of it if nothing moves."""
-        self._end = 1.0 / share if share > 0.0 else 1.0
+    def begin(self, substeps_left: int) -> None:
+        """Begin a predicted motion."""
+        self._end = 1.0 / self.share(substeps_left)
         self.substep = self._end / (substeps_left + 1)
 
     def end_of_substep(self, substeps_left: int) -> float:
