@@ -18,6 +18,7 @@ from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
 from pliant.simulation.guard import Guard
 from pliant.simulation.guard.pairs import GuardedPairs, keys
+from pliant.simulation.guard.prediction import MANY
 from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 
 GAP = 0.004  # metres between layers
@@ -322,3 +323,16 @@ def test_a_frame_lists_each_contact_once():
     found = sim.step().contacts
     pairs = np.concatenate([found["kind"][:, None], np.sort(found["vertices"], axis=1)], axis=1)
     assert len(np.unique(pairs, axis=0)) == len(found) > 0
+
+
+def test_cloth_that_deforms_fast_does_not_expect_to_touch_itself_everywhere(rng):
+    scene = Scene([Body(cloth(0.7, 0.7, 11))], self_contact="safe", gravity=(0.0, 0.0, 0.0))
+    state, guard = scene.start(), Guard(scene, scene.start())
+    for steps in (128, 32):
+        state.v[:] = state.v_start[:] = rng.normal(0.0, 20.0, state.v.shape)
+        guard.begin(state, 0.01 / steps, steps)
+        assert len(guard.contacts) <= MANY * len(state.x)
+        state.x_start[:] = state.x
+        state.x += 0.01 / 128 * state.v
+        guard.limit_motion(state, 0.01 / steps)
+        assert IntersectionStatistics(scene, state.x).at(state.x) == (0, 0)

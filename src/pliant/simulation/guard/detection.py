@@ -30,6 +30,7 @@ from .pairs import (
     rows_of,
     with_any,
 )
+from .prediction import Horizon
 from .sewing import links_of, near_pairs_of
 
 Floats = NDArray[np.float64]
@@ -90,7 +91,7 @@ class Detection:
         self._time = 0.0  # of the predicted motion, at which they are within the bounds
         self._base_is_known = True  # whether they are
         self.was_followed = True  # whether the last target of `is_reachable` was within the bounds
-        self._substep = 1.0  # duration of a substep, of the predicted motion
+        self._horizon = Horizon()
         self.is_confined = False  # whether the bounds, not only known pairs, limited the last `advance`
         self.n_hindered = 0  # number of vertices that known pairs held back then
         self.substeps_left = 0  # substeps of this frame after the present one
@@ -106,6 +107,7 @@ class Detection:
     def begin_frame(self, steps: int) -> None:
         """Begin a frame of `steps` substeps."""
         self.substeps_left, self._unguarded = steps - 1, _NONE
+        self._horizon.begin_frame(steps)
         for body in self.obstacles:
             body.reach = REACH * self.eps
 
@@ -121,10 +123,12 @@ class Detection:
         self._reach = reach = min(max(beyond, AROUND * self.thickness), self.max_reach)
         movable = self.movable
         self.start[movable] = self._base[movable] = x[movable]
-        self._time, self._substep = 0.0, 1.0 / (self.substeps_left + 1)
-        self._base_is_known, self.is_confined = True, False
-        share = self._predict(x, motion, reach, far)
-        found = self._near_pairs([(self._near, reach), *((body.near, body.reach) for body in self.obstacles)])
+        self._time, self._base_is_known, self.is_confined = 0.0, True, False
+        queries = [(self._near, reach), *((body.near, body.reach) for body in self.obstacles)]
+        share, found = self._predict(x, motion, reach, far), self._near_pairs(queries)
+        while self._predicts and not far and self._horizon.shorten(found, queries, len(self.rows), self.substeps_left):
+            share, found = self._predict(x, motion, reach, far), self._near_pairs(queries)
+        self._horizon.begin(self.substeps_left)
         self.contacts = found[0]
         self.radius[movable] = np.inf
         self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
@@ -172,7 +176,7 @@ class Detection:
     def follows_prediction(self, target: Floats) -> bool:
         """Whether all vertices are within their bounds of the predicted motion at one common time: the end of this
         substep, or that at which the motion is nearest to `target`."""
-        expected = min(max(1.0 - self.substeps_left * self._substep, 0.0), 1.0)
+        expected = self._horizon.end_of_substep(self.substeps_left)
         if len(self.moving) < _WORTH_THREADS:
             return bool(_bounds.follows_prediction(self.moving, self._bounds, target, expected))
         return self._is_within_bounds(target, expected) or self._is_within_bounds(target, self._progress(target))
@@ -252,7 +256,8 @@ class Detection:
         moved = self._time > 0.0
         if moved:
             t = self._restart_prediction(t)
-        _bounds.turn_towards(outside, self._bounds, self._base, target, max(t, SHORTEST * self._substep), OVERSHOOT)
+        t = max(t, SHORTEST * self._horizon.substep)
+        _bounds.turn_towards(outside, self._bounds, self._base, target, t, OVERSHOOT)
         before = self._cloth.count_marked(outside)
         if moved:
             self._move()
@@ -268,18 +273,16 @@ class Detection:
 
     def _restart_prediction(self, t: float) -> float:
         """Restart the predicted motion at the time of the base, and return t rescaled to the remaining motion."""
-        rest = 1.0 - self._time
         self.start[self.movable] += self._time * self.predicted[self.movable]
-        self.predicted[self.movable] *= rest
-        t, self._substep = (max(t - self._time, 0.0) / rest, self._substep / rest) if rest > 0.0 else (0.0, 1.0)
-        self._time = 0.0
+        self.predicted[self.movable] *= 1.0 - self._time
+        t, self._time = self._horizon.restart(self._time, t), 0.0
         return t
 
     def _leaving(self, target: Floats, t: float) -> NDArray[np.bool_] | None:
         """Mark the vertices (n,) whose position in `target` is outside their bounds at time t, and, unless these are
         too many, those beyond the fraction LEAVING of their bounds; return None if too many are outside, or any is too
         far outside."""
-        outside, most = np.empty(len(target), np.bool_), A_SUBSTEP * self.max_reach * max(t, self._substep)
+        outside, most = np.empty(len(target), np.bool_), A_SUBSTEP * self.max_reach * max(t, self._horizon.substep)
         for share in (LEAVING, 1.0) if self.substeps_left else (1.0,):
             count = _bounds.outside_bounds(self.rows, self._bounds, target, t, share, most, outside)
             if count <= FEW * len(self.rows):
@@ -345,6 +348,7 @@ class Detection:
             self._move()
             return 0.0
         share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0
+        share = share if far else min(share, self._horizon.share(self.substeps_left))
         if share < 1.0:
             self.predicted[movable] *= share
             self._move()
