@@ -81,8 +81,8 @@ class Kinematics:
 
     def division(self, state: State, dt: float, substeps: int) -> int:
         """Return into how many parts each of `substeps` substeps of a frame of dt has to be divided, a power of two, so
-        that near deformable bodies no obstacle moves farther than the contact offset in a part, relative to them; within
-        bounds."""
+        that near deformable bodies no obstacle moves farther than the contact offset in a part, relative to them; see
+        the bounds above."""
         if not self._moving or not self.scene.deformable:
             return 1
         self._shapes.clear()
