@@ -46,6 +46,7 @@ class Tally:
     notes: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     lines: list = dataclasses.field(default_factory=list)
     remarks: list = dataclasses.field(default_factory=list)
+    largest: dict = dataclasses.field(default_factory=dict)  # by quantity: the largest value, and its case
     next: int = 0  # the first index that has not been chosen
     open: list = dataclasses.field(default_factory=list)  # indices below it that have not been counted
 
@@ -187,6 +188,8 @@ class Attack:
         tally.seconds += found["seconds"]
         tally.notes.update(found["notes"])
         tally.remarks += found["remarks"][: max(0, MOST_REMARKS - len(tally.remarks))]
+        for what, value in found["measures"].items():
+            tally.largest[what] = max(tally.largest.get(what, [0.0, ""]), [value, f"{seed}:{index}"])
         if found["seconds"] > tally.slowest and tally.cases > 1:
             tally.slowest, tally.slowest_case = found["seconds"], f"{seed}:{index}"
         if found["failures"]:
@@ -224,13 +227,24 @@ class Attack:
         for name, t in self.tallies.items():
             print(f"{name:14} {t.cases:9} {t.checks:12} {t.failed_cases:12} {t.slowest:10.2f}  {t.slowest_case}")
         for name, t in self.tallies.items():
-            if t.notes:
-                print(f"{name}: " + ", ".join(f"{what} {count}" for what, count in sorted(t.notes.items())))
+            for what, (value, case) in sorted(t.largest.items()):
+                print(f"{name}: largest {what}: {value:.3g}, case {case}")
+            for group, counts in grouped(t.notes).items():
+                print(f"{name}{group and f', {group}'}: " + ", ".join(f"{what} {count}" for what, count in counts))
         return int(any(t.failures for t in self.tallies.values()))
 
     def close(self) -> None:
         for worker in self.workers:
             worker.close()
+
+
+def grouped(notes: collections.Counter) -> dict[str, list[tuple[str, int]]]:
+    """Notes such as "clip: fast" by what stands before the colon, those without one first; the most frequent first."""
+    groups: dict[str, list[tuple[str, int]]] = {"": []}
+    for what, count in notes.most_common():
+        group, _, rest = what.rpartition(": ")
+        groups.setdefault(group, []).append((rest, count))
+    return {group: counts for group, counts in groups.items() if counts}
 
 
 def keep(folder: pathlib.Path, guarantee: str, seed: int, index: int, found: dict) -> None:

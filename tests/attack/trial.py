@@ -12,7 +12,7 @@ class Trial:
     """Case `index` of a guarantee under `seed`; the three determine the case on every machine.
 
     `check` counts a check and records a failure if it does not hold; the arrays passed to it are its input. `note`
-    counts anything else that the table shows.
+    counts anything else that the table shows, and `measure` keeps the largest value of a quantity.
     """
 
     def __init__(self, guarantee: str, seed: int, index: int) -> None:
@@ -23,6 +23,7 @@ class Trial:
         self.kept: list[dict[str, np.ndarray]] = []
         self.notes: collections.Counter[str] = collections.Counter()
         self.remarks: list[str] = []
+        self.measures: dict[str, float] = {}
 
     def check(self, holds, what: str, count: int = 1, **arrays) -> bool:
         self.checks += int(count)
@@ -34,6 +35,9 @@ class Trial:
 
     def note(self, what: str, count: int = 1) -> None:
         self.notes[what] += count
+
+    def measure(self, what: str, value: float) -> None:
+        self.measures[what] = max(float(value), self.measures.get(what, 0.0))
 
     def remark(self, what: str) -> None:
         """A note that also stores its case: not a failure, but worth investigating."""

@@ -1,4 +1,5 @@
-"""Random garments as people have them: shells with thickness, buttons, duplicate faces, tiny beside large triangles."""
+"""Random garments as people have them: shells with thickness, buttons, trims, duplicate faces, tiny beside large
+triangles, needles, seams."""
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def joined(parts):
 
 
 def any_garment(rng, radius, name="garment"):
-    """A garment around the trunk, or a sheet over or through it, with up to two oddities; its name and kind."""
+    """A garment around the trunk, or a sheet over or through it, with up to two oddities; its kind, and their names."""
     most = LARGE if rng.random() < 0.01 else int(rng.choice(MOST))
     wanted = int(np.exp(rng.uniform(np.log(40.0), np.log(most))))
     kind = ("tube", "tube", "shell", "sheet")[int(rng.integers(4))]
@@ -61,13 +62,14 @@ def any_garment(rng, radius, name="garment"):
                 np.stack([top + after, top + k + n, top + after + n], 1),
             ]
             x, faces = np.concatenate([x, inner]), np.concatenate([faces, faces[:, ::-1] + n, *rims])
-    for oddity in rng.permutation(len(ODDITIES))[: rng.integers(0, 3)]:
-        x, faces = ODDITIES[oddity](rng, x, faces)
+    odd = [ODDITIES[k] for k in rng.permutation(len(ODDITIES))[: rng.integers(0, 3)]]
+    for oddity in odd:
+        x, faces = oddity(rng, x, faces)
     if rng.random() < 0.2:  # it starts displaced, perhaps through the body
         x = x + rng.normal(size=3) * rng.choice([0.01, 0.05, 0.5])
     if rng.random() < 0.06:
         x, faces, kind = strange(rng, x, faces)
-    return pliant.Mesh(x, faces, name=name), kind
+    return pliant.Mesh(x, faces, name=name), kind, [oddity.__name__ for oddity in odd]
 
 
 def strange(rng, x, faces):
@@ -95,6 +97,18 @@ def buttons(rng, x, faces):
     return joined(parts)
 
 
+def trims(rng, x, faces):
+    """Strips that stand on inner edges of the cloth, which then have three faces."""
+    for f in rng.choice(len(faces), min(len(faces), int(rng.integers(1, 12))), replace=False):
+        a, b, c = faces[f]
+        up = np.cross(x[b] - x[a], x[c] - x[a])
+        out = 0.02 * up / max(np.linalg.norm(up), 1e-12)
+        n = len(x)
+        x = np.concatenate([x, x[[a, b]] + out])
+        faces = np.concatenate([faces, [[a, b, n + 1], [a, n + 1, n]]])
+    return x, faces
+
+
 def tiny(rng, x, faces):
     """One triangle split into many small ones, beside large ones."""
     for _ in range(int(rng.integers(1, 8))):
@@ -109,4 +123,4 @@ def few_slivers(rng, x, faces):
     return meshes.slivers(rng, x, faces, 0.02)
 
 
-ODDITIES = (buttons, tiny, meshes.duplicates, few_slivers, meshes.permuted, meshes.seams)
+ODDITIES = (buttons, trims, tiny, meshes.duplicates, few_slivers, meshes.permuted, meshes.seams)

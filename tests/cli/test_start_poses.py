@@ -68,13 +68,14 @@ def test_a_garment_that_fits_is_not_mentioned(folder, capsys):
     assert (code, found["start_fixes"], said) == (0, [], [])
 
 
-def test_openings_and_shells_that_are_inside_out_are_noted(folder, capsys):
+@pytest.mark.parametrize("words", [(), ("--no-fix-start",), ("--proxy", "60")])
+def test_openings_and_shells_that_are_inside_out_are_noted(words, folder, capsys):
     ball, second = shapes.ball(0.1, 3), shapes.ball(0.02, 2)
     moved = second.vertices + np.array([0.0, -0.3, 0.0])
     faces = np.concatenate([ball.faces[:-2], second.faces[:, ::-1] + ball.n_vertices])
     pliant.save("cut.obj", pliant.Mesh(np.concatenate([ball.vertices, moved]), faces, name="cut"))
     for body, kinds in (("ball.obj", []), ("cut.obj", ["open", "inward-shell"])):
-        cli.run(["drape", "band.obj", body, "--frames", "1", "--substeps", "1", "-o", "run.npz", "--json"])
+        cli.run(["drape", "band.obj", body, "--frames", "1", "--substeps", "1", "-o", "run.npz", "--json", *words])
         out, talk = capsys.readouterr()
         notes = json.loads(out)["body_notes"]
         assert [note["kind"] for note in notes] == kinds

@@ -75,3 +75,9 @@ def test_an_option_that_there_is_not_is_told_in_one_line(folder, capsys, command
 def test_a_misspelt_option_is_answered_with_the_right_one(folder, capsys):
     assert cli.run(["check", *GOOD["check"], "--max-insde", "1"]) == 2
     assert "--max-inside" in capsys.readouterr().err
+
+
+def test_a_file_too_many_is_named_with_the_command(capsys):
+    assert cli.run(["check", "shirt.obj", "body.obj"]) == 2
+    said = "pliant check takes no further file or word: body.obj; other files are options, see pliant check --help"
+    assert capsys.readouterr().err == f"error: {said}\n"

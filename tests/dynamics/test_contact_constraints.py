@@ -98,7 +98,7 @@ def test_the_step_is_solved_in_the_space_that_contacts_leave(rng):
     impulse[rows] = 1e-4 * normals
     solver._predicted[:] = predicted - impulse
     solver.end_relax(x - impulse)
-    g, _ = solver.system(DT)
+    g = solver.system(DT).rows
     n, free = len(x), np.tile(np.eye(3), (len(x), 1, 1))
     for i, normal in zip(rows, normals, strict=True):
         free[i] -= np.outer(normal, normal)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Mesh, select, shapes
+from pliant.mesh.boundaries import boundary_loops
 from pliant.mesh.marks import Marks
 
 SHEET = shapes.cloth(0.4, 0.4, 5, plane="xy")  # rows of 5, 0.1 m apart, x and y in -0.2..0.2
@@ -90,6 +91,12 @@ def test_the_boundary_on_a_side_is_the_loop_farthest_to_that_side():
     rows = select(skirt, "boundary top")
     assert np.ptp(skirt.vertices[rows, 1]) < 1e-9
     assert skirt.vertices[rows, 1].min() == skirt.vertices[:, 1].max()
+
+
+def test_a_boundary_loop_without_length_has_a_centre():
+    points = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    loops = boundary_loops(Mesh(points, np.array([[0, 1, 2]])))
+    assert [(loop.length, loop.centre) for loop in loops] == [(0.0, (0.0, 0.0, 0.0))]
 
 
 def test_pins_of_a_body_may_be_selections():

@@ -195,6 +195,11 @@ def test_substeps_are_divided_where_a_body_moves_farther_than_the_contact_offset
     assert substeps[11:] == [20] * 3  # 10 m/s are 10 mm in 1 ms, twice the offset
 
 
+def test_a_frame_has_at_most_128_substeps_however_fast_a_body_is():
+    sim = on_a_table(Motion([0.0, 0.1], [STILL, shifted(10.0)]), 0.0)
+    assert next(sim.run(1)).substeps == 80  # of 10 substeps; twice as many would be above the bound
+
+
 def test_the_mannequin_is_cut_into_closed_pieces_that_overlap_where_they_join():
     parts = {mesh.name: mesh for mesh in mannequin_parts()}
     assert len(parts) == 14

@@ -93,7 +93,7 @@ def problems(garment: Mesh, body: Mesh, inner: Sequence[Mesh] = (), notes: list[
     `notes`."""
     found = check(garment, body)
     if notes is not None:
-        notes += [note for note in found.notes if note.kind in ON_BODY]
+        notes += _on_body(found.notes)
     frame, shell = found.frames[0], garment.welded.topology.components
     pairs = intersections(garment) if frame.self_pairs else np.zeros((0, 2), np.int32)
     first = shell[garment.weld_index[garment.faces[:, 0]]]
@@ -105,3 +105,12 @@ def problems(garment: Mesh, body: Mesh, inner: Sequence[Mesh] = (), notes: list[
         shells=len(pairs) - own,
         layers=sum(len(intersections(garment, each)) for each in inner),
     )
+
+
+def notes_on_body(garment: Mesh, body: Mesh) -> list[Note]:
+    """Return what is to be said of the shells of a body that a garment is draped on."""
+    return _on_body(check(garment, body).notes)
+
+
+def _on_body(notes: Sequence[Note]) -> list[Note]:
+    return [note for note in notes if note.kind in ON_BODY]

@@ -134,7 +134,14 @@ def _check_toml(path: str) -> None:
 
 
 def _with_option(error: Any) -> str:
-    """The message of the command-line library, preceded by the option where the message does not name it."""
+    """The message of the command-line library, preceded by the option where the message does not name it; another one
+    for words that a command does not take."""
+    import cyclopts
+
+    if isinstance(error, cyclopts.UnusedCliTokensError):
+        command = " ".join(("pliant", *(error.command_chain or ())))
+        more = " ".join(error.unused_tokens or ())
+        return f"{command} takes no further file or word: {more}; other files are options, see {command} --help"
     text = one_line(error)
     names = error.argument.names if error.argument is not None else ()
     return text if not names or any(name in text for name in names) else f"{names[0]}: {text}"

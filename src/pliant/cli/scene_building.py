@@ -156,7 +156,8 @@ def build_scene(
     """Build the scene, with its cloth held; return it with its default numbers of frames of `dt` s and of substeps.
 
     options["material"]: only the parameters that were given. proxies: simulated in place of the garments.
-    starts: fixes the start poses of garments from files, unless they have proxies, which are made outside of the body.
+    starts: fixes the start poses of garments from files, unless they have proxies, which are made outside of the body;
+    notes open and inverted shells of the body in any case.
     """
     from .. import validate
     from ..mesh import Mesh
@@ -210,12 +211,15 @@ def build_scene(
     soft = simulated(read_mesh(cloth, files), rigid, proxies)
     name = f"{soft.name} on {rigid.name}"
     hold = wear.hold
-    if starts is not None and starts.wanted and not _has_proxies(proxies) and soft.n_faces and rigid.n_faces:
+    if starts is not None and soft.n_faces and rigid.n_faces:
         put = place_cloth(soft, rigid, place)
-        hold = hold if put is soft else "none"  # only a garment that is worn where its file has it is held
-        eps = options.get("eps")
-        (soft,) = starts.fixed([put], rigid, default_eps(rigid, put) if eps is None else eps)
-        place = "as-is"
+        if _has_proxies(proxies) or not starts.wanted:
+            starts.note(put, rigid)
+        else:
+            hold = hold if put is soft else "none"  # only a garment that is worn where its file has it is held
+            eps = options.get("eps")
+            (soft,) = starts.fixed([put], rigid, default_eps(rigid, put) if eps is None else eps)
+            place = "as-is"
     built = drape_scene(soft, rigid, place=place, hold=hold, name=name, **options)
     if pinned := len(built.bodies[0].pins):
         output.say(f"note: {pinned} boundary vertices close to the body are pinned; --hold none releases them")
@@ -261,9 +265,12 @@ def _dress(
         output.warn(f"{body}: {warning}")
     skin = rest_skin(character)
     garments = [simulated(read_mesh(path, files), skin, proxies) for path in (cloth, *wear.layer)]
-    if starts is not None and not _has_proxies(proxies) and all(garment.n_faces for garment in garments):
-        eps = options.get("eps")
-        garments = starts.fixed(garments, skin, default_eps_on_skin(skin, garments) if eps is None else eps)
+    if starts is not None and all(garment.n_faces for garment in garments):
+        if _has_proxies(proxies):
+            starts.note(garments[0], skin)
+        else:
+            eps = options.get("eps")
+            garments = starts.fixed(garments, skin, default_eps_on_skin(skin, garments) if eps is None else eps)
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
         return dress_scene(

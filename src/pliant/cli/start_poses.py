@@ -25,6 +25,7 @@ class StartPoses:
     def fixed(self, garments: "Sequence[Mesh]", body: "Mesh", eps: float) -> "list[Mesh]":
         """The garments, inner to outer, each fixed on the body and over those before it where it needs to be."""
         if not self.wanted:
+            self.note(garments[0], body)
             return list(garments)
         from ..audit.start_pose import fix_start
 
@@ -33,10 +34,7 @@ class StartPoses:
             # the body is the same for all garments: its notes are those of the first
             notes: list[Note] = []
             found = fix_start(garment, body, SHARE * eps, worn, notes)
-            if not self.notes:
-                self.notes = notes
-                for note in notes:
-                    output.say(f"note: {note.text}")
+            self._say(notes)
             if found is not None:
                 self.done.append(found)
                 output.say(
@@ -44,6 +42,18 @@ class StartPoses:
                 )
             worn.append(garment if found is None else found.garment)
         return worn
+
+    def note(self, garment: "Mesh", body: "Mesh") -> None:
+        """Say which shells of the body are open or inside out, where no start is fixed."""
+        from ..audit.start_pose import notes_on_body
+
+        self._say(notes_on_body(garment, body))
+
+    def _say(self, notes: "list[Note]") -> None:
+        if not self.notes:
+            self.notes = notes
+            for note in notes:
+                output.say(f"note: {note.text}")
 
     def to_json(self) -> dict[str, Any]:
         """What was fixed and noted, for the summary."""

@@ -1,6 +1,6 @@
 """Implicit integration of cloth: a Newton step by conjugate gradients, preconditioned by a factor computed once."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,14 @@ from ..kernels.dynamics import newton_step as _step
 from ..kernels.dynamics.cloth import Hinges, Membrane
 from ..kernels.dynamics.pieces import Pieces, recentre, untwist
 from ..kernels.dynamics.springs import Springs, add_rest_forces
-from ..kernels.dynamics.stiffness import Patches
+from ..kernels.dynamics.stiffness import Patches, Stiffness
 from ..kernels.dynamics.strain_limit import Surface
 from ..kernels.respond.projection import Substep
 from ..kernels.team import BATCHES, COUNTERS
 from .cholesky import Cholesky
 from .contact_springs import ContactSprings
 from .pieces import unconstrained_pieces, untouched
+from .slivers import bounded_by_inertia
 from .springs import NONE
 from .stiffness import number_in_patch, patches_of, stiffness_pattern
 
@@ -29,6 +30,16 @@ _WORTH_THREADS = 800  # vertices, of a solve
 _WORTH_THREADS_ROWS = 20_000  # vertices, of one pass over positions
 STILL = 1e-7  # of the size of a triangle: a vertex that slides less along a surface sticks to it
 ITERATIONS = 4  # of conjugate gradients per solve
+
+
+class System(NamedTuple):
+    """The elements of a step of one length, the pattern of their matrix, and the factor of the preconditioner."""
+
+    membrane: Membrane
+    hinges: Hinges
+    stiffness: Stiffness
+    rows: _kernels.VertexRows
+    factor: Cholesky
 
 
 class ImplicitSolver:
@@ -54,7 +65,7 @@ class ImplicitSolver:
         self._bound, self._linear = _matrices(membrane, hinges, self.stitches, len(w))
         self.patches = patches_of(membrane.faces, len(w))
         self.stiffness = stiffness_pattern(membrane.faces, self._linear, self.patches)
-        self._systems: dict[float, tuple[_kernels.VertexRows, Cholesky]] = {}
+        self._systems: dict[float, System] = {}
         n = len(w)
         self._predicted, self._relaxed = (np.zeros((n, 3)) for _ in range(2))
         self._step = _step.Step(
@@ -86,28 +97,35 @@ class ImplicitSolver:
         self._add_displacement = _guess.add_displacement_parallel if many else _guess.add_displacement_serial
         self._copy_to_both = _guess.copy_to_both_parallel if many else _guess.copy_to_both_serial
 
-    def system(self, dt: float) -> tuple[_kernels.VertexRows, Cholesky]:
-        """Return the rows of vertices and the factor of the preconditioner for steps of `dt`."""
+    def system(self, dt: float) -> System:
+        """Return the system of steps of `dt`, in which inertia bounds the stiffness of tiny elements."""
         if dt not in self._systems:
-            from scipy.sparse import diags_array
-
-            free = self._free
-            matrix = (self._bound + diags_array(self.mass / dt**2)).tocsr()[free][:, free]
-            self._systems[dt] = self._vertex_rows(dt), _factor(matrix, free)
+            self._systems[dt] = self._system(dt)
         return self._systems[dt]
 
-    def _vertex_rows(self, dt: float) -> _kernels.VertexRows:
+    def _system(self, dt: float) -> System:
+        from scipy.sparse import diags_array
+
+        inertia, free = self.mass / dt**2, self._free
+        membrane, hinges = bounded_by_inertia(self.membrane, self.hinges, inertia)
+        bound, linear, stiffness = self._bound, self._linear, self.stiffness
+        if membrane is not self.membrane or hinges is not self.hinges:
+            bound, linear = _matrices(membrane, hinges, self.stitches, len(self.w))
+            stiffness = stiffness_pattern(membrane.faces, linear, self.patches)
+        matrix = (bound + diags_array(inertia)).tocsr()[free][:, free]
+        return System(membrane, hinges, stiffness, self._vertex_rows(linear, inertia), _factor(matrix, free))
+
+    def _vertex_rows(self, linear: Any, inertia: Floats) -> _kernels.VertexRows:
         corner = np.argsort(self.membrane.faces.ravel(), kind="stable")
         counts = np.bincount(self.membrane.faces.ravel(), minlength=len(self.w))
         local = number_in_patch(self.patches, self.membrane.faces.ravel()[corner], corner // 3, len(self.w))
-        b = self._linear
         return _kernels.VertexRows(
             start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             corner=(3 * local + corner % 3).astype(np.int32),
-            row_start=b.indptr.astype(np.int64),
-            row_place=b.indices.astype(np.int32),
-            bending=b.data,
-            mass=self.mass / dt**2,
+            row_start=linear.indptr.astype(np.int64),
+            row_place=linear.indices.astype(np.int32),
+            bending=linear.data,
+            mass=inertia,
         )
 
     def relax(self, x: Floats, x_start: Floats, gravity: Floats, dt: float) -> None:
@@ -180,9 +198,9 @@ class ImplicitSolver:
 
     def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
         """Improve x, the first guess, as the end of the step whose motion without internal forces is `predicted`."""
-        g, factor = self.system(dt)
+        membrane, hinges, stiffness, g, factor = self.system(dt)
         if len(self.bent):
-            _kernels.rest_curvature_gradients(self.hinges, x, self.bent, self._step.rest_gradient)
+            _kernels.rest_curvature_gradients(hinges, x, self.bent, self._step.rest_gradient)
         if len(self.rest_lengths):
             if not len(self.bent):
                 self._step.rest_gradient[:] = 0.0
@@ -194,7 +212,7 @@ class ImplicitSolver:
             self._step = self._step._replace(**_scratch(self.patches, iterations, threads))
         step = self._step._replace(x=x, predicted=predicted, scratch=factor.scratch)
         run = _step.newton_step if threads > 1 else _step.newton_step.serial
-        run(self.membrane, g, self.stiffness, factor.factor, springs.arrays, self._free_directions, step, sizes)
+        run(membrane, g, stiffness, factor.factor, springs.arrays, self._free_directions, step, sizes)
 
 
 def _scratch(patches: Patches, iterations: int, threads: int) -> dict[str, NDArray[Any]]:

@@ -38,7 +38,9 @@ def boundary_loops(mesh: Mesh) -> list[Loop]:
     lengths = np.linalg.norm(welded.vertices[edges[:, 0]] - welded.vertices[edges[:, 1]], axis=1)
     names, of = np.unique(label[edges[:, 0]], return_inverse=True)
     total = np.bincount(of, lengths)
-    middle = [np.bincount(of, lengths * welded.vertices[edges, k].mean(1)) / total for k in range(3)]
+    share = np.where(total[of] > 0.0, lengths, 1.0)  # a loop around a face of coincident corners has no length
+    whole = np.bincount(of, share)
+    middle = [np.bincount(of, share * welded.vertices[edges, k].mean(1)) / whole for k in range(3)]
     rim = np.flatnonzero(top.boundary_vertices[mesh.weld_index])
     order = rim[np.argsort(label[mesh.weld_index[rim]], kind="stable")]
     begin = np.searchsorted(label[mesh.weld_index[order]], [*names, n + 1])

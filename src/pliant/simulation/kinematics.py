@@ -16,7 +16,8 @@ from .slipping import Slipping
 
 log = logging.getLogger("pliant.simulation")
 Floats = NDArray[np.float64]
-MOST_PARTS = 32  # of a substep: the bound on the work of a frame
+# the bounds on the work of a frame: parts of a substep, and substeps with all their parts
+MOST_PARTS, MOST_SUBSTEPS = 16, 128
 EVERYWHERE = np.array([[-np.inf] * 3, [np.inf] * 3])
 NOWHERE = -EVERYWHERE
 _WORTH_THREADS = 20_000  # vertices of an obstacle
@@ -80,7 +81,8 @@ class Kinematics:
 
     def division(self, state: State, dt: float, substeps: int) -> int:
         """Return into how many parts each of `substeps` substeps of a frame of dt has to be divided, a power of two, so
-        that near deformable bodies no obstacle moves farther than the contact offset in a part, relative to them."""
+        that near deformable bodies no obstacle moves farther than the contact offset in a part, relative to them; see
+        the bounds above."""
         if not self._moving or not self.scene.deformable:
             return 1
         self._shapes.clear()
@@ -93,7 +95,7 @@ class Kinematics:
         times = np.array([state.time, middle, ends[-1]])
         speed = max(self._fastest(b, state, times, box, state.v[soft].mean(0)) for b in self._moving)
         parts, step = 1, dt / substeps
-        while speed * step > parts * eps and parts < MOST_PARTS:
+        while speed * step > parts * eps and parts < MOST_PARTS and 2 * parts * substeps <= MOST_SUBSTEPS:
             parts *= 2
         if speed * step > parts * eps and not self._warned:
             self._warned = True
