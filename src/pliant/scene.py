@@ -15,7 +15,7 @@ from .mesh import Mesh
 from .mesh.selection import rows_of
 from .mesh.stitches import Stitches, check_stitches
 from .mesh.topology import tet_surface
-from .motion.deforming import Deforming, welds
+from .motion.deforming import Attached, Deforming, welds
 from .motion.rigid import IDENTITY_POSE, Motion, placed
 from .state import State
 
@@ -312,12 +312,22 @@ class Scene:
     @functools.cached_property
     def inverse_masses(self) -> Floats:
         """(n,) 1/kg; zero for vertices that are not simulated: those of obstacles, pins and grips, or without mass."""
+        return self._inverse_masses(self.gripped_rows)
+
+    @functools.cached_property
+    def yielding_inverse_masses(self) -> Floats:
+        """(n,) as `inverse_masses`, but in safe mode those of vertices attached to skin are not zero: these yield where
+        the cloth cannot follow the skin."""
+        soft = self.is_attached & (self.self_contact == "safe")
+        return self._inverse_masses(self.gripped_rows[~soft]) if soft.any() else self.inverse_masses
+
+    def _inverse_masses(self, held: NDArray[np.int32]) -> Floats:
         w = np.zeros_like(self.masses)
         np.divide(1.0, self.masses, out=w, where=self.masses > 0.0)
         for b in self.deformable:
             pins = self.bodies[b].mesh.weld_index[self.bodies[b].pins]
             w[int(self.first[b]) + pins] = 0.0
-        w[self.gripped_rows] = 0.0
+        w[held] = 0.0
         return w
 
     @functools.cached_property
@@ -331,6 +341,12 @@ class Scene:
                 motion = grip.motion if isinstance(grip.motion, Motion) else grip.motion.taking(first)
                 found.append(((int(self.first[b]) + own).astype(np.int32), mesh.welded.vertices[own], motion))
         return found
+
+    @functools.cached_property
+    def is_attached(self) -> NDArray[np.bool_]:
+        """Which of the gripped vertices (k,) are attached to skin (`Attached`)."""
+        parts = [np.full(len(rows), isinstance(motion, Attached)) for rows, _, motion in self.grips]
+        return np.concatenate([np.zeros(0, np.bool_), *parts])
 
     def gripped_at(self, times: Floats) -> Floats:
         """Return the positions (t,k,3) of all gripped vertices at `times` (t,), seconds."""

@@ -35,6 +35,7 @@ from .weave import rest_shapes, warp_directions
 SOLVERS = ("implicit", "xpbd")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+TENSION = 0.8  # of the strain limit: strain of cloth at an attached vertex from which on it yields
 _WORTH_THREADS = 20000  # hinges; below it launching threads costs more than they save
 _WORTH_THREADS_VERTICES = 8000
 _TOO_STIFF = 10.0  # ratio of the stiffness of a material to what a sweep of XPBD enforces, above which a warning is due
@@ -81,6 +82,9 @@ class ClothDynamics:
         elements = softened(self.membrane, self.hinges)
         self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs) if implicit else None
         self._limit = StrainLimit(parts, self.w)
+        self._yielding = scene.yielding_inverse_masses[self.rows]
+        attached = self._yielding != self.w
+        self._tension = StrainLimit(parts, attached.astype(np.float64), TENSION, attached)
         self._inverse_masses, self._eps = scene.inverse_masses, scene.eps
         self._friction = cast(float, scene.friction)
 
@@ -191,14 +195,23 @@ class ClothDynamics:
         x, substep = state.x[self.rows], Substep(state.x, state.x_start, self._inverse_masses, dt)
         return self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
 
-    def limit_strain(self, state: State, keeping_open: Callable[[State], Contacts] | None) -> bool:
+    def limit_strain(
+        self, state: State, keeping_open: Callable[[State], Contacts] | None, *, yielding: bool = False
+    ) -> bool:
         """Shorten edges beyond the strain limit, which only the implicit solver has, without closing the gaps of the
-        contacts that `keeping_open` returns; return whether any was longer."""
+        contacts that `keeping_open` returns; return whether any was longer. yielding: attached vertices move, too."""
         x = state.x[self.rows]
         if self._implicit is None or not self._limit.is_exceeded(x):
             return False
         gaps = gaps_of(keeping_open(state), state.x, self.rows) if keeping_open is not None else NO_GAPS
-        return self._limit.apply(x, self._implicit.surface, gaps)
+        return self._limit.apply(x, self._implicit.surface, gaps, self._yielding if yielding else None)
+
+    def yield_to_tension(self, state: State, keeping_open: Callable[[State], Contacts]) -> None:
+        """Move attached vertices towards the cloth where it pulls at them with a strain above `TENSION` of its limit,
+        without closing the gaps of the contacts that `keeping_open` returns."""
+        x = state.x[self.rows]
+        if self._implicit is not None and self._tension.is_exceeded(x):
+            self._tension.apply(x, gaps=gaps_of(keeping_open(state), state.x, self.rows))
 
     def stretched_edges(self, state: State) -> Ints:
         """Return the edges (k,2) beyond the strain limit, which only the implicit solver has, as rows of x."""

@@ -43,6 +43,7 @@ class DeformableDynamics:
         self.cloths = ClothDynamics(scene, solver) if scene.cloths else None
         self.solids = TetDynamics(scene) if scene.solids else None
         self.lost = 0  # total number of vertex moves undone because the new position was not finite or out of range
+        self.may_yield = bool((scene.yielding_inverse_masses != scene.inverse_masses).any())  # attachments to skin
         self._on_threads = len(self.w) >= _WORTH_THREADS
         self._parts = [part for part in (self.cloths, self.solids) if part is not None]
 
@@ -105,10 +106,17 @@ class DeformableDynamics:
         self.reset_lost_vertices(state)
         return True
 
-    def limit_strain(self, state: State, keeping_open: Callable[[State], Contacts] | None) -> bool:
+    def limit_strain(
+        self, state: State, keeping_open: Callable[[State], Contacts] | None, *, yielding: bool = False
+    ) -> bool:
         """Shorten edges of cloth beyond the strain limit, without closing the gaps of the contacts that `keeping_open`
-        returns; return whether any was longer."""
-        return self.cloths is not None and self.cloths.limit_strain(state, keeping_open)
+        returns; return whether any was longer. yielding: attached vertices move like all others."""
+        return self.cloths is not None and self.cloths.limit_strain(state, keeping_open, yielding=yielding)
+
+    def yield_to_tension(self, state: State, keeping_open: Callable[[State], Contacts]) -> None:
+        """Move attached vertices of cloth to where it pulls them, if it pulls hard."""
+        if self.cloths is not None:
+            self.cloths.yield_to_tension(state, keeping_open)
 
     def stretched_edges(self, state: State) -> NDArray[np.int32]:
         """Return the edges (k,2) of cloth beyond the strain limit, as rows of x."""

@@ -20,18 +20,22 @@ class StrainLimit:
     """Shortens edges of cloths to `1 + strain_limit` times their rest lengths, which a `rest_scale` above 1 enlarges.
 
     `parts` are the cloths as (body, mesh, row of the first vertex); w (n,) are inverse masses. `shortened` counts the
-    corrections of all substeps.
+    corrections of all substeps. share: of the strain limit; attached (n,): only edges with one of their ends attached.
     """
 
-    def __init__(self, parts: list[Any], w: Floats) -> None:
+    def __init__(
+        self, parts: list[Any], w: Floats, share: float = 1.0, attached: NDArray[np.bool_] | None = None
+    ) -> None:
         ends, most = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
         for body, mesh, first in parts:
             edges = mesh.topology.edges
             rest = np.linalg.norm(mesh.vertices[edges[:, 0]] - mesh.vertices[edges[:, 1]], axis=1)
             limited = rest > 0.0
+            if attached is not None:
+                limited &= attached[edges[:, 0] + first] != attached[edges[:, 1] + first]
             ends.append(edges[limited].astype(np.int64) + first)
             grown = max(1.0, *body.rest_scale)
-            most.append(grown * rest[limited] * (1.0 + body.material.strain_limit))
+            most.append(grown * rest[limited] * (1.0 + share * body.material.strain_limit))
         both = np.concatenate(ends)
         counts = np.bincount(both.ravel(), minlength=len(w))
         self.w, self.shortened = w, 0
@@ -65,13 +69,19 @@ class StrainLimit:
         self._find(self.edges, x, *self._stretched)
         return bool(self._stretched.counts.any())
 
-    def apply(self, x: Floats, surface: _kernels.Surface | None = None, gaps: _kernels.Gaps = NO_GAPS) -> bool:
+    def apply(
+        self,
+        x: Floats,
+        surface: _kernels.Surface | None = None,
+        gaps: _kernels.Gaps = NO_GAPS,
+        w: Floats | None = None,
+    ) -> bool:
         """Shorten the edges of x that are too long; return whether any was too long. Vertices do not move into
-        `surface`, and `gaps` stay open."""
+        `surface`, and `gaps` stay open. w (n,): other inverse masses."""
         if not self.is_exceeded(x):
             return False
-        found, touched = self._stretched, surface or self._nothing
-        self.shortened += _kernels.shorten(self.edges, x, self.w, found, SWEEPS, touched, gaps, self._scratch)
+        found, touched, w = self._stretched, surface or self._nothing, self.w if w is None else w
+        self.shortened += _kernels.shorten(self.edges, x, w, found, SWEEPS, touched, gaps, self._scratch)
         return True
 
 

@@ -22,6 +22,7 @@ def run_facts(result: "Result") -> dict[str, str]:
         **(_body_facts(result) if scene.obstacles and scene.deformable else {}),
         **({"intersections at the start": intersections_text(result)} if result.initial_intersections else {}),
         **_pair_facts(result),
+        **({"attachments slipped": f"{1e3 * s['slipped_m']:.3g} mm at most"} if scene.is_attached.any() else {}),
         **{
             f"{volume_label(result, each)}, at most": litres(each.volume.max(), each.bound[int(np.argmax(each.volume))])
             for each in result.shared

@@ -21,17 +21,24 @@ class Projection(Response):
     relative displacements of a substep, metres.
 
     Displacements and velocities are relative to the surface: a contact's anchor has its own velocity. Pass `eps`
-    for an offset other than the scene's.
+    for an offset other than the scene's, and `w` (n,) for other inverse masses.
     """
 
     strict = True
 
-    def __init__(self, scene: Scene, *, reads_obstacle_vertices: bool = False, eps: float | None = None) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        reads_obstacle_vertices: bool = False,
+        eps: float | None = None,
+        w: Floats | None = None,
+    ) -> None:
         self.eps = scene.eps if eps is None else eps
         self.friction = cast(float, scene.friction)
         self.simple = scene.friction_model == "simple"
         self.restitution = scene.restitution
-        self.w = scene.inverse_masses
+        self.w = scene.inverse_masses if w is None else w
         self._gravity = float(np.linalg.norm(scene.gravity))
         self._before = np.zeros((0, 3))
         self.normal_correction, self.friction_correction = np.zeros(0), np.zeros((0, 3))

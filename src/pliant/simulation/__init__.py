@@ -4,6 +4,7 @@ step: the loop; build: the detectors and the self-contact handler, made once fro
 and measured; drape: a run from two meshes.
 """
 
-from .step import Frame, Simulation
+from .frame import Frame
+from .step import Simulation
 
 __all__ = ["Frame", "Simulation"]

@@ -14,9 +14,10 @@ from ..mesh import Mesh
 from ..proxies.proxy import Proxy, proxy
 from ..respond.project_out import Projector
 from ..scene import FOLD, Body, Scene
+from .frame import Frame
 from .record import FrameRecord, record
 from .result import Carried, Result
-from .step import Frame, Simulation
+from .step import Simulation
 
 Floats = NDArray[np.float64]
 CLEARANCE = 0.05  # fraction of eps: distance from bodies to which a garment is projected

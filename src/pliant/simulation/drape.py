@@ -11,8 +11,9 @@ from ..mesh import Mesh
 from ..proxies.proxy import FEWEST, MOST
 from ..scenes.drape import drape_scene
 from .carrying import Proxies, refuse_rows
+from .frame import Frame
 from .result import Result
-from .step import Frame, Simulation
+from .step import Simulation
 
 
 @check_arguments

@@ -18,6 +18,7 @@ log = logging.getLogger("pliant.simulation")
 Floats = NDArray[np.float64]
 # the bounds on the work of a frame: parts of a substep, and substeps with all their parts
 MOST_PARTS, MOST_SUBSTEPS = 16, 128
+RETURN = 0.2  # m/s: speed at which attached vertices that had to slip return to their places on the skin
 EVERYWHERE = np.array([[-np.inf] * 3, [np.inf] * 3])
 NOWHERE = -EVERYWHERE
 _WORTH_THREADS = 20_000  # vertices of an obstacle
@@ -26,7 +27,7 @@ _WORTH_THREADS = 20_000  # vertices of an obstacle
 class Target(NamedTuple):
     """Prescribed positions at the end of a substep: poses (k,3,4) of the rigid kinematic bodies; per deforming obstacle
     (by index), its motion sample (k,3,4), see `Deforming`: bone matrices and morph weights, or the time; positions
-    (k,3) of the gripped vertices."""
+    (2,k,3) of the gripped vertices at the beginning and at the end."""
 
     time: float  # s
     pose: Floats
@@ -45,6 +46,7 @@ class Kinematics:
         self._moving, self._warned = scene.moving, False
         self._posed = [b for b in self._moving if b not in scene.deforming_motions]
         self._slipping = Slipping(scene)
+        self._places = np.zeros((0, 3))  # of all gripped vertices at the end of the frame, on the skin
         self._shapes: dict[tuple[int, float], Floats] = {}  # by obstacle and time: vertices that `division` has moved
 
     def targets(self, time: float, dt: float, substeps: int) -> list[Target]:
@@ -54,10 +56,11 @@ class Kinematics:
         ahead = [motion.sample(ends) for motion in motions if motion is not None]
         poses = np.stack(ahead, 1) if ahead else np.zeros((substeps, 0, 3, 4))
         bones = {b: shape.sample(ends) for b, shape in self.scene.deforming_motions.items()}
-        gripped = self.scene.gripped_at(ends)
+        gripped = self.scene.gripped_at(np.concatenate([[time], ends]))
+        self._places = gripped[-1].copy()
         self._slipping.apply(gripped)
         each = enumerate(ends.tolist())
-        return [Target(end, poses[k], {b: at[k] for b, at in bones.items()}, gripped[k]) for k, end in each]
+        return [Target(end, poses[k], {b: at[k] for b, at in bones.items()}, gripped[k : k + 2]) for k, end in each]
 
     def move(self, state: State, target: Target, dt: float) -> None:
         """Move bodies and grips to their target at the end of a substep of dt, storing the previous poses."""
@@ -72,7 +75,16 @@ class Kinematics:
                     to = self.scene.place_of(b, state.pose, target.bones) if to is None else to
                     move = _kernels.move_parallel if len(to) >= _WORTH_THREADS else _kernels.move_serial
                     move(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
-        state.x[self.scene.gripped_rows] = target.gripped
+        gripped, (before, after) = self.scene.gripped_rows, target.gripped
+        away = self.scene.is_attached[:, None] * (state.x[gripped] - before)  # zero unless the vertex had to yield
+        state.x[gripped] = after + _shorter(away, RETURN * dt)
+
+    def slipped(self, state: State) -> float:
+        """Return how far the vertices attached to skin are from their places on it at the end of a frame, at most."""
+        if not self.scene.is_attached.any():
+            return 0.0
+        away = (state.x[self.scene.gripped_rows] - self._places)[self.scene.is_attached]
+        return float(np.sqrt((away**2).sum(1).max()))
 
     def end_frame(self, state: State) -> None:
         """Move the vertices of obstacles to their poses, unless every substep has done so."""
@@ -124,6 +136,12 @@ class Kinematics:
                 near = EVERYWHERE if ((high > box[0]) & (low < box[1])).all() else NOWHERE
             most = max(most, _kernels.fastest_near(before, after, lapse, near, velocity))
         return math.sqrt(most)
+
+
+def _shorter(away: Floats, by: float) -> Floats:
+    """Return displacements `away` (k,3), each shorter by `by` metres, or zero."""
+    length = np.sqrt((away**2).sum(1, keepdims=True))
+    return np.asarray(away * (np.maximum(length - by, 0.0) / np.maximum(length, 1e-300)))
 
 
 def _ends(time: float, dt: float, substeps: int) -> Floats:

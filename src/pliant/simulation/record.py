@@ -9,12 +9,13 @@ from .. import renamed, validate
 from ..arguments import check_arguments
 from ..motion.rigid import placed
 from ..scene import Scene
+from .frame import Frame
 from .measure.intersection_statistics import IntersectionStatistics
 from .measure.intersection_volume import IntersectionVolumeMeasurement
 from .measure.referee import Referee
 from .moving_scenes import moving_frame
 from .result import Result
-from .step import Frame, Simulation
+from .step import Simulation
 
 Floats = NDArray[np.float64]
 __getattr__ = renamed.module(__name__, {"drape": "pliant.simulation.drape"})
@@ -73,7 +74,7 @@ class FrameRecord:
         self.intersecting, self.crossing = np.zeros((size, 2), np.int64), np.zeros((size, 2), np.int64)
         self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
         self.least_distance = np.full(size, np.nan)
-        self.without_room, self.moving_frame = 0, moving_frame(scene)
+        self.without_room, self.slipped, self.moving_frame = 0, 0.0, moving_frame(scene)
         self._keep(0, sim.state.time, x, sim.state.pose)
 
     def add(self, t: int, frame: Frame) -> None:
@@ -83,7 +84,7 @@ class FrameRecord:
         among_cloth = np.isin(frame.contacts["bodies"], self.scene.deformable).all(1)
         self.n_obstacle_contacts[t], self.frame_substeps[t] = (~among_cloth).sum(), frame.substeps
         self.unresolved[t] = frame.unresolved
-        self.without_room = max(self.without_room, frame.no_room)
+        self.without_room, self.slipped = max(self.without_room, frame.no_room), max(self.slipped, frame.slipped)
 
     def _keep(self, t: int, time: float, x: Floats, pose: Floats) -> None:
         self.poses[t] = pose
@@ -130,4 +131,5 @@ class FrameRecord:
             failed_substeps=sim.self_contact.failed_substeps,
             given_up_pairs=sim.self_contact.given_up_pairs,
             without_room=self.without_room,
+            slipped=self.slipped,
         )

@@ -133,6 +133,7 @@ class Result:
     failed_substeps: int = 0  # number of substeps in which safe mode gave pairs up (see `Guard`)
     given_up_pairs: int = 0  # pairs of features that it gave up, and vertices released beside cloth without room
     without_room: int = 0  # largest number of cloth vertices without room in a frame, in safe mode (`Frame.no_room`)
+    slipped: float = 0.0  # m: largest distance of a vertex attached to skin from its place on it (`Frame.slipped`)
     shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
     carried: Carried | None = None  # if proxies were simulated: the cloths of `scene` are then the garments
 
@@ -211,6 +212,7 @@ class Result:
             "failed_substeps": self.failed_substeps,
             "given_up_pairs": self.given_up_pairs,
             "without_room_most": self.without_room,
+            "slipped_m": self.slipped,
             "unresolved_most": None if self.unresolved is None else int(self.unresolved.max()),
             "frames_with_unresolved": None if self.unresolved is None else int((self.unresolved > 0).sum()),
             "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ..kernels.simulation import slipping as _kernels
 from ..materials import Cloth
-from ..motion.deforming import Attached
 from ..scene import Scene
 
 Floats = NDArray[np.float64]
@@ -26,12 +25,9 @@ class Slipping:
 
     def __init__(self, scene: Scene) -> None:
         pairs, most = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
-        attached = np.concatenate(
-            [np.zeros(0, np.bool_), *(np.full(len(rows), isinstance(m, Attached)) for rows, _, m in scene.grips)]
-        )
         for b in scene.cloths:
             rows = scene.gripped_rows - int(scene.first[b])
-            places = np.flatnonzero(attached & (rows >= 0) & (rows < scene.bodies[b].mesh.welded.n_vertices))
+            places = np.flatnonzero(scene.is_attached & (rows >= 0) & (rows < scene.bodies[b].mesh.welded.n_vertices))
             if len(places) > 1:
                 ends, far = _distances(scene, b, rows[places].astype(np.int64))
                 pairs.append(places[ends])

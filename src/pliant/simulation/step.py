@@ -1,13 +1,11 @@
 """Simulation: the time-stepping loop of a scene."""
 
-import dataclasses
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import contacts as _contacts
 from .. import renamed, validate
@@ -26,34 +24,8 @@ from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
 from .drag import DragConstraint, grab
 from .final_projection import FinalProjection
+from .frame import Frame
 from .kinematics import Kinematics
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Frame:
-    """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
-    substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
-    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up.
-    no_room: vertices of cloth in safe mode without room: inside of bodies when the frame began, or joined to such
-    vertices by stretched edges since.
-    lost: vertex moves undone because the new position was not finite or out of range. substeps: their number; fast
-    bodies increase it."""
-
-    index: int
-    time: float  # s
-    x: NDArray[np.float64]
-    pose: NDArray[np.float64]
-    contacts: Contacts
-    seconds: float
-    unresolved: int = 0
-    intersections: int = 0
-    no_room: int = 0
-    lost: int = 0
-    substeps: int = 1
-
-    remained = renamed.attribute("remained", "unresolved")
-    cut = renamed.attribute("cut", "intersections")
-
 
 SHORTENINGS = 4  # of strain limit and guard per call of `_shorten`, where the guard holds cloth back
 ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
@@ -191,6 +163,7 @@ class Simulation:
             unresolved=unresolved,
             intersections=sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x)),
             no_room=len(self.self_contact.rows_without_room),
+            slipped=self.kinematics.slipped(state),
             lost=self.dynamics.lost - lost,
             substeps=substeps,
             seconds=time.perf_counter() - began,  # last, so that it includes the rest
@@ -243,23 +216,28 @@ class Simulation:
         intersections."""
         self.dynamics.close_seams(self.state, dt_substep)
         self.dynamics.reset_lost_vertices(self.state)
+        self.dynamics.yield_to_tension(self.state, self.self_contact.to_keep_open)
         self.self_contact.limit_motion(self.state, dt_substep)
         # cloth that was held back or carried is stretched; shortening it is a motion that the guard limits in turn
         self._shorten(dt_substep)
         stretched = self.dynamics.stretched_edges(self.state)
+        if len(stretched) and self.dynamics.may_yield:
+            self._shorten(dt_substep, yielding=True)
+            stretched = self.dynamics.stretched_edges(self.state)
         if len(stretched):
             # where bodies leave no room, cloth is either stretched or enters them: it enters, and is counted
             self.dynamics.let_into_surface(self.self_contact.release(self.state, stretched))
             self._shorten_without_room(dt_substep)
 
-    def _limit_strain(self) -> bool:
+    def _limit_strain(self, *, yielding: bool = False) -> bool:
         """Shorten edges beyond the strain limit along bodies; return whether any was longer."""
-        return self.dynamics.limit_strain(self.state, self.self_contact.to_keep_open)
+        return self.dynamics.limit_strain(self.state, self.self_contact.to_keep_open, yielding=yielding)
 
-    def _shorten(self, dt_substep: float) -> None:
-        """Limit the strain of cloth that the guard has held back, and the motion again, in turn."""
+    def _shorten(self, dt_substep: float, *, yielding: bool = False) -> None:
+        """Limit the strain of cloth that the guard has held back, and the motion again, in turn. yielding: of all
+        cloth, and attached vertices give way."""
         for _ in range(SHORTENINGS):
-            if not self.self_contact.hindered or not self._limit_strain():
+            if not (self.self_contact.hindered or yielding) or not self._limit_strain(yielding=yielding):
                 return
             self.self_contact.limit_motion(self.state, dt_substep)
 

@@ -65,8 +65,9 @@ class Detection:
         # interior vertices of a solid have no contacts and are not guarded
         on_surface = np.zeros(count, np.bool_)
         on_surface[cloth.top.faces] = True
-        self.rows = np.flatnonzero((scene.inverse_masses > 0.0) & on_surface).astype(np.int32)
-        self._held = scene.gripped_rows[on_surface[scene.gripped_rows]]
+        free, gripped = scene.yielding_inverse_masses > 0.0, scene.gripped_rows
+        self.rows = np.flatnonzero(free & on_surface).astype(np.int32)
+        self._held = gripped[on_surface[gripped] & ~free[gripped]]
         self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
         self.moving = np.concatenate([self.rows, self.driven])  # all vertices that can move
         soft = scene.deformable_rows

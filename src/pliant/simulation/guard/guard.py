@@ -50,6 +50,7 @@ CARRYING = 12  # passes for carrying in a substep even if those of the frame are
 AFTER = 2  # rounds in which carried cloth completes its own motion
 FAR = 8.0  # relative displacement in one round of carrying, over the largest query distance
 NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
+ATTACHED = 0.1  # inverse mass of a vertex attached to skin, over that of cloth, where other cloth pushes it
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 REPELS_AT = BODY_SHARE + SOFT  # of eps: gap from which on the triangles of a body repel cloth in its solve
 _NONE = np.zeros(0, np.int32)
@@ -68,13 +69,13 @@ class Guard(FormerNames):
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe, self.eps = scene.self_contact == "safe", scene.eps
         self.thickness = thickness_of(scene, state.x)
-        self._cloth_response = Projection(scene.between_deformables, eps=self.thickness)
+        w = scene.inverse_masses + ATTACHED * (scene.yielding_inverse_masses - scene.inverse_masses)
+        self._cloth_response = Projection(scene.between_deformables, eps=self.thickness, w=w)
         self._body_response = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
         self._detection = Detection(scene, state.x, self.thickness)
         self.rows, self.driven = self._detection.rows, self._detection.driven
-        self._free, links = scene.inverse_masses > 0.0, self._detection.links
-        self._soft = np.zeros(len(state.x), np.bool_)
-        self._soft[scene.deformable_rows] = True
+        self._free, links = scene.yielding_inverse_masses > 0.0, self._detection.links
+        self._soft = np.isin(np.arange(len(state.x)), np.r_[scene.deformable_rows])
         rest_length = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
         self._expected = ExpectedMotion(len(state.x), self._detection.moving, scene.deformable_rows)
         self._carry = Carry(links, rest_length, self._free, self.driven, self._detection.max_reach)
@@ -124,15 +125,13 @@ class Guard(FormerNames):
 
     def apply(self, state: State, dt: float) -> None:
         """Push apart, with friction, those pairs of the last detection pass that are too near."""
-        for k, (found, response) in enumerate(self._parts()):
-            found = too_near(found, state.x, response.eps, self._free)
+        parts = (self.contacts, self._cloth_response), (self.obstacle_contacts, self._body_response)
+        for k, (found, response) in enumerate(parts):
+            found = too_near(found, state.x, response.eps, response.w > 0.0)
             if len(found) or len(self._applied[k]):
                 response.begin(found, state)
                 response.apply(found, state, dt)
             self._applied[k] = found
-
-    def _parts(self) -> list[tuple[Contacts, Projection]]:
-        return [(self.contacts, self._cloth_response), (self.obstacle_contacts, self._body_response)]
 
     def forget(self, state: State) -> None:
         """Clear the corrections of the last `apply`, for a substep in which another response takes its place."""
@@ -192,8 +191,8 @@ class Guard(FormerNames):
 
     @property
     def unguarded_rows(self) -> Rows:
-        given_up = self._detection.given_up
-        return np.flatnonzero(given_up.any(1) & self._free).astype(np.int32) if given_up.any() else _NONE
+        rows = np.unique(np.nonzero(self._detection.given_up)[0]).astype(np.int32)
+        return rows[self._body_response.w[rows] > 0.0]
 
     @property
     def without_contacts(self) -> NDArray[np.bool_] | None:
@@ -210,7 +209,7 @@ class Guard(FormerNames):
 
     def supports(self, state: State) -> Contacts:
         """Implement `SelfContact`: corners and edges of bodies under a triangle, which detectors of points miss."""
-        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._free)
+        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._body_response.w > 0.0)
         found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
         return found
 

@@ -1,0 +1,37 @@
+"""Frame: what one step of a simulation returns."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import renamed
+from ..contacts import Contacts
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Frame:
+    """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
+    substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
+    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up.
+    no_room: vertices of cloth in safe mode without room: inside of bodies when the frame began, or joined to such
+    vertices by stretched edges since.
+    slipped: how far vertices attached to skin are from their places on it, at most, metres.
+    lost: vertex moves undone because the new position was not finite or out of range. substeps: their number; fast
+    bodies increase it."""
+
+    index: int
+    time: float  # s
+    x: NDArray[np.float64]
+    pose: NDArray[np.float64]
+    contacts: Contacts
+    seconds: float
+    unresolved: int = 0
+    intersections: int = 0
+    no_room: int = 0
+    slipped: float = 0.0
+    lost: int = 0
+    substeps: int = 1
+
+    remained = renamed.attribute("remained", "unresolved")
+    cut = renamed.attribute("cut", "intersections")
