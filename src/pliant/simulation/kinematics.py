@@ -112,14 +112,15 @@ class Kinematics:
         out[self._yielding.rows[mine] - first] += (1.0 - t) * before[mine] + t * after[mine]
         return out
 
-    def restore(self, state: State) -> int:
-        """At the end of a frame, give obstacles that have yielded their own shape again; return how many vertices of
-        cloth are inside of them then."""
+    def restore(self, state: State) -> NDArray[np.int64]:
+        """At the end of a frame, give obstacles that have yielded their own shape again; return the rows of the
+        vertices of cloth that are inside of them then."""
         if self._insets is None or self._yielding is None:
-            return 0
+            return np.zeros(0, np.int64)
         for b, shape in self._own_shapes.items():
             state.x[self.scene.rows(b)] = shape
-        return self._yielding.inside(state.x[self.scene.deformable_rows])
+        soft = self.scene.deformable_rows
+        return np.flatnonzero(self._yielding.inside(state.x[soft])) + soft.start
 
     def end_frame(self, state: State) -> None:
         """Move the vertices of obstacles to their poses, unless every substep has done so."""

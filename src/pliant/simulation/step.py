@@ -192,7 +192,7 @@ class Simulation:
             contacts=self._with_self_contacts(found),
             unresolved=unresolved,
             intersections=sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x)),
-            no_room=len(self.self_contact.rows_without_room) + inside,
+            no_room=len(np.union1d(self.self_contact.rows_without_room, inside)),
             lost=self.dynamics.lost - lost,
             substeps=substeps,
             seconds=time.perf_counter() - began,  # last, so that it includes the rest

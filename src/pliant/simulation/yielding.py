@@ -33,6 +33,7 @@ BESIDE = 4.0  # times the gap: distance from covered vertices up to which others
 TOLERANCE = 1.0  # of eps by which coarse faces may be inset deeper than needed
 COARSE = 3.0  # times the gap: length of edges from which on this decreases, with the square of the length
 PARTS = 4  # of the edges of a coarse face, between the points at which its inset is compared with what is needed
+COARSEST = 8.0  # times the gap: faces with longer edges do not yield
 CELL = 32.0  # times eps: the region around the cloth is rounded up to these, so that it seldom changes
 
 
@@ -70,9 +71,9 @@ class Yielding:
             self._last = shape.copy(), region, self._computed(shape, region)
         return self._last[2]
 
-    def inside(self, points: Floats) -> int:
-        """Return how many points (k,3) are inside of the bodies, at the shape of the last call of `insets`."""
-        return int((self._surface.signs(points) < 0).sum())
+    def inside(self, points: Floats) -> Flags:
+        """Return which points (k,3) are inside of the bodies, at the shape of the last call of `insets`."""
+        return np.asarray(self._surface.signs(points) < 0)
 
     def _computed(self, shape: Floats, region: Floats) -> Floats:
         if not len(shape):
@@ -121,6 +122,7 @@ class Yielding:
         spare = TOLERANCE * self._eps * np.minimum(COARSE * self._gap / longest[coarse], 1.0) ** 2
         allowed = needed + np.repeat(spare, len(weights))
         ratio = np.minimum(allowed / np.maximum(inset[faces] @ weights.T, 1e-300).ravel(), 1.0)
+        ratio[np.repeat(longest[coarse] > COARSEST * self._gap, len(weights))] = 0.0
         at_corners = np.where(weights > 0.0, ratio.reshape(-1, len(weights), 1), 1.0).min(1)
         np.minimum.at(limits, faces.ravel(), at_corners.ravel())
         return limits
