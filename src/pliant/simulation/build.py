@@ -79,6 +79,13 @@ def reads_obstacles(scene: Scene, detectors: Sequence[Detector]) -> bool:
     return bool(scene.moving) and reads
 
 
+def may_yield(scene: Scene, detectors: Sequence[Detector], own: str | None) -> bool:
+    """Whether deforming obstacles may yield where they overlap: the guard, unless an `own` method or response for
+    self-contact takes its place, and detectors that test exactly what is inside read their vertices."""
+    guarded = scene.self_contact == "safe" and not own and bool(scene.deformable)
+    return guarded and all(with_defaults(each).inside_query is not None for each in detectors)
+
+
 def make_self_contact(
     scene: Scene, method: str | None, options: Mapping[str, Any] | None, response: str | None
 ) -> SelfContact:

@@ -55,6 +55,8 @@ class _Part:
 class DeformableContact(FormerNames):
     """Implements `SelfContact` by the detector `method` (with `options`) and the named response."""
 
+    tangled = False
+
     def __init__(
         self,
         scene: Scene,

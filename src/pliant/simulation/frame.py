@@ -15,10 +15,9 @@ class Frame:
     substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
     exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up.
     no_room: vertices of cloth in safe mode without room: inside of bodies when the frame began, or joined to such
-    vertices by stretched edges since.
-    slipped: how far vertices attached to skin are from their places on it, at most, metres.
-    lost: vertex moves undone because the new position was not finite or out of range. substeps: their number; fast
-    bodies increase it."""
+    vertices by stretched edges since, or between limbs that yield. slipped: how far vertices attached to skin
+    are from their places on it, at most, metres. lost: vertex moves undone because the new position was not finite or
+    out of range. substeps: their number; fast bodies increase it."""
 
     index: int
     time: float  # s

@@ -13,6 +13,7 @@ from ..motion.rigid import Motion, placed
 from ..scene import Scene
 from ..state import State
 from .slipping import Slipping
+from .yielding import Yielding
 
 log = logging.getLogger("pliant.simulation")
 Floats = NDArray[np.float64]
@@ -39,14 +40,20 @@ class Kinematics:
     """Moves the kinematic bodies and the gripped vertices of a scene.
 
     `every_substep`: the vertices of obstacles in `state.x` are moved in every substep, instead of once per frame.
+    `may_yield`: then deforming obstacles yield where they overlap (see yielding.py): between `begin_frame` and
+    `restore`, `state.x` holds their inset vertices.
     """
 
-    def __init__(self, scene: Scene, every_substep: bool) -> None:
+    def __init__(self, scene: Scene, every_substep: bool, may_yield: bool = False) -> None:
         self.scene, self.every_substep = scene, every_substep
         self._moving, self._warned = scene.moving, False
         self._posed = [b for b in self._moving if b not in scene.deforming_motions]
         self._slipping = Slipping(scene)
         self._places = np.zeros((0, 3))  # of all gripped vertices at the end of the frame, on the skin
+        self._yielding = Yielding(scene) if may_yield and every_substep and scene.deforming_motions else None
+        self._insets: tuple[Floats, Floats] | None = None  # displacements of its rows where this frame begins and ends
+        self._span = 0.0, 1.0  # times at which it begins and ends
+        self._own_shapes: dict[int, Floats] = {}  # by obstacle that yields: its vertices without the inset
         self._shapes: dict[tuple[int, float], Floats] = {}  # by obstacle and time: vertices that `division` has moved
 
     def targets(self, time: float, dt: float, substeps: int) -> list[Target]:
@@ -62,6 +69,27 @@ class Kinematics:
         each = enumerate(ends.tolist())
         return [Target(end, poses[k], {b: at[k] for b, at in bones.items()}, gripped[k : k + 2]) for k, end in each]
 
+    def begin_frame(self, state: State, dt: float, substeps: int) -> list[Target]:
+        """Return the targets of all substeps of a frame, and inset the obstacles that overlap."""
+        targets = self.targets(state.time, dt, substeps)
+        self._insets, self._span = None, (state.time, targets[-1].time)
+        if self._yielding is not None:
+            rows, region, x = self._yielding.rows, self._yielding.region(state.x), state.x.copy()
+            before = self._yielding.insets(x[rows], region)
+            for b in self.scene.deforming_motions:
+                known = self._shapes.get((b, targets[-1].time))
+                x[self.scene.rows(b)] = self.scene.place_of(b, x, targets[-1].bones) if known is None else known
+            after = self._yielding.insets(x[rows], region)
+            if before.any() or after.any():
+                self._insets = before, after
+                state.x[rows] += before
+        return targets
+
+    @property
+    def yields(self) -> bool:
+        """Whether obstacles yield in this frame."""
+        return self._insets is not None
+
     def move(self, state: State, target: Target, dt: float) -> None:
         """Move bodies and grips to their target at the end of a substep of dt, storing the previous poses."""
         if self._moving:
@@ -74,7 +102,7 @@ class Kinematics:
                     rows, to = self.scene.rows(b), self._shapes.pop((b, target.time), None)
                     to = self.scene.place_of(b, state.pose, target.bones) if to is None else to
                     move = _kernels.move_parallel if len(to) >= _WORTH_THREADS else _kernels.move_serial
-                    move(to, dt, state.x[rows], state.x_start[rows], state.v[rows])
+                    move(self._inset(b, to, target.time), dt, state.x[rows], state.x_start[rows], state.v[rows])
         gripped, (before, after) = self.scene.gripped_rows, target.gripped
         away = self.scene.is_attached[:, None] * (state.x[gripped] - before)  # zero unless the vertex had to yield
         state.x[gripped] = after + _shorter(away, RETURN * dt)
@@ -85,6 +113,27 @@ class Kinematics:
             return 0.0
         away = (state.x[self.scene.gripped_rows] - self._places)[self.scene.is_attached]
         return float(np.sqrt((away**2).sum(1).max()))
+
+    def _inset(self, b: int, to: Floats, time: float) -> Floats:
+        """Return the positions (k,3) of obstacle `b` at `time`, inset where it yields."""
+        if self._insets is None or self._yielding is None or b not in self.scene.deforming_motions:
+            return to
+        (before, after), (begin, end), first = self._insets, self._span, int(self.scene.first[b])
+        t = (time - begin) / (end - begin)
+        mine = slice(*np.searchsorted(self._yielding.rows, [first, first + len(to)]))
+        self._own_shapes[b], out = to, to.copy()
+        out[self._yielding.rows[mine] - first] += (1.0 - t) * before[mine] + t * after[mine]
+        return out
+
+    def restore(self, state: State) -> NDArray[np.int64]:
+        """At the end of a frame, give obstacles that have yielded their own shape again; return the rows of the
+        vertices of cloth that are inside of them then."""
+        if self._insets is None or self._yielding is None:
+            return np.zeros(0, np.int64)
+        for b, shape in self._own_shapes.items():
+            state.x[self.scene.rows(b)] = shape
+        soft = self.scene.deformable_rows
+        return np.flatnonzero(self._yielding.inside(state.x[soft])) + soft.start
 
     def end_frame(self, state: State) -> None:
         """Move the vertices of obstacles to their poses, unless every substep has done so."""

@@ -38,6 +38,7 @@ class SelfContact(Protocol):
     failed_substeps: int  # number of substeps in which pairs were given up
     given_up_pairs: int  # pairs of features given up, and vertices released beside cloth without room, in total
     thickness: float  # contact offset among deformable bodies, metres
+    tangled: bool  # whether triangles may intersect, or vertices be inside of bodies
 
     @property
     def hindered(self) -> bool:
@@ -143,7 +144,7 @@ class NoGuard(FormerNames):
     detectors: Sequence[Any] = ()
     iterates, thickness = False, 0.0
     failed_substeps = given_up_pairs = unresolved = passes = 0
-    hindered = False
+    hindered = tangled = False
     rows_without_room = unguarded_rows = np.zeros(0, np.int32)
     without_contacts = None
 

@@ -19,7 +19,7 @@ from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
 from ..state import State
-from .build import AHEAD, make_detectors, make_self_contact, reads_obstacles
+from .build import AHEAD, make_detectors, make_self_contact, may_yield, reads_obstacles
 from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
 from .drag import DragConstraint, grab
@@ -94,7 +94,7 @@ class Simulation:
                 one.reset()
         # vertices of moving obstacles are updated in every substep only if a detector or the guard reads them
         every_substep = reads_obstacles(scene, given)
-        self.kinematics = Kinematics(scene, every_substep)
+        self.kinematics = Kinematics(scene, every_substep, may_yield(scene, given, self_method or self_response))
         eps = scene.eps * (1.0 - SOFT) if repels else None
         self.response = responds(scene, reads_obstacle_vertices=every_substep, eps=eps)
         self.response.repels = repels
@@ -121,10 +121,11 @@ class Simulation:
         substeps = self.substeps * self.kinematics.division(state, self.dt, self.substeps)
         dt_substep = self.dt / substeps
         with clock("guard"):
+            targets = self.kinematics.begin_frame(state, dt_substep, substeps)
             self.self_contact.begin(state, dt_substep, substeps)
         self.dynamics.begin(state, dt_substep)
         self.final_projection.begin(state)
-        for target in self.kinematics.targets(state.time, dt_substep, substeps):
+        for target in targets:
             with clock("predict"):
                 self.dynamics.predict(state, dt_substep)
             with clock("move"):
@@ -153,6 +154,8 @@ class Simulation:
                 self._finish(found, dt_substep)
         with clock("end of frame"):
             unresolved = self._end_frame(found, dt_substep)
+            inside = self.kinematics.restore(state)
+            self.self_contact.tangled |= self.kinematics.yields
         self.index += 1
         return Frame(
             index=self.index,
@@ -162,7 +165,7 @@ class Simulation:
             contacts=self._with_self_contacts(found),
             unresolved=unresolved,
             intersections=sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x)),
-            no_room=len(self.self_contact.rows_without_room),
+            no_room=len(np.union1d(self.self_contact.rows_without_room, inside)),
             slipped=self.kinematics.slipped(state),
             lost=self.dynamics.lost - lost,
             substeps=substeps,

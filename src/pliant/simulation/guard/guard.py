@@ -81,7 +81,7 @@ class Guard(FormerNames):
         self._carry = Carry(links, rest_length, self._free, self.driven, self._detection.max_reach)
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
-        self._tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
+        self.tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
         closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
         self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
         self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene, links, self._faces_around)
@@ -144,7 +144,7 @@ class Guard(FormerNames):
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
         self._no_room.clear()
-        unsure = self._tangled or self.failed_substeps > 0
+        unsure = self.tangled or self.failed_substeps > 0
         self._detection.given_up[:] &= not unsure
         speed, motion = self._expected.at(state, dt, steps)  # safe mode: the bounds need room for deviations only
         now = state.x, 0.0 if self.safe or motion is None else speed * dt, motion
@@ -361,7 +361,7 @@ class Guard(FormerNames):
         not hold it back. `begin` has cleared `given_up`, so that all others are guarded again."""
         found, inside = self.intersections(state.x), vertices_inside(self._solids, self._cloth_rows, state.x)
         inside = self._no_room.find(self._solids, found, inside, state)
-        self._tangled = bool(found) or any(len(rows) for _, rows in inside)
+        self.tangled = bool(found) or any(len(rows) for _, rows in inside)
         self._detection.given_up[self._no_room.pairs] = True
         for b, rows in inside:
             self._detection.given_up[rows, b] = True
@@ -372,7 +372,7 @@ class Guard(FormerNames):
 
     def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
         """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""
-        return self._counter.corners(x) if self._counter and (self._tangled or self.failed_substeps) else []
+        return self._counter.corners(x) if self._counter and (self.tangled or self.failed_substeps) else []
 
     def _extrapolated(self, state: State, x: Floats) -> Floats:
         """Return the displacements from x to the end of the frame at constant velocity."""

@@ -1,0 +1,141 @@
+"""Yielding: the surfaces of a skin give way to cloth where its limbs overlap.
+
+Flesh yields where limbs press on each other; a skin that is moved by bones does not, and overlaps itself: an arm in the
+trunk, a thigh in the belly. Cloth has no room there. During a frame such surfaces are therefore *inset*: each of two
+that overlap by half of the overlap, and by half of the distance that cloth needs between them. They then leave the
+cloth room, and contacts, guard and strain limit apply as everywhere else. At the end of a frame the body has its own
+shape again.
+
+Insets follow from the shape of the bodies and from the region around the cloth alone, and are zero where nothing
+overlaps.
+"""
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.spatial import cKDTree
+
+from ..detect.queries.penetration import DeformingClosestPoints
+from ..kernels.simulation import yielding as _kernels
+from ..mesh import Mesh
+from ..scene import Scene
+from .guard.inside import closed_faces
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Faces = NDArray[np.int32]
+GAP = 2.0  # times eps: distance between opposite surfaces that cloth needs
+DEEPEST = 6.0  # times eps: largest inset
+ABOVE = 0.1  # of eps: a point of a surface is covered if the point at this height above it is inside of the bodies
+BESIDE = 4.0  # times the gap: distance from covered vertices up to which others yield, and adjacent vertices
+TOLERANCE = 1.0  # of eps by which coarse faces may be inset deeper than needed
+COARSE = 3.0  # times the gap: length of edges from which on this decreases, with the square of the length
+PARTS = 4  # of the edges of a coarse face, between the points at which its inset is compared with what is needed
+COARSEST = 8.0  # times the gap: faces with longer edges do not yield
+CELL = 32.0  # times eps: the region around the cloth is rounded up to these, so that it seldom changes
+
+
+class Yielding:
+    """The insets of all deforming obstacles of a scene that have closed shells. `rows` (k,) are their vertices."""
+
+    def __init__(self, scene: Scene) -> None:
+        parts = [(int(scene.first[b]), scene.bodies[b].mesh.welded, closed_faces(scene, b)) for b in _deforming(scene)]
+        faces = [np.zeros((0, 3), np.int32), *(mesh.faces[closed] + first for first, mesh, closed in parts)]
+        rows, corners = np.unique(np.concatenate(faces), return_inverse=True)
+        self.rows, self._faces = rows.astype(np.int32), corners.reshape(-1, 3).astype(np.int32)
+        self._eps, self._gap, self._cloth = scene.eps, GAP * scene.eps, scene.deformable_rows
+        self._rest = scene.start().x[self.rows]
+        self._last = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3))  # shape, region and insets of the last call
+
+    @functools.cached_property
+    def _surface(self) -> DeformingClosestPoints:
+        return DeformingClosestPoints(Mesh(self._rest, self._faces))
+
+    @functools.cached_property
+    def _around(self) -> coo_array:
+        """The faces around each vertex, [vertex, face]."""
+        n, m = len(self.rows), len(self._faces)
+        at = self._faces.ravel(), np.repeat(np.arange(m), 3)
+        return coo_array((np.ones(3 * m), at), shape=(n, m)).tocsr()
+
+    def region(self, x: Floats) -> Floats:
+        """Return the box (2,3) around the cloth at x (n,3) in which bodies yield, in whole cells."""
+        cell, cloth = CELL * self._eps, x[self._cloth]
+        return np.stack([np.floor(cloth.min(0) / cell) - 1.0, np.ceil(cloth.max(0) / cell) + 1.0]) * cell
+
+    def insets(self, shape: Floats, region: Floats) -> Floats:
+        """Return the displacements (k,3) of the vertices `rows` whose positions are `shape` (k,3), within a region."""
+        if not np.array_equal(self._last[0], shape) or not np.array_equal(self._last[1], region):
+            self._last = shape.copy(), region, self._computed(shape, region)
+        return self._last[2]
+
+    def inside(self, points: Floats) -> Flags:
+        """Return which points (k,3) are inside of the bodies, at the shape of the last call of `insets`."""
+        return np.asarray(self._surface.signs(points) < 0)
+
+    def _computed(self, shape: Floats, region: Floats) -> Floats:
+        if not len(shape):
+            return np.zeros_like(shape)
+        self._surface.update(shape).fitted()
+        normals = _unit(self._around @ _face_normals(shape[self._faces]))
+        near, covered = ((shape > region[0]) & (shape < region[1])).all(1), np.zeros(len(shape), np.bool_)
+        covered[near] = self._are_covered(shape[near], normals[near])
+        if not covered.any():
+            return np.zeros_like(shape)
+        far = cKDTree(shape[covered]).query(shape, distance_upper_bound=BESIDE * self._gap)[0]
+        adjacent = self._around @ (self._around.T @ covered) > 0.0
+        which, inset = np.flatnonzero(near & (adjacent | np.isfinite(far))), np.zeros(len(shape))
+        inset[which] = self._needed(shape, shape[which], normals[which], covered[which], unknown=0.0)
+        return -(inset * self._limits(shape, inset))[:, None] * normals
+
+    def _are_covered(self, points: Floats, normals: Floats) -> Flags:
+        """Return which points (k,3) of the surface, with normals (k,3), are inside of another part of the bodies."""
+        return np.asarray(self._surface.signs(points + ABOVE * self._eps * normals) < 0)
+
+    def _needed(self, shape: Floats, points: Floats, normals: Floats, covered: Flags, *, unknown: float) -> Floats:
+        """Return the insets (k,) that points (k,3) of the surface need: half of what is missing between them and the
+        opposite surface, measured along their normals; `unknown` where they are covered, but nothing is opposite."""
+        deepest, side = DEEPEST * self._eps, np.where(covered, -1.0, 1.0)
+        within, found = np.where(covered, 2.0 * deepest, self._gap), np.empty((len(points), 2))
+        _kernels.find_opposite(self._surface.fitted(), self._faces, shape, points, normals, side, within, found)
+        distance, opposing = found.T
+        # two planes at an angle, whose bisector is to be reached along the normal of one: s = d / (1 + cos)
+        needed = np.clip((self._gap - side * distance) / (1.0 + opposing), 0.0, deepest)
+        return np.where(opposing > 0.0, needed, np.where(covered, unknown, 0.0))
+
+    def _limits(self, shape: Floats, inset: Floats) -> Floats:
+        """Return by what ratios (n,) the insets of vertices have to be reduced so that no coarse face is inset much
+        deeper than needed where it is not covered: between its vertices, insets are interpolated."""
+        faces = self._faces[inset[self._faces].any(1)]
+        corners, limits = shape[faces], np.ones(len(shape))
+        longest = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).max(1)
+        coarse = longest > self._gap
+        faces, corners = faces[coarse], corners[coarse]
+        weights = np.array([(i, j, PARTS - i - j) for i in range(PARTS + 1) for j in range(PARTS + 1 - i)]) / PARTS
+        weights = weights[(weights < 1.0).all(1)]
+        points = (weights[None, :, :, None] * corners[:, None]).sum(2).reshape(-1, 3)
+        normals = np.repeat(_unit(_face_normals(corners)), len(weights), 0)
+        covered = self._are_covered(points, normals)
+        needed = self._needed(shape, points, normals, covered, unknown=DEEPEST * self._eps)
+        spare = TOLERANCE * self._eps * np.minimum(COARSE * self._gap / longest[coarse], 1.0) ** 2
+        allowed = needed + np.repeat(spare, len(weights))
+        ratio = np.minimum(allowed / np.maximum(inset[faces] @ weights.T, 1e-300).ravel(), 1.0)
+        ratio[np.repeat(longest[coarse] > COARSEST * self._gap, len(weights))] = 0.0
+        at_corners = np.where(weights > 0.0, ratio.reshape(-1, len(weights), 1), 1.0).min(1)
+        np.minimum.at(limits, faces.ravel(), at_corners.ravel())
+        return limits
+
+
+def _deforming(scene: Scene) -> list[int]:
+    return sorted(scene.deforming_motions)
+
+
+def _face_normals(corners: Floats) -> Floats:
+    """Return the normals (m,3), of twice the area, of triangles (m,3,3)."""
+    return np.asarray(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]))
+
+
+def _unit(a: Floats) -> Floats:
+    return np.asarray(a / np.maximum(np.linalg.norm(a, axis=1, keepdims=True), 1e-300))
