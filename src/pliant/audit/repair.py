@@ -83,6 +83,7 @@ class Repair:
         self._rest_lengths, self._given = self._rest(x), x
         self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
         smooth = self._smoothed(x)
+        report_progress(0.0)  # frames one by one from here
         tried = [smooth - x]
         stages = [self._out_of_body, self._out_of_itself] if self.untangle else [self._out_of_body]
         u = np.zeros_like(x)
