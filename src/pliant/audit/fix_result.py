@@ -89,10 +89,9 @@ class FixResult:
             ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # below that it is rounding
             out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, per frame squared{ratio}"
         if any(self.without_room):
-            out["no room"] = (
-                f"{max(self.without_room):,} of the vertices inside lie between parts of the body that press into each other"
-            )
-            out["no room"] += ", most in a frame" if len(self.without_room) > 1 else ""
+            between = "lie between parts of the body that press into each other"
+            where = ", most in a frame" if len(self.without_room) > 1 else ""
+            out["no room"] = f"{max(self.without_room):,} of the vertices inside {between}{where}"
         if self.unchanged:
             first = self.unchanged[0]
             out["left unchanged"] = f"{len(self.unchanged)} frames, the first {first}: nothing better was found"
