@@ -2,9 +2,9 @@
 
     python benchmarks/studies/marching.py cesium-man/long-dress --vertices 4000 --frames 40
 
-Where limbs go through a garment in every frame, the separation direction of the nearest skin points to the wrong side of them. In the
-rest pose the garment is outside. From there the body moves to its first frame, and on through the clip, in steps so
-small that the nearest skin is on the right side; the correction of each step starts from that of the last.
+Where limbs go through a garment in every frame, the separation direction of the nearest skin points to the wrong side
+of them. In the rest pose the garment is outside. From there the body moves to its first frame, and on through the clip,
+so little at a time that the nearest skin is on the right side; each correction starts from the last.
 """
 
 import argparse
