@@ -4,6 +4,7 @@ the table of docs/fix.md.
     python benchmarks/studies/dancing.py                      # every garment on the dancing mannequin
     python benchmarks/studies/dancing.py robot/snug-top       # a character of ../shared/data in its own clip
     python benchmarks/studies/dancing.py mannequin/skirt --vertices 2000 --frames 20
+    python benchmarks/studies/dancing.py human/tights         # as posed in ../shared/data/human, with its vertices
 """
 
 import argparse
@@ -13,6 +14,7 @@ import pathlib
 import time
 from typing import NamedTuple
 
+import checking
 import numpy as np
 from numpy.typing import NDArray
 from transfer import by_nearest_points
@@ -90,6 +92,8 @@ class Case(NamedTuple):
 def case(name: str, vertices: int, frames: int, folder: pathlib.Path | None) -> Case:
     """The garment of this name, CHARACTER/GARMENT, in as many frames."""
     who, _, what = name.partition("/")
+    if who == "human":
+        return posed(name, what, frames)
     plain, what = who.replace("-", " "), next(one for one in (*MAKERS, "trousers") if _plain(one) == _plain(what))
     if what == "trousers":
         worn = trousers(outline(plain, folder, Run.detail), vertices)
@@ -107,6 +111,14 @@ def case(name: str, vertices: int, frames: int, folder: pathlib.Path | None) -> 
     under = np.stack([character.shape(clip, float(t)) for t in times])
     over = np.stack([moved.shape(clip, float(t)) for t in times])
     return Case(name, worn, Clip(worn.mesh, over), Clip(skin, under))
+
+
+def posed(name: str, what: str, frames: int) -> Case:
+    """Clothes of the walking human in as many frames, again from the first after the last."""
+    over, under = checking.clip(what), checking.clip("body")
+    rows, none = np.arange(frames) % len(over), np.zeros(0, np.int64)
+    worn = Garment(over.mesh, (), none, none, 0)
+    return Case(name, worn, *(Clip(one.mesh, np.asarray(one.frames, np.float64)[rows]) for one in (over, under)))
 
 
 def trousers(around: Outline, vertices: int) -> Garment:
@@ -230,8 +242,8 @@ def _warm() -> None:
 def row(one: Case) -> list[str]:
     """The row of a case in the table."""
     _warm()
-    wall, cpu = time.perf_counter(), time.process_time()
-    fixed = pliant.fix(one.garment, one.body, clearance=CLEARANCE)
+    wall, cpu, pace = time.perf_counter(), time.process_time(), Pace()
+    fixed = pliant.fix(one.garment, one.body, clearance=CLEARANCE, progress=pace)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     before = measured(one, np.asarray(one.garment.frames, np.float64))
     after = measured(one, np.asarray(fixed.garment.frames, np.float64))
@@ -245,7 +257,28 @@ def row(one: Case) -> list[str]:
     for a, b in zip(before[6:], after[6:]):
         each = [np.sqrt((some**2).mean(0)) for some in (a, b)]
         told += [_ratio(*(np.quantile(some, q) for some in each)) for q in (0.5, 0.99)]
-    return [*told, f"{wall:.1f}", f"{cpu:.1f}"]
+    return [*told, f"{wall:.1f}", f"{cpu:.1f}", f"{pace.slowest(len(one.garment)):.1f}"]
+
+
+class Pace:
+    """Progress of `fix`, which reports every frame of every stage."""
+
+    def __init__(self) -> None:
+        self.reports = [(0.0, time.process_time())]
+
+    def __call__(self, share: float) -> None:
+        self.reports.append((share, time.process_time()))
+
+    def slowest(self, frames: int) -> float:
+        """CPU time of the slowest frame in all stages, relative to the median. What is done in all frames together is
+        left out, since its report adds nothing to the share."""
+        shares, times = np.array(self.reports).T
+        steps, seconds, total = np.diff(shares), np.diff(times), np.zeros(frames)
+        for step in np.unique(np.round(steps[steps > 1e-9], 9)):
+            stage = seconds[np.abs(steps - step) < 2e-9]
+            if len(stage) % frames == 0:
+                total += stage.reshape(-1, frames).sum(0)
+        return float(total.max() / np.median(total))
 
 
 def _ratio(one: float, two: float) -> str:
@@ -276,6 +309,7 @@ COLUMNS = (
     "99th percentile",
     "s",
     "CPU s",
+    "slowest frame, times the median",
 )
 
 

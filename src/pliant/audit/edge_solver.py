@@ -40,21 +40,29 @@ class EdgeSolver(EdgeLengths):
 
         super().__init__(mesh, rest)
         n = mesh.n_vertices
-        rows = np.arange(n) if free is None else np.flatnonzero(free)
+        self.rows = rows = np.arange(n) if free is None else np.flatnonzero(free)
         weights = np.broadcast_to(np.asarray(anchors, np.float64), n)
         self._factor = Cholesky((stiffness + diags_array(weights)).tocsr()[rows][:, rows], rows)
-        self._pull = worth(_kernels.pull_edges, n, _WORTH_THREADS)
-        self._force, self._step = np.zeros((n, 3)), np.zeros((n, 3))
+        self._pull = worth(_kernels.pull_edges, len(rows), _WORTH_THREADS)
+        self._force = np.zeros((n, 3))
+
+    def step(self, x: Floats, out: Floats) -> bool:
+        """Fill the free rows of out (n,3) with one global step from x; return False where all edges of free vertices
+        are within their bounds."""
+        self._pull(self.bounds, x, self.rows, self._force)
+        if not self._force.any():
+            out[:] = 0.0
+            return False
+        self._factor.solve(self._force, out)
+        return True
 
     def relax(self, x: Floats, sweeps: int) -> Floats:
         """Positions (n,3) after as many global steps from x; x itself where all edges are within their bounds."""
-        out = x.copy()
+        out, step = x.copy(), np.zeros_like(x)
         for _ in range(sweeps):
-            self._pull(self._bounds, out, self._force)
-            if not self._force.any():
+            if not self.step(out, step):
                 break
-            self._factor.solve(self._force, self._step)
-            out += OVER * self._step
+            out += OVER * step
         return out
 
     def converge(self, x: Floats, limit: float, most: int) -> Floats:

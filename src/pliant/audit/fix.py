@@ -9,6 +9,7 @@ from ..motion.clip import Clip
 from .check import as_clip, check
 from .fix_result import FixResult
 from .repair import Repair
+from .shape_changes import changes
 
 CLEARANCE = 0.001  # m
 
@@ -49,7 +50,7 @@ def fix(
     frames, unchanged = work.run(lambda share: report_progress(0.1 + 0.8 * share))
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
     after = check(done, two, fps=fps, progress=lambda share: report_progress(0.9 + 0.1 * share))
-    moved, strain, bend = work.changes(frames)
+    moved, strain, bend = changes(work.mesh, work.first, one, frames)
     return FixResult(
         garment=done,
         before=before,
@@ -59,6 +60,7 @@ def fix(
         bend=bend,
         unchanged=tuple(unchanged),
         steps=work.steps,
+        without_room=work.without_room(frames),
         layers_before=layering,
         layers_after=work.layering(frames),
     )

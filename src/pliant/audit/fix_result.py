@@ -20,7 +20,8 @@ class FixResult:
 
     moved: (T,n) displacement of each vertex, metres. strain: (T,k) relative change of length of each edge. bend: (T,h)
     change of the dihedral angle of each hinge, radians. unchanged: frames for which nothing better was found.
-    steps: number of guarded steps from the smoothed shapes back to the original one. layers_before, layers_after: the
+    steps: number of guarded steps from the smoothed shapes back to the original one. without_room: for each frame, the
+    vertices that remain inside where parts of the body press into each other. layers_before, layers_after: the
     layering over each inner garment.
     """
 
@@ -32,6 +33,7 @@ class FixResult:
     bend: NDArray[np.float32]
     unchanged: tuple[int, ...]
     steps: int = 0
+    without_room: tuple[int, ...] = ()
     layers_before: tuple[Layer, ...] = ()
     layers_after: tuple[Layer, ...] = ()
 
@@ -86,6 +88,10 @@ class FixResult:
             a, b = self.jitter
             ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # below that it is rounding
             out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, per frame squared{ratio}"
+        if any(self.without_room):
+            between = "lie between parts of the body that press into each other"
+            where = ", most in a frame" if len(self.without_room) > 1 else ""
+            out["no room"] = f"{max(self.without_room):,} of the vertices inside {between}{where}"
         if self.unchanged:
             first = self.unchanged[0]
             out["left unchanged"] = f"{len(self.unchanged)} frames, the first {first}: nothing better was found"
@@ -118,6 +124,7 @@ class FixResult:
             "unchanged": list(self.unchanged),
             "kept": list(self.unchanged),  # the earlier name of "unchanged", for one version
             "steps": self.steps,
+            "without_room": list(self.without_room),
             "layers_before": [layer._asdict() for layer in self.layers_before],
             "layers_after": [layer._asdict() for layer in self.layers_after],
             "before": self.before.to_json(),

@@ -10,6 +10,7 @@ from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import DeformingClosestPoints
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from ..respond.edge_lengths import lengths
 
 Floats = NDArray[np.float64]
 ABOVE = 0.7  # least ratio of height difference over the body to gap: else the inner garment is beside, not above
@@ -66,3 +67,17 @@ class Layers:
         nearest = self.depths[k].update(y).query(points)[1]
         rise, gap = self.distance(nearest) - self.distance(points), np.linalg.norm(nearest - points, axis=1)
         return int(((rise > ABOVE * gap) & (gap > 0.0)).sum()), self.cross[k].update(x, y).count
+
+    def tops(self, t: int, x: Floats, edge: float) -> Floats:
+        """(n,) greatest height over the body of the inner garments around points x (n,3), within about an edge length;
+        minus infinity beside them. The body must be at frame t."""
+        from scipy.spatial import cKDTree
+
+        out = np.full(len(x), -np.inf)
+        for clip in self.inner:
+            y = np.asarray(clip.at(t), np.float64)
+            height = np.maximum(self.distance(y), 0.0)
+            longest = float(lengths(y, clip.mesh.topology.edges).max(initial=0.0))
+            around = cKDTree(y).query_ball_point(x, max(1.5 * edge, longest))
+            out = np.maximum(out, [height[rows].max() if rows else -np.inf for rows in around])
+        return out

@@ -18,8 +18,9 @@ from .edge_solver import EdgeSolver
 from .findings import Report
 from .layers import Layer, Layers
 from .patches import Patch, patches
+from .room import has_room
 from .score import DEPTH_TOLERANCE, NEARLY, Score
-from .shape_changes import bend, strain, within_strain
+from .shape_changes import within_strain
 from .spread_strain import StrainSpreader
 from .temporal import TemporalFilter
 from .untangle import Untangler
@@ -68,6 +69,7 @@ class Repair:
         self.layers = Layers(garment.mesh, below, self._move_body, lambda x: self._query(x)[0])
         self._patches: list[Patch] = []
         self._attempts = WHOLE_ATTEMPTS
+        self._rooms: dict[int, NDArray[np.bool_]] = {}
 
     @property
     def steps(self) -> int:
@@ -81,6 +83,7 @@ class Repair:
         self._rest_lengths, self._given = self._rest(x), x
         self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
         smooth = self._smoothed(x)
+        report_progress(0.0)  # frames one by one from here
         tried = [smooth - x]
         stages = [self._out_of_body, self._out_of_itself] if self.untangle else [self._out_of_body]
         u = np.zeros_like(x)
@@ -200,7 +203,7 @@ class Repair:
         u = self.projector.project(x, required, self._query, u, lengths=self._lengths, **how)
         if again:
             u = self._within_edge_lengths(x, u, required)
-        u = self.projector.uncross(x, u, required, self._query, self._crossing_faces)
+        u = self.projector.uncross(x, u, required, self._query, functools.partial(self._crossing_with_room, t))
         for _ in range(10 if self.max_strain is not None else 0):
             u = self.projector.project(x, required, self._query, self._limit_strain(x, u), rounds=1)
         return self._limit_strain(x, u)
@@ -226,6 +229,11 @@ class Repair:
         crosses = crossing(x, self.mesh.faces, self._body_x, self.body.mesh.faces, pairs)
         return np.unique(pairs[crosses, 0])
 
+    def _crossing_with_room(self, t: int, x: Floats) -> NDArray[np.int32]:
+        """Of these, the faces whose vertices all have room in frame t."""
+        rows = self._crossing_faces(x)
+        return rows[self._room(t)[self.mesh.faces[rows]].all(1)]
+
     def _move_body(self, t: int) -> None:
         if self.depths is not None and self.body is not None:
             x = np.asarray(self.body.at(t), np.float64)
@@ -238,18 +246,29 @@ class Repair:
         return away, out
 
     def _required(self, t: int, x: Floats) -> Floats:
-        """(n,) required distance of each vertex from the body: outside of the inner garments."""
+        """(n,) required distance of each vertex from the body: outside of the inner garments; none where the body
+        leaves no room, because parts of it press into each other."""
         required = np.full(len(x), self.clearance)
-        for clip in self.below:
-            from scipy.spatial import cKDTree
+        if self.below:
+            required = np.maximum(required, self.layers.tops(t, x, self.untangler.edge) + self.clearance)
+        return np.where(self._room(t), required, -np.inf)
 
-            y = np.asarray(clip.at(t), np.float64)
-            height = np.maximum(self._query(y)[0], 0.0)
-            longest = float(lengths(y, clip.mesh.topology.edges).max(initial=0.0))
-            around = cKDTree(y).query_ball_point(x, max(1.5 * self.untangler.edge, longest))
-            top = np.array([height[rows].max() if rows else -np.inf for rows in around])
-            required = np.maximum(required, top + self.clearance)
-        return required
+    def _room(self, t: int) -> NDArray[np.bool_]:
+        """(n,) vertices that are given where the body, which must be at frame t, leaves room."""
+        if t not in self._rooms:
+            assert self.depths is not None
+            self._rooms[t] = has_room(self.depths, self._given[t], self.clearance)
+        return self._rooms[t]
+
+    def without_room(self, frames: Floats) -> tuple[int, ...]:
+        """Vertices of each of the frames (T,n,3) inside the body where it leaves no room."""
+        counts = []
+        for t, x in enumerate(frames):
+            pinched = self.first[~self._rooms[t]] if t in self._rooms else self.first[:0]
+            if len(pinched):
+                self._move_body(t)
+            counts.append(int((self._query(x[pinched])[0] < -DEPTH_TOLERANCE).sum()) if len(pinched) else 0)
+        return tuple(counts)
 
     def _limit_strain(self, x: Floats, u: Floats) -> Floats:
         """Displacements limited so that no edge exceeds `max_strain`, where it is given."""
@@ -365,7 +384,7 @@ class Repair:
             body_pairs=body_pairs,
             layer_problems=layer_problems,
             too_close=int((away < NEARLY * required).sum()),
-            deepest=-float(away.min()),
+            deepest=-float(away[self._room(t)].min(initial=0.0)),
         )
 
     def layering(self, frames: Floats | None) -> tuple[Layer, ...]:
@@ -375,16 +394,6 @@ class Repair:
         if frames is None:
             frames = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
         return self.layers.measure(frames)
-
-    def changes(self, frames: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """The arrays `moved`, `strain` and `bend` of `FixResult`, over all frames."""
-        found = []
-        edges, hinges = self.mesh.topology.edges, self.mesh.topology.hinges
-        for t in range(self.count):
-            x, y = np.asarray(self.garment.at(t), np.float64), frames[t]
-            a, b = x[self.first], y[self.first]
-            found.append((np.linalg.norm(y - x, axis=1), strain(a, b, edges), bend(a, b, hinges)))
-        return tuple(np.stack(part).astype(np.float32) for part in zip(*found, strict=True))  # type: ignore
 
 
 def _report_stage(report_progress: Callable[[float], None], k: int, stages: int, share: float) -> None:

@@ -1,11 +1,28 @@
 """How much a shape differs from another: edge strain, its bound, and angles of hinges."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..mesh import Mesh
+from ..motion.clip import Clip
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+
+def changes(mesh: Mesh, first: NDArray[Any], given: Clip, frames: Floats) -> tuple[Singles, Singles, Singles]:
+    """The arrays `moved`, `strain` and `bend` of `FixResult`: those of `frames` (T,n,3) against the given ones, whose
+    welded `mesh` has the vertices `first`."""
+    found = []
+    for t, y in enumerate(frames):
+        x = np.asarray(given.at(t), np.float64)
+        a, b = x[first], y[first]
+        moved = np.linalg.norm(y - x, axis=1)
+        found.append((moved, strain(a, b, mesh.topology.edges), bend(a, b, mesh.topology.hinges)))
+    moved, strained, bent = (np.stack(part).astype(np.float32) for part in zip(*found, strict=True))
+    return moved, strained, bent
 
 
 def strain(x: Floats, y: Floats, edges: NDArray[np.int32]) -> Floats:

@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .edge_solver import EdgeSolver
+from .even_steps import EvenSteps
 from .smooth_transforms import Level, TransformSmoother
 from .temporal import REACH, RigidFilter
 from .untangle import Untangler
 
 Floats = NDArray[np.float64]
-# bounds of the strain beyond that of the given frames, before and after frames are smoothed over time, and largest
-# strain with which steps end: what smoothing over time adds is mostly within the second
-SHARE, LIMIT = 0.01, 0.025
-LAST_SHARE, LAST_LIMIT = 0.025, 0.029
-STEPS, LAST_STEPS = 192, 384  # most steps of a frame, before and after
+# bound of the strain beyond that of the given frames, and largest strain with which steps end
+SHARE, LIMIT = 0.02, 0.029
+STEPS = 384  # most steps of all frames together, and of each of those that remain strained
+PROBE_STEPS = 192  # most steps of a frame that shows whether an attempt is enough
 LOOSE = 0.01  # anchors of vertices at their positions before a step
 RINGS = (4, 8, 16, 32)  # rings of edges around the vertices that a correction moved, which move, too
 PROBES = 4  # frames with the most self-intersections, and others evenly over time, that show whether it is enough
@@ -40,6 +40,7 @@ class StrainSpreader:
     def __init__(self, untangler: Untangler, rest: Floats, x: Floats) -> None:
         self.untangler, self.x, self.rest = untangler, x, rest
         self._smoother = TransformSmoother(untangler, x)
+        self._rigid = RigidFilter(untangler.mesh, x)
 
     def freed(self, pairs: Sequence[NDArray[np.int32]]) -> Floats:
         """Frames (T,n,3) with fewer self-intersections than x, which has `pairs` of faces in each frame; x where there
@@ -49,9 +50,8 @@ class StrainSpreader:
         for _ in range(ATTEMPTS):
             level, solver = self._attempt(pairs, list(dict.fromkeys(probes)))
             y = level.frames
-            z = self._relaxed(solver, y, SHARE, LIMIT, STEPS)
-            z = RigidFilter(self.untangler.mesh, y).smoothed(z)
-            z = self._relaxed(solver, z, LAST_SHARE, LAST_LIMIT, LAST_STEPS)
+            z = EvenSteps(solver, self.x, self._rigid).converge(self._rigid.smoothed(y), SHARE, LIMIT, STEPS)
+            z = self._relaxed(solver, z)
             left = [len(self.untangler.pairs(frame)) for frame in z]
             if np.count_nonzero(left) <= SOME * len(left):
                 break
@@ -85,7 +85,7 @@ class StrainSpreader:
         tangled, edges, few = 0, 0, int(FEW * len(self.rest) * len(probes))
         for t, y in probes:
             solver.set(self.x[t], SHARE)
-            z = solver.converge(y, LIMIT, STEPS)
+            z = solver.converge(y, LIMIT, PROBE_STEPS)
             tangled += len(self.untangler.pairs(z)) > 0
             edges += int((solver.added_strain(z) > LIMIT).sum())
             if edges > few:
@@ -99,15 +99,17 @@ class StrainSpreader:
         out = z.copy()
         for t in np.flatnonzero(left)[:GUARDED]:
             if not len(self.untangler.pairs(y[t])):
-                solver.set(self.x[t], LAST_SHARE)
+                solver.set(self.x[t], SHARE)
                 out[t] = self.untangler.move_back(y[t], z[t], bend=lambda aim, k: solver.relax(aim, GUARDED_STEPS))
         return out
 
-    def _relaxed(self, solver: EdgeSolver, y: Floats, share: float, limit: float, steps: int) -> Floats:
-        z = np.empty_like(y)
+    def _relaxed(self, solver: EdgeSolver, y: Floats) -> Floats:
+        """Frames y, each by itself relaxed where it is still strained."""
+        z = y.copy()
         for t in range(len(y)):
-            solver.set(self.x[t], share)
-            z[t] = solver.converge(y[t], limit, steps)
+            solver.set(self.x[t], SHARE)
+            if solver.added_strain(y[t]).max(initial=0.0) > LIMIT:
+                z[t] = solver.converge(y[t], LIMIT, STEPS)
         return z
 
     def _back_where_tangled(self, y: Floats, z: Floats) -> Floats:

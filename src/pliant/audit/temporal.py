@@ -41,7 +41,7 @@ class TemporalFilter:
                 larger = size[at] > most[to]
                 held[to][larger], most[to][larger] = local[at][larger], size[at][larger]
         padded = np.concatenate([held[:1].repeat(REACH, 0), held, held[-1:].repeat(REACH, 0)])
-        even = sum(w * padded[k : k + len(u)] for k, w in enumerate(_binomial(REACH)))
+        even = sum(w * padded[k : k + len(u)] for k, w in enumerate(binomial(REACH)))
         out = np.zeros_like(u)
         out[:, rows] = np.einsum("tnij,tni->tnj", axes, even)
         return out
@@ -52,21 +52,23 @@ class RigidFilter:
     differences turn with the rigid motion of each connected part of x."""
 
     def __init__(self, mesh: Mesh, x: Floats) -> None:
-        part = mesh.topology.components
-        self._x, self._turns = x, np.stack([_rigid_turns(mesh.vertices, frame, part) for frame in x])[:, part]
+        self.part = part = mesh.topology.components  # (n,)
+        self.turns = np.stack([_rigid_turns(mesh.vertices, frame, part) for frame in x])  # (T,parts,3,3)
+        self._x = x
 
     def smoothed(self, y: Floats) -> Floats:
         """Frames (T,n,3): x and the binomial means of y - x over `REACH` frames on either side, as seen by the parts;
         beyond the first and last frame differences continue evenly."""
-        local = np.einsum("tnji,tnj->tni", self._turns, y - self._x)
+        turns = self.turns[:, self.part]
+        local = np.einsum("tnji,tnj->tni", turns, y - self._x)
         reach = min(REACH, len(y) - 1)
         before, after = 2.0 * local[:1] - local[reach:0:-1], 2.0 * local[-1:] - local[-2 : -reach - 2 : -1]
         padded = np.concatenate([before, local, after])
-        even = sum(w * padded[k : k + len(y)] for k, w in enumerate(_binomial(reach)))
-        return np.asarray(self._x + np.einsum("tnij,tnj->tni", self._turns, even))
+        even = sum(w * padded[k : k + len(y)] for k, w in enumerate(binomial(reach)))
+        return np.asarray(self._x + np.einsum("tnij,tnj->tni", turns, even))
 
 
-def _binomial(reach: int) -> Floats:
+def binomial(reach: int) -> Floats:
     """The 2 reach + 1 weights of the binomial mean."""
     weights = np.array([1.0])
     for _ in range(2 * reach):

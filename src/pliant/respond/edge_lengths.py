@@ -21,7 +21,7 @@ class EdgeLengths:
         edges, n = mesh.topology.edges, mesh.n_vertices
         both = np.concatenate([edges, edges[:, ::-1]])
         order = np.argsort(both[:, 0], kind="stable")
-        self.edges, self.rest, self._edge = edges, rest, order % max(len(edges), 1)
+        self.edges, self.rest, self._edge = edges, rest, (order % max(len(edges), 1)).astype(np.int32)
         counts = np.bincount(both[:, 0], minlength=n)
         self._start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self._neighbour = both[order, 1].astype(np.int32)
@@ -30,23 +30,26 @@ class EdgeLengths:
 
     def set(self, x: Floats, share: float = SHARE) -> None:
         """Allow every edge its length in x (n,3), too, and `share` of its rest length beyond both."""
-        given = lengths(x, self.edges)
-        self._least, self._most = np.minimum(given, self.rest), np.maximum(given, self.rest)
-        low, high = self._least - share * self.rest, self._most + share * self.rest
-        self._bounds = _kernels.EdgeBounds(self._start, self._neighbour, low[self._edge], high[self._edge])
+        self.bounds, self.share = self.bounds_at(x, share), share
+
+    def bounds_at(self, x: Floats, share: float) -> _kernels.EdgeBounds:
+        """The bounds that `set` sets, to be kept for later."""
+        given, beyond = lengths(x, self.edges), share * self.rest
+        low, high = np.minimum(given, self.rest) - beyond, np.maximum(given, self.rest) + beyond
+        return _kernels.EdgeBounds(self._start, self._neighbour, self._edge, low, high)
 
     def added_strain(self, x: Floats) -> Floats:
         """(k,) how much longer or shorter each edge of x (n,3) is than at rest and in the shape that was set, relative
         to its rest length; 0 for edges between both, and for those without a rest length."""
-        length = lengths(x, self.edges)
-        beyond = np.maximum(np.maximum(self._least - length, length - self._most), 0.0)
+        length, margin = lengths(x, self.edges), self.share * self.rest
+        beyond = np.maximum(np.maximum(self.bounds.low - length, length - self.bounds.high) + margin, 0.0)
         return np.divide(beyond, self.rest, out=np.zeros_like(beyond), where=self.rest > 0.0)
 
     def relax(self, x: Floats, sweeps: int) -> Floats:
         """Positions (n,3) after as many Jacobi steps from x."""
         one, two = x.copy(), np.empty_like(x)
         for _ in range(sweeps):
-            self._relax(self._bounds, one, two)
+            self._relax(self.bounds, one, two)
             one, two = two, one
         return one
 

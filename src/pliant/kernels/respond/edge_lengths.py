@@ -15,8 +15,9 @@ class EdgeBounds(NamedTuple):
 
     start: np.ndarray  # (n+1,) i8: the neighbours of vertex v are entries start[v]..start[v+1]-1
     neighbour: np.ndarray  # (2k,) i4
-    low: np.ndarray  # (2k,) metres
-    high: np.ndarray  # (2k,) metres
+    edge: np.ndarray  # (2k,) i4: rows of the edges to them
+    low: np.ndarray  # (k,) metres
+    high: np.ndarray  # (k,) metres
 
 
 @kernel(parallel=True)
@@ -28,7 +29,7 @@ def relax_edges(bounds, x, out):
         for r in range(bounds.start[v], bounds.start[v + 1]):
             d = vec.sub(vec.load(x, bounds.neighbour[r]), p)
             length = vec.norm(d)
-            wanted = min(max(length, bounds.low[r]), bounds.high[r])
+            wanted = min(max(length, bounds.low[bounds.edge[r]]), bounds.high[bounds.edge[r]])
             if wanted != length and length > 0.0:
                 total = vec.madd(total, d, 0.5 * (length - wanted) / length)
                 count += 1
@@ -36,15 +37,16 @@ def relax_edges(bounds, x, out):
 
 
 @kernel(parallel=True)
-def pull_edges(bounds, x, out):
-    """Fill out (n,3) with the sum over the edges of each vertex of x (n,3) of what they are too long, towards the other
-    end, or too short, away from it."""
-    for v in prange(len(x)):
+def pull_edges(bounds, x, rows, out):
+    """Fill the `rows` of out (n,3) with the sum over the edges of each vertex of x (n,3) of what they are too long,
+    towards the other end, or too short, away from it."""
+    for at in prange(len(rows)):
+        v = rows[at]
         p, total = vec.load(x, v), (0.0, 0.0, 0.0)
         for r in range(bounds.start[v], bounds.start[v + 1]):
             d = vec.sub(vec.load(x, bounds.neighbour[r]), p)
             length = vec.norm(d)
-            wanted = min(max(length, bounds.low[r]), bounds.high[r])
+            wanted = min(max(length, bounds.low[bounds.edge[r]]), bounds.high[bounds.edge[r]])
             if wanted != length and length > 0.0:
                 total = vec.madd(total, d, (length - wanted) / length)
         vec.store(out, v, total)
