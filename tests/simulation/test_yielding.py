@@ -9,11 +9,11 @@ from pliant.scene import Body, Grip, Scene
 from pliant.shapes import ball
 from pliant.simulation import Simulation
 from pliant.simulation.guard import IntersectionCount
-from pliant.simulation.yielding import GAP, Yielding
+from pliant.simulation.yielding import GAP, Region, Yielding
 
 pytestmark = pytest.mark.compiled
 EPS, LIMIT = 0.003, 0.06  # metres; the largest strain that the gauntlet allows
-EVERYWHERE = np.array([[-np.inf] * 3, [np.inf] * 3])
+EVERYWHERE = Region(1e3, np.full(3, -1.0), np.ones((2, 2, 2), np.bool_))
 
 
 def limbs(overlap: float) -> tuple[Mesh, np.ndarray]:
@@ -48,6 +48,13 @@ def skin(overlap: float) -> tuple[Yielding, np.ndarray]:
     scene = Scene([sleeve().bodies[0], Body(body, obstacle=True, motion=motion)], eps=EPS, self_contact="safe")
     found = Yielding(scene)
     return found, scene.start().x[found.rows]
+
+
+def test_the_region_holds_all_cells_beside_those_of_the_cloth_and_no_others():
+    near = Region.around(np.array([[0.05, 0.05, 0.05], [0.55, 0.05, 0.05]]), 0.1)
+    x = np.array([[0.199, 0.0, -0.099], [0.201, 0.0, 0.0], [0.451, 0.05, 0.05], [0.75, 0.05, 0.05], [-9.0, 0.0, 0.0]])
+    assert near.contains(x).tolist() == [True, False, True, False, False]
+    assert Region.around(np.array([[0.0] * 3, [1e9] * 3]), 0.1).near.size < 5e6  # however far apart
 
 
 @pytest.mark.parametrize("overlap", [-0.1, -0.001])

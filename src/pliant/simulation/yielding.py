@@ -11,6 +11,7 @@ overlaps.
 """
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,41 @@ TOLERANCE = 1.0  # of eps by which coarse faces may be inset deeper than needed
 COARSE = 3.0  # times the gap: length of edges from which on this decreases, with the square of the length
 PARTS = 4  # of the edges of a coarse face, between the points at which its inset is compared with what is needed
 COARSEST = 8.0  # times the gap: faces with longer edges do not yield
-CELL = 32.0  # times eps: the region around the cloth is rounded up to these, so that it seldom changes
+CELL = 4.0  # times eps: bodies yield in cells of this size that contain cloth, and in those around them
+MOST_CELLS = 1 << 22  # in the box around the cloth; beyond that they are larger
+
+
+class Region(NamedTuple):
+    """The surroundings of the cloth: cells of `size` metres that are near it (i,j,k), the first at `origin` (3,)."""
+
+    size: float
+    origin: Floats
+    near: Flags
+
+    @classmethod
+    def around(cls, points: Floats, size: float) -> "Region":
+        """Return the cells that contain points (k,3), and those around them."""
+        extent = points.max(0) - points.min(0)
+        while np.prod(extent / size + 4.0) > MOST_CELLS:
+            size *= 2.0
+        cells = np.floor(points / size)
+        origin = cells.min(0) - 1.0
+        places = (cells - origin).astype(np.int64)
+        near = np.zeros(places.max(0) + 2, np.bool_)
+        for offset in np.ndindex(3, 3, 3):
+            near[tuple((places + offset - 1).T)] = True
+        return cls(size, origin, near)
+
+    def contains(self, points: Floats) -> Flags:
+        """Return which points (k,3) are in these cells."""
+        places = np.floor(points / self.size) - self.origin
+        found = ((places >= 0.0) & (places < self.near.shape)).all(1)
+        found[found] = self.near[tuple(places[found].astype(np.int64).T)]
+        return found
+
+    def equals(self, other: "Region") -> bool:
+        """Whether both have the same cells."""
+        return self.size == other.size and all(map(np.array_equal, self[1:], other[1:]))
 
 
 class Yielding:
@@ -47,7 +82,8 @@ class Yielding:
         self.rows, self._faces = rows.astype(np.int32), corners.reshape(-1, 3).astype(np.int32)
         self._eps, self._gap, self._cloth = scene.eps, GAP * scene.eps, scene.deformable_rows
         self._rest = scene.start().x[self.rows]
-        self._last = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3))  # shape, region and insets of the last call
+        nowhere = Region(0.0, np.zeros(3), np.zeros((0, 0, 0), np.bool_))
+        self._last = np.zeros((0, 3)), nowhere, np.zeros((0, 3))  # shape, region and insets of the last call
 
     @functools.cached_property
     def _surface(self) -> DeformingClosestPoints:
@@ -60,14 +96,13 @@ class Yielding:
         at = self._faces.ravel(), np.repeat(np.arange(m), 3)
         return coo_array((np.ones(3 * m), at), shape=(n, m)).tocsr()
 
-    def region(self, x: Floats) -> Floats:
-        """Return the box (2,3) around the cloth at x (n,3) in which bodies yield, in whole cells."""
-        cell, cloth = CELL * self._eps, x[self._cloth]
-        return np.stack([np.floor(cloth.min(0) / cell) - 1.0, np.ceil(cloth.max(0) / cell) + 1.0]) * cell
+    def region(self, x: Floats) -> Region:
+        """Return the surroundings of the cloth at x (n,3) in which bodies yield."""
+        return Region.around(x[self._cloth], CELL * self._eps)
 
-    def insets(self, shape: Floats, region: Floats) -> Floats:
+    def insets(self, shape: Floats, region: Region) -> Floats:
         """Return the displacements (k,3) of the vertices `rows` whose positions are `shape` (k,3), within a region."""
-        if not np.array_equal(self._last[0], shape) or not np.array_equal(self._last[1], region):
+        if not region.equals(self._last[1]) or not np.array_equal(self._last[0], shape):
             self._last = shape.copy(), region, self._computed(shape, region)
         return self._last[2]
 
@@ -75,12 +110,14 @@ class Yielding:
         """Return which points (k,3) are inside of the bodies, at the shape of the last call of `insets`."""
         return np.asarray(self._surface.signs(points) < 0)
 
-    def _computed(self, shape: Floats, region: Floats) -> Floats:
-        if not len(shape):
+    def _computed(self, shape: Floats, region: Region) -> Floats:
+        near, covered = region.contains(shape), np.zeros(len(shape), np.bool_)
+        if not near.any():
             return np.zeros_like(shape)
         self._surface.update(shape).fitted()
-        normals = _unit(self._around @ _face_normals(shape[self._faces]))
-        near, covered = ((shape > region[0]) & (shape < region[1])).all(1), np.zeros(len(shape), np.bool_)
+        faces, areas = near[self._faces].any(1), np.zeros((len(self._faces), 3))
+        areas[faces] = _face_normals(shape[self._faces[faces]])
+        normals = _unit(self._around @ areas)
         covered[near] = self._are_covered(shape[near], normals[near])
         if not covered.any():
             return np.zeros_like(shape)
