@@ -102,7 +102,6 @@ class Detection:
         self._fraction = np.ones(count)  # of its motion that each vertex can complete
         self._reach = 0.0  # query distance around cloth of the last pass
         self.passes = self.repredictions = 0
-        self._rest_keys = np.zeros(0, np.int64)
         self._rest_keys = self._keys_at_rest(x)
 
     def begin_frame(self, steps: int) -> None:

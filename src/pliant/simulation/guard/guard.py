@@ -72,6 +72,7 @@ class Guard(FormerNames):
         w = scene.inverse_masses + ATTACHED * (scene.yielding_inverse_masses - scene.inverse_masses)
         self._cloth_response = Projection(scene.between_deformables, eps=self.thickness, w=w)
         self._body_response = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
+        self._movable = self._cloth_response.w > 0.0, self._body_response.w > 0.0  # vertices that each of them can move
         self._detection = Detection(scene, state.x, self.thickness)
         self.rows, self.driven = self._detection.rows, self._detection.driven
         self._free, links = scene.yielding_inverse_masses > 0.0, self._detection.links
@@ -127,7 +128,7 @@ class Guard(FormerNames):
         """Push apart, with friction, those pairs of the last detection pass that are too near."""
         parts = (self.contacts, self._cloth_response), (self.obstacle_contacts, self._body_response)
         for k, (found, response) in enumerate(parts):
-            found = too_near(found, state.x, response.eps, response.w > 0.0)
+            found = too_near(found, state.x, response.eps, self._movable[k])
             if len(found) or len(self._applied[k]):
                 response.begin(found, state)
                 response.apply(found, state, dt)
@@ -191,8 +192,8 @@ class Guard(FormerNames):
 
     @property
     def unguarded_rows(self) -> Rows:
-        rows = np.unique(np.nonzero(self._detection.given_up)[0]).astype(np.int32)
-        return rows[self._body_response.w[rows] > 0.0]
+        given_up = self._detection.given_up
+        return np.flatnonzero(given_up.any(1) & self._movable[1]).astype(np.int32) if given_up.any() else _NONE
 
     @property
     def without_contacts(self) -> NDArray[np.bool_] | None:
@@ -209,7 +210,7 @@ class Guard(FormerNames):
 
     def supports(self, state: State) -> Contacts:
         """Implement `SelfContact`: corners and edges of bodies under a triangle, which detectors of points miss."""
-        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._body_response.w > 0.0)
+        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._movable[1])
         found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
         return found
 
