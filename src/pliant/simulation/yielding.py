@@ -63,7 +63,7 @@ class Region(NamedTuple):
     def contains(self, points: Floats) -> Flags:
         """Return which points (k,3) are in these cells."""
         places = np.floor(points / self.size) - self.origin
-        found = ((places >= 0.0) & (places < self.near.shape)).all(1)
+        found = np.asarray(((places >= 0.0) & (places < self.near.shape)).all(1))
         found[found] = self.near[tuple(places[found].astype(np.int64).T)]
         return found
 
