@@ -115,6 +115,10 @@ class DeformableContact(FormerNames):
     def detectors(self) -> list[Any]:
         return [part.detector for part in self._parts]
 
+    def is_inside(self, x: NDArray[np.float64]) -> bool:
+        """Bodies do not yield to what this handles."""
+        return False
+
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt."""
         self.guard.begin(state, dt, steps)

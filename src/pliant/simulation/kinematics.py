@@ -3,6 +3,7 @@
 import itertools
 import logging
 import math
+from collections.abc import Callable
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -69,11 +70,12 @@ class Kinematics:
         each = enumerate(ends.tolist())
         return [Target(end, poses[k], {b: at[k] for b, at in bones.items()}, gripped[k : k + 2]) for k, end in each]
 
-    def begin_frame(self, state: State, dt: float, substeps: int) -> list[Target]:
-        """Return the targets of all substeps of a frame, and inset the obstacles that overlap."""
+    def begin_frame(self, state: State, dt: float, substeps: int, is_inside: Callable[[Floats], bool]) -> list[Target]:
+        """Return the targets of all substeps of a frame, and inset the obstacles that overlap if cloth is inside of
+        them: as long as it is not, it has found room."""
         targets = self.targets(state.time, dt, substeps)
         self._insets, self._span = None, (state.time, targets[-1].time)
-        if self._yielding is not None:
+        if self._yielding is not None and is_inside(state.x):
             rows, region, x = self._yielding.rows, self._yielding.region(state.x), state.x.copy()
             before = self._yielding.insets(x[rows], region)
             for b in self.scene.deforming_motions:

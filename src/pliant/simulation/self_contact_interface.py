@@ -40,6 +40,9 @@ class SelfContact(Protocol):
     thickness: float  # contact offset among deformable bodies, metres
     tangled: bool  # whether triangles may intersect, or vertices be inside of bodies
 
+    def is_inside(self, x: NDArray[np.float64]) -> bool:
+        """Whether cloth intersects anything at x (n,3), or is inside of bodies; false where that is not computed."""
+
     @property
     def hindered(self) -> bool:
         """Whether the last `limit_motion` or `release` may have strained cloth, so that its strain is to be limited
@@ -154,6 +157,9 @@ class NoGuard(FormerNames):
     @property
     def found(self) -> Contacts:
         return _contacts.empty()
+
+    def is_inside(self, x: NDArray[np.float64]) -> bool:
+        return False
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         pass

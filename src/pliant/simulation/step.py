@@ -121,7 +121,7 @@ class Simulation:
         substeps = self.substeps * self.kinematics.division(state, self.dt, self.substeps)
         dt_substep = self.dt / substeps
         with clock("guard"):
-            targets = self.kinematics.begin_frame(state, dt_substep, substeps)
+            targets = self.kinematics.begin_frame(state, dt_substep, substeps, self.self_contact.is_inside)
             self.self_contact.begin(state, dt_substep, substeps)
         self.dynamics.begin(state, dt_substep)
         self.final_projection.begin(state)

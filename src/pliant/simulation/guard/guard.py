@@ -273,8 +273,7 @@ class Guard(FormerNames):
         return self._passes_left <= 0
 
     def _repredict(self, state: State, dt: float) -> bool:
-        """Where few vertices leave their bounds, follow their motion, and push the pairs that are found then. Return
-        whether all vertices can move to their targets now."""
+        """Where few vertices leave their bounds, follow and push them; return whether all can reach their targets."""
         for _ in range(REPREDICTIONS):
             if self._detection.was_followed:
                 return False
@@ -329,11 +328,9 @@ class Guard(FormerNames):
         self._detection.given_up[vertices_and_bodies(v, kinds, self._soft, self._detection.body_of)] = True
 
     def release(self, state: State, stretched: Rows) -> Rows:
-        """Stop guarding cloth that is stretched beyond its limit where bodies leave it no room: the strain limit is
-        kept, and what is released is counted.
-
-        Of the ends of the `stretched` edges (k,2), those that bodies squeeze from both sides are released, and those
-        that are joined by such edges to vertices without room. Return them."""
+        """Stop guarding, and count, cloth that is stretched beyond its limit where bodies leave it no room: of the ends
+        of the `stretched` edges (k,2) those that bodies squeeze from both sides, or that such edges join to vertices
+        without room. Return them."""
         if not self.safe or not self._detection.obstacles or self.degraded:
             return _NONE
         ends = np.unique(stretched)
@@ -350,16 +347,14 @@ class Guard(FormerNames):
         return ends[self._detection.given_up[ends].any(1)]
 
     def give_up_squeezed(self, rows: Rows) -> bool:
-        """Stop guarding those of `rows` that bodies squeezed from both sides in the last detection pass; return whether
-        there are any."""
+        """Stop guarding those of `rows` that bodies squeezed in the last detection pass; return whether any are."""
         found, x = self.obstacle_contacts, self._detection.start
         found = found[squeezed(found, x, self._soft, rows, self._faces_around, NEAR * self.eps)]
         self._give_up(found["vertices"], found["kind"])
         return len(found) > 0
 
     def _give_up_intersecting(self, state: State) -> None:
-        """Give up the pairs that intersect, which have no side, or have a vertex inside of the body: its surface must
-        not hold it back. `begin` has cleared `given_up`, so that all others are guarded again."""
+        """Give up the pairs that intersect, which have no side, or have a vertex inside of the body."""
         found, inside = self.intersections(state.x), vertices_inside(self._solids, self._cloth_rows, state.x)
         inside = self._no_room.find(self._solids, found, inside, state)
         self.tangled = bool(found) or any(len(rows) for _, rows in inside)
@@ -374,6 +369,11 @@ class Guard(FormerNames):
     def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
         """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""
         return self._counter.corners(x) if self._counter and (self.tangled or self.failed_substeps) else []
+
+    def is_inside(self, x: Floats) -> bool:
+        """Whether cloth intersects anything at x, or is inside of bodies."""
+        unsure = self.tangled or self.failed_substeps > 0
+        return unsure and bool(self.intersections(x) or vertices_inside(self._solids, self._cloth_rows, x))
 
     def _extrapolated(self, state: State, x: Floats) -> Floats:
         """Return the displacements from x to the end of the frame at constant velocity."""
