@@ -79,8 +79,9 @@ class Kinematics:
             rows, region, x = self._yielding.rows, self._yielding.region(state.x), state.x.copy()
             before = self._yielding.insets(x[rows], region)
             for b in self.scene.deforming_motions:
-                known = self._shapes.get((b, targets[-1].time))
-                x[self.scene.rows(b)] = self.scene.place_of(b, x, targets[-1].bones) if known is None else known
+                to = self._shapes.get((b, targets[-1].time))
+                to = self.scene.place_of(b, state.pose, targets[-1].bones) if to is None else to
+                x[self.scene.rows(b)] = to
             after = self._yielding.insets(x[rows], region)
             if before.any() or after.any():
                 self._insets = before, after

@@ -6,8 +6,9 @@ that overlap by half of the overlap, and by half of the distance that cloth need
 cloth room, and contacts, guard and strain limit apply as everywhere else. At the end of a frame the body has its own
 shape again.
 
-Insets follow from the shape of the bodies and from the region around the cloth alone, and are zero where nothing
-overlaps.
+Insets follow from the shape of the bodies and from the region around the cloth alone, so that runs can be resumed, and
+are zero where nothing overlaps. Searching for overlaps takes as long as the rest of a frame; bodies therefore yield
+only in frames that begin with cloth inside of them.
 """
 
 import functools
