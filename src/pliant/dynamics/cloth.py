@@ -221,7 +221,7 @@ class ClothDynamics:
 
     def let_into_surface(self, rows: Ints) -> None:
         """From now on in this substep, let the strain limit move these rows of x into the surfaces that they touch."""
-        if self._implicit is not None:
+        if self._implicit is not None and len(rows):
             own = rows[(rows >= self.rows.start) & (rows < self.rows.stop)] - self.rows.start
             self._implicit.surface.place[own] = -1
 

@@ -11,6 +11,7 @@ from .. import validate
 from ..arguments import check_arguments
 from ..kernels.jit import worth
 from ..kernels.motion import skinning as _kernels
+from ..kernels.motion.attached import place_on_faces
 from ..mesh import Mesh
 from .animation import Animation, Track
 from .character import Character
@@ -283,8 +284,9 @@ class Attached:
         return self.carrier.sample(times)
 
     def shape(self, sample: Floats) -> Floats:
-        a, frame = self._frames(self._used[0].shape(sample)[self._used[1]])
-        return np.asarray(a + (frame * self.places[:, None, :]).sum(2))
+        out = np.empty((len(self.places), 3))
+        place_on_faces(self._used[0].shape(sample), self._used[1], self.places, out)
+        return out
 
     def taking(self, rows: Rows) -> "Attached":
         return Attached(self.carrier, self.corners[rows], self.places[rows])

@@ -106,9 +106,7 @@ class Kinematics:
                     to = self.scene.place_of(b, state.pose, target.bones) if to is None else to
                     move = _kernels.move_parallel if len(to) >= _WORTH_THREADS else _kernels.move_serial
                     move(self._inset(b, to, target.time), dt, state.x[rows], state.x_start[rows], state.v[rows])
-        gripped, (before, after) = self.scene.gripped_rows, target.gripped
-        away = self.scene.is_attached[:, None] * (state.x[gripped] - before)  # zero unless the vertex had to yield
-        state.x[gripped] = after + _shorter(away, RETURN * dt)
+        _kernels.move_gripped(self.scene.gripped_rows, self.scene.is_attached, *target.gripped, RETURN * dt, state.x)
 
     def slipped(self, state: State) -> float:
         """Return how far the vertices attached to skin are from their places on it at the end of a frame, at most."""
@@ -188,12 +186,6 @@ class Kinematics:
                 near = EVERYWHERE if ((high > box[0]) & (low < box[1])).all() else NOWHERE
             most = max(most, _kernels.fastest_near(before, after, lapse, near, velocity))
         return math.sqrt(most)
-
-
-def _shorter(away: Floats, by: float) -> Floats:
-    """Return displacements `away` (k,3), each shorter by `by` metres, or zero."""
-    length = np.sqrt((away**2).sum(1, keepdims=True))
-    return np.asarray(away * (np.maximum(length - by, 0.0) / np.maximum(length, 1e-300)))
 
 
 def _ends(time: float, dt: float, substeps: int) -> Floats:

@@ -1,5 +1,7 @@
 """Prescribed motion of kinematic bodies, rigid and deforming."""
 
+import math
+
 from .. import vec
 from ..jit import kernel, prange
 
@@ -21,6 +23,19 @@ def move_parallel(to, dt, x, x_start, v):
     for p in prange(PARTS):
         a, b = len(to) * p // PARTS, len(to) * (p + 1) // PARTS
         move_serial(to[a:b], dt, x[a:b], x_start[a:b], v[a:b])
+
+
+@kernel
+def move_gripped(rows, attached, before, after, by, x):
+    """Move the gripped vertices `rows` (k,) of x to their places `after` (k,3) at the end of a substep; those attached
+    (k,) to skin that had to yield, and are not at their places `before`, come nearer to them by `by` metres."""
+    for r in range(len(rows)):
+        i, to = rows[r], vec.load(after, r)
+        if attached[r]:
+            away = vec.sub(vec.load(x, i), vec.load(before, r))
+            length = math.sqrt(vec.norm2(away))
+            to = vec.add(to, vec.scale(away, max(length - by, 0.0) / max(length, 1e-300)))
+        vec.store(x, i, to)
 
 
 @kernel

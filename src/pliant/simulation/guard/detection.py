@@ -182,8 +182,11 @@ class Detection:
         return self._is_within_bounds(target, expected) or self._is_within_bounds(target, self._progress(target))
 
     def _is_within_bounds(self, x: Floats, t: float) -> bool:
-        leaves = _bounds.leaves_bounds if len(self.moving) < _WORTH_THREADS else _bounds.any_leaves_bounds
-        return not leaves(self.moving, self._bounds, x, t)
+        for rows in (self.rows, self.driven):  # cloth first: bodies have more vertices and seldom leave their bounds
+            leaves = _bounds.leaves_bounds if len(rows) < _WORTH_THREADS else _bounds.any_leaves_bounds
+            if leaves(rows, self._bounds, x, t):
+                return False
+        return True
 
     def _progress(self, target: Floats) -> float:
         """Return the time at which the predicted motion is nearest to `target`."""
@@ -365,13 +368,8 @@ class Detection:
     def _bound_by_body(self, body: Obstacle, count: int) -> None:
         """Bound the motion of vertices that have no contacts with a body; it has `count`."""
         self._bound_by_distance(body)
-        # adapt the query distance of the next pass in this frame to the number of candidates
-        if self._predicts:
-            return
-        if count > 4 * len(self.rows):
-            body.reach = max(0.6 * body.reach, REACH * self.eps)
-        elif body.moves and count < len(self.rows) // 2:
-            body.reach = min(1.5 * body.reach, max(self.max_reach, REACH * self.eps))
+        if not self._predicts:
+            body.adapt_reach(count, len(self.rows), REACH * self.eps, self.max_reach)
 
     def _bound_by_distance(self, body: Obstacle, before: Rows = _ALL) -> None:
         """Bound the motion of vertices by their distance from a body, or by the query distance around it; unless
@@ -384,7 +382,8 @@ class Detection:
         drift = body.near.b.motion.node_drifts[0] if self._predicts else _STATIC
         least = _bounds.bound_by_distance(triangles, body.box, drift, body.reach, share, self.radius)
         if body.moves:
-            self.radius[body.rows] = np.minimum(self.radius[body.rows], _kernels.SHARE * least)
+            own = self.radius[body.span]
+            np.minimum(own, _kernels.SHARE * least, out=own)
 
     def _rounding_at(self, x: Floats) -> float:
         """Return a bound of the rounding error of distances at x, metres."""

@@ -42,6 +42,20 @@ class Obstacle:
     def box(self) -> Floats:
         return self.near.b.box
 
+    def adapt_reach(self, count: int, vertices: int, least: float, most: float) -> None:
+        """Adapt the query distance of the next pass in this frame to the number of candidates, `count`, for as many
+        vertices of cloth; between `least` and `most` metres."""
+        if count > 4 * vertices:
+            self.reach = max(0.6 * self.reach, least)
+        elif self.moves and count < vertices // 2:
+            self.reach = min(1.5 * self.reach, max(most, least))
+
+    @property
+    def span(self) -> slice:
+        """The same rows, which follow each other: NumPy takes a slice 20 times as fast as an array."""
+        first = int(self.rows[0]) if len(self.rows) else 0
+        return slice(first, first + len(self.rows))
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GuardedPairs:

@@ -35,7 +35,7 @@ class Sides:
 
     def remember(self, found: Contacts, state: State) -> None:
         """Let vertices outside of bodies lie on the surfaces that they touch, as of the contacts `found`."""
-        found = found[(found["kind"] == _contacts.VERTEX_FACE) & (found["distance"] > 0.0)]
+        found = _contacts.taken(found, (found["kind"] == _contacts.VERTEX_FACE) & (found["distance"] > 0.0))
         if len(found) and len(self._around.faces):
             order = np.argsort(found["distance"], kind="stable")
             vertices, seen = np.ascontiguousarray(found["vertices"][order]), np.zeros(len(state.x), np.bool_)
