@@ -162,3 +162,24 @@ def test_what_goes_together_finds_what_it_would_find_standing(rng):
     for one, two in zip(is_static, near.within(0.004, drifting=True), strict=True):
         assert np.array_equal(one, two)
     assert len(is_static[0]) > 10
+
+
+@pytest.mark.parametrize("faces", [1, 3, 12, 13, None])
+def test_a_mesh_without_patches_has_the_same_boxes_and_the_drift_of_the_whole(rng, faces):
+    mesh = crumpled(rng, 40)
+    mesh = Mesh(mesh.vertices, mesh.faces[:faces].copy())
+    welds, way = np.arange(mesh.n_vertices), ways(rng, mesh.vertices)
+    full, lean = (LeafMesh(mesh.vertices, mesh.topology, welds, isolated=False, patches=p) for p in (True, False))
+    some = np.zeros(mesh.n_vertices, np.bool_)
+    some[mesh.faces[0]] = True
+    for _ in range(2):
+        for each in (full, lean):
+            each.move_along(mesh.vertices, way)
+        assert (full.motion.bounds == lean.motion.bounds).all()
+        assert (full.motion.node_drifts[0] == lean.motion.node_drifts[0]).all()
+        assert len(lean.motion.node_drifts) == 1
+    way[some] *= 3.0  # only some change: the lean one still knows the drift of all
+    for each in (full, lean):
+        each.predict_anew(each.count_marked(some))
+    assert (full.motion.bounds == lean.motion.bounds).all()
+    assert (full.motion.node_drifts[0] == lean.motion.node_drifts[0]).all()

@@ -26,11 +26,21 @@ class LeafMesh:
     """Faces and isolated vertices of a mesh in an AABB tree with one element per leaf.
 
     Vertices with the same index in `weld` (n,) are welded; elements that share one are adjacent. Two leaf meshes need
-    disjoint indices; `set_weld` replaces them. `isolated`: include vertices that belong to no face.
+    disjoint indices; `set_weld` replaces them. `isolated`: include vertices that belong to no face. `patches`: whether
+    `Cones` may need the displacements below each node of a predicted motion, instead of those of the whole mesh.
     """
 
-    def __init__(self, x: Floats, top: Topology, weld: NDArray[Any], *, isolated: bool = True, **options: Any) -> None:
-        self.top = top
+    def __init__(
+        self,
+        x: Floats,
+        top: Topology,
+        weld: NDArray[Any],
+        *,
+        isolated: bool = True,
+        patches: bool = True,
+        **options: Any,
+    ) -> None:
+        self.top, self._patches = top, patches
         weld, faces = weld.astype(np.int32), top.faces
         elements = with_isolated_vertices(faces, len(x) if isolated else 0)
         self.tree = tree_of(x, elements, leaf=1, **options)
@@ -152,6 +162,7 @@ class LeafMesh:
         if self._motion is None:
             self._motion = self._new_motion(displacement)
         self._motion = self._motion._replace(x=self.x, drift=displacement)
+        before = before if self._patches else _ALL  # the displacements of the whole mesh need all of its leaves
         count = int(before[-1]) if len(before) else len(self.leaves.corners)
         worth(_motion.fit_motion, count, _WORTH_THREADS)(self._motion, before)
         self._motion_is_fitted = True
@@ -168,10 +179,11 @@ class LeafMesh:
         start, vertices = np.empty(len(nodes) + 1, np.int32), np.empty(corners.size, np.int32)
         places = np.empty(corners.shape, np.uint8)
         vertices = vertices[: _motion.list_vertices(nodes, corners, start, vertices, places)].copy()
-        bounds, drifts = np.empty((len(nodes), 12)), np.empty((len(self.tree.nodes), 6))
+        bounds, drifts = np.empty((len(nodes), 12)), np.empty((len(self.tree.nodes) if self._patches else 1, 6))
+        chunks = np.empty((-(-len(leaves) // _motion.TASKS), 6))
         rows = leaves.astype(np.int32), np.ascontiguousarray(inner, np.int32)
         arrays = nodes, bounds, start, vertices, places
-        return _motion.MotionBvh(self.x, displacement, corners, *arrays, *rows, drifts)
+        return _motion.MotionBvh(self.x, displacement, corners, *arrays, *rows, drifts, chunks)
 
     @property
     def self_traversal_start(self) -> Ints:

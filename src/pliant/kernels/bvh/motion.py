@@ -36,7 +36,9 @@ class MotionBvh(NamedTuple):
     places: np.ndarray  # (m,3) u1 which vertices of its leaf are the corners of each triangle
     leaves: np.ndarray  # (l,) i4 nodes without children
     inner: np.ndarray  # (k-l,) i4 the others, children before parents
-    node_drifts: np.ndarray  # (nodes of the BVH,6) least and greatest displacements of the vertices below each node
+    # (nodes of the BVH,6) least and greatest displacements of the vertices below each node; (1,6) only below the root
+    node_drifts: np.ndarray
+    chunk_drifts: np.ndarray  # (c,6) the same of TASKS leaves each
 
 
 @kernel
@@ -93,12 +95,19 @@ def store(box, rows, q, h):
 
 
 @kernel
-def fit_leaves(bvh, before, start, stop):
-    """Fit the boxes of leaves start..stop-1. One loop with the arrays as local variables: calls that take a tuple of
-    arrays would cost more than their bodies."""
+def has_each(bvh):
+    """Whether `node_drifts` has a row for each node."""
+    return len(bvh.node_drifts) != 1 or len(bvh.nodes) == 1
+
+
+@kernel
+def fit_leaves(bvh, before, chunk):
+    """Fit the boxes of TASKS leaves, and that of the displacements of all their vertices. One loop with the arrays as
+    local variables: calls that take a tuple of arrays would cost more than their bodies."""
     x, drift, nodes, vertex_start, vertices = bvh.x, bvh.drift, bvh.nodes, bvh.vertex_start, bvh.vertices
     leaves, bounds, node_drifts, everywhere = bvh.leaves, bvh.bounds, bvh.node_drifts, len(before) == 0
-    for g in range(start, stop):
+    each, all_moves = has_each(bvh), NOTHING
+    for g in range(chunk * TASKS, min(len(leaves), (chunk + 1) * TASKS)):
         i = leaves[g]
         first = nodes[i, FIRST]
         if not everywhere and before[first + nodes[i, COUNT]] == before[first]:
@@ -112,13 +121,17 @@ def fit_leaves(bvh, before, start, stop):
             moves = lower(moves[0], d), upper(moves[1], d)
         store(around, bounds, i, 0)
         store(around_end, bounds, i, 6)
-        store(moves, node_drifts, nodes[i, NODE], 0)
+        if each:
+            store(moves, node_drifts, nodes[i, NODE], 0)
+        all_moves = lower(all_moves[0], moves[0]), upper(all_moves[1], moves[1])
+    store(all_moves, bvh.chunk_drifts, chunk, 0)
 
 
 @kernel
 def fit_inner(bvh, before):
     """Fit the boxes of the nodes that are no leaves, children before parents."""
     nodes, inner, bounds, node_drifts, everywhere = bvh.nodes, bvh.inner, bvh.bounds, bvh.node_drifts, len(before) == 0
+    each = has_each(bvh)
     for k in range(len(inner)):
         i = inner[k]
         first = nodes[i, FIRST]
@@ -128,11 +141,18 @@ def fit_inner(bvh, before):
         j, stop = np.int64(i + 1), np.int64(nodes[i, SKIP])
         while j < stop:
             around, around_end = enclose(around, bounds, j, 0), enclose(around_end, bounds, j, 6)
-            moves = enclose(moves, node_drifts, nodes[j, NODE], 0)
+            if each:
+                moves = enclose(moves, node_drifts, nodes[j, NODE], 0)
             j = np.int64(nodes[j, SKIP])
         store(around, bounds, i, 0)
         store(around_end, bounds, i, 6)
-        store(moves, node_drifts, nodes[i, NODE], 0)
+        if each:
+            store(moves, node_drifts, nodes[i, NODE], 0)
+    if not each:
+        moves = NOTHING
+        for c in range(len(bvh.chunk_drifts)):
+            moves = enclose(moves, bvh.chunk_drifts, c, 0)
+        store(moves, node_drifts, 0, 0)
 
 
 @kernel(parallel=True)
@@ -141,7 +161,7 @@ def fit_motion(bvh, before):
     how many of the triangles 0..q-1 have."""
     n = len(bvh.leaves)
     for c in prange(-(-n // TASKS)):
-        fit_leaves(bvh, before, c * TASKS, min(n, (c + 1) * TASKS))
+        fit_leaves(bvh, before, c)
     fit_inner(bvh, before)
 
 

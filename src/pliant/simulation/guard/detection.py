@@ -76,7 +76,7 @@ class Detection:
         self._near = near_pairs_of(scene, cloth)
         self.obstacles = []
         for b in scene.obstacles if self.safe else ():
-            leaf_mesh = leaf_mesh_of(scene, [b], x, count)
+            leaf_mesh = leaf_mesh_of(scene, [b], x, count, patches=False)
             self.obstacles.append(Obstacle(NearPairs(cloth, leaf_mesh), rows_of(scene, b), b in scene.moving))
         self.obstacle_faces = np.concatenate([_NO_FACES, *(body.near.b.top.faces for body in self.obstacles)])
         self.body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
@@ -306,7 +306,8 @@ class Detection:
             measure(found, self._base)  # they were found at the start of the predicted motion
         self.guarded = self.guarded[~with_any(which, self.guarded.vertices)] + self._guard(cloth, bodies)
         cloth = self._pushed(cloth)
-        kept = [found[~with_any(which, found["vertices"])] for found in (self.contacts, self.obstacle_contacts)]
+        before = self.contacts, self.obstacle_contacts
+        kept = [_contacts.taken(found, ~with_any(which, found["vertices"])) for found in before]
         self.contacts = _contacts.concatenate_unsorted([kept[0], cloth])
         self.obstacle_contacts = _contacts.concatenate_unsorted([kept[1], bodies])
         return len(cloth) + len(bodies)

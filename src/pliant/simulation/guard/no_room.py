@@ -210,7 +210,7 @@ class NoRoom:
         stuck = np.zeros(len(found), np.bool_)
         for i in v:
             stuck |= (i >= 0) & (self._without_room[i, one] | self._without_room[i, two] | self._deep[i])
-        self._touched = found[~stuck]
+        self._touched = _contacts.taken(found, ~stuck)
         return self._touched
 
     def remember_sides(self, state: State) -> None:

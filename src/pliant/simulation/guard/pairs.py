@@ -153,7 +153,7 @@ def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     free = np.zeros(len(found), np.bool_)
     for k in range(4):
         free |= given_up[v[:, k], np.where(k < split, two, one)]
-    return found[~free]
+    return _contacts.taken(found, ~free)
 
 
 def vertices_and_bodies(v: Rows, kinds: NDArray[np.uint8], soft: NDArray[np.bool_], body_of: Rows) -> tuple[Rows, Rows]:
@@ -239,11 +239,11 @@ def rows_of(scene: Scene, b: int) -> Rows:
     return np.arange(scene.first[b], scene.first[b + 1], dtype=np.int32)
 
 
-def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int) -> LeafMesh:
-    """Return all faces of some bodies as one leaf mesh over the scene's array of positions."""
+def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int, *, patches: bool = True) -> LeafMesh:
+    """Return all faces of some bodies as one leaf mesh over the scene's array of positions; `patches`: see there."""
     faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
     top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
-    return LeafMesh(x, top, np.arange(count), isolated=False, arity=2)
+    return LeafMesh(x, top, np.arange(count), isolated=False, patches=patches, arity=2)
 
 
 def largest_query_distance(top: Topology, x: Floats) -> float:
