@@ -163,6 +163,21 @@ def test_known_intersections_are_counted() -> None:
     assert Gauge(worn, skin, EPS).measure(x + np.array([0.0, 0.1, 0.0]), skin.welded.vertices).cloth_pairs > 0
 
 
+def test_a_pair_has_room_where_it_crosses_not_in_the_middle_of_the_face() -> None:
+    """Two triangles of 20 cm form the upper side of a box; a smaller box covers it on the left, centroids included."""
+    lower, upper = box((0.2, 0.2, 0.2), 1), box((0.18, 0.1, 0.3), 1)
+    x = np.concatenate([lower.vertices, upper.vertices + np.array([-0.05, 0.14, 0.0])])  # from x = -0.14 to 0.04
+    both = Mesh(x, np.concatenate([lower.faces, upper.faces + lower.n_vertices]), name="two boxes").welded
+    for at, room in ((0.07, True), (-0.07, False)):
+        worn = _sheet(0.105)
+        dipped = worn.mesh.vertices * 0.2 + np.array([at, 0.084, 0.0])  # 2 cm wide, 5 mm above the side
+        dipped[60] -= (0.0, 0.01, 0.0)
+        found = Gauge(worn, both, EPS).measure(dipped, both.vertices)
+        counted, apart = (found.body_pairs, found.pinched_pairs) if room else (found.pinched_pairs, found.body_pairs)
+        assert counted >= 6
+        assert apart == 0
+
+
 GOOD = {
     "character": "mannequin",
     "garment": "skirt",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import cases
-from pliant.detect.queries.transversal import crossing
+from pliant.detect.queries.transversal import crossing, crossing_segments
 from pliant.kernels.jit import COMPILED
 
 MANY = cases(1000 if COMPILED else 200)
@@ -77,3 +77,34 @@ def test_a_surface_that_passes_exactly_along_an_edge_crosses():
     assert crossing(flat, ONE, wall, faces, [[0, 0], [0, 1]]).all()
     assert not crossing(flat, ONE, wall, faces, [[0, 0]]).any()  # the upper one alone stands on it
     assert not crossing(flat, ONE, wall, faces, [[0, 0], [0, 1]], aligned=False).any()
+
+
+def test_the_segment_in_which_triangles_cross_lies_in_both_and_is_as_long_as_their_overlap():
+    rng = np.random.default_rng(7)
+    seen = 0
+    for _ in range(MANY):
+        p, q = rng.normal(size=(2, 3, 3))
+        if not crossing(p, ONE, q, ONE, [[0, 0]])[0]:
+            continue
+        seen += 1
+        ends = crossing_segments(p, ONE, q, ONE, np.array([[0, 0]]))[0]
+        normals = [np.cross(t[1] - t[0], t[2] - t[0]) for t in (p, q)]
+        line = np.cross(*normals)
+        for triangle, normal in zip((p, q), normals):
+            assert np.abs((ends - triangle[0]) @ normal).max() < 1e-9
+            inside = [np.cross(triangle[k] - triangle[k - 1], ends - triangle[k - 1]) @ normal for k in range(3)]
+            assert np.min(inside) > -1e-9
+        met = [
+            interval(t.tolist(), list(n), list(o[0]), list(line))
+            for t, n, o in ((p, normals[1], q), (q, normals[0], p))
+        ]
+        overlap = min(high for _, high in met) - max(low for low, _ in met)
+        assert (ends[1] - ends[0]) @ line == pytest.approx(overlap, abs=1e-9)
+    assert seen > 10
+
+
+def test_a_triangle_that_touches_along_an_edge_has_that_edge_as_its_segment():
+    p = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]])
+    q = np.array([[0.5, 1.0, 0.0], [1.5, 1.0, 0.0], [1.0, 1.0, 1.0]])
+    ends = crossing_segments(p, ONE, q, ONE, np.array([[0, 0]]))[0]
+    assert sorted(ends.tolist()) == [[0.5, 1.0, 0.0], [1.5, 1.0, 0.0]]

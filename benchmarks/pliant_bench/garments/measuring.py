@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.detect.queries.intersections import Intersections
 from pliant.detect.queries.penetration import DeformingClosestPoints
-from pliant.detect.queries.transversal import crossing
+from pliant.detect.queries.transversal import crossing, crossing_segments
 from pliant.mesh import Mesh
 
 from .. import referee
@@ -101,16 +101,18 @@ class Gauge:
         return float(depth.max(initial=0.0)), int((depth > DEEP).sum()), int((~room).sum())
 
     def _body_pairs(self, x: Floats, body: Floats) -> tuple[int, int]:
-        """Pairs of triangles of cloth and body that cross, where the body leaves room and where it does not."""
+        """Pairs of triangles of cloth and body that cross: those of which an end or the middle of the segment in which
+        they intersect is where the body leaves room, and all others."""
         pairs = self._with_body.update(x, body).pairs()
         if len(pairs):
             pairs = pairs[crossing(x, self.cloth.faces, body, self.skin.faces, pairs)]
         if not len(pairs):
             return 0, 0
-        faces = np.unique(pairs[:, 1])
+        ends = crossing_segments(x, self.cloth.faces, body, self.skin.faces, pairs)
+        points = np.concatenate([ends, ends.mean(1, keepdims=True)], 1)
         self._distances.update(body)
-        room = self._leaves_room(body, body[self.skin.faces[faces]].mean(1), faces)
-        free = np.isin(pairs[:, 1], faces[room]) & ~self._held_faces[pairs[:, 0]]
+        room = self._leaves_room(body, points.reshape(-1, 3), np.repeat(pairs[:, 1], 3)).reshape(-1, 3).any(1)
+        free = room & ~self._held_faces[pairs[:, 0]]
         return int(free.sum()), int((~free).sum())
 
     def _leaves_room(self, body: Floats, points: Floats, of: NDArray[Any]) -> Bools:

@@ -15,7 +15,7 @@ from ..jit import kernel, prange
 from .cloth import part
 
 CHUNKS = 64  # ranges of edges that threads share
-FARTHEST = 4.0  # times the displacement by which a gap opens: limit for each vertex
+FARTHEST = 4.0  # times the displacement by which a gap opens: vertices do not move farther to open it
 SLACK = 1.002  # of a limit: shorter edges are left alone, so that sweeps end
 
 
@@ -110,7 +110,11 @@ def has_moved(gaps, c, moved, sweep):
 
 @kernel
 def open_gap(gaps, c, x, w):
-    """Move the vertices of gap `c`, by inverse mass, so that it is not negative; return whether it was."""
+    """Move the vertices of gap `c`, by inverse mass, so that it is not negative; return whether it was.
+
+    A gap beside vertices that do not move, which the others could open only by many times its width, stays as it is:
+    it would drive them a little farther in every sweep, and the cloth behind them.
+    """
     gap, mobile, most, n = -gaps.offsets[c], 0.0, 0.0, vec.load(gaps.normals, c)
     for k in range(4):
         i, share = gaps.vertices[c, k], gaps.weights[c, k]
@@ -118,9 +122,9 @@ def open_gap(gaps, c, x, w):
             gap += share * vec.dot(n, vec.load(x, i))
             mobile += w[i] * share * share
             most = max(most, w[i] * abs(share))
-    if gap >= 0.0 or mobile == 0.0:
+    if gap >= 0.0 or FARTHEST * mobile <= most:
         return False
-    d = vec.scale(n, -gap / max(mobile, most / FARTHEST))
+    d = vec.scale(n, -gap / mobile)
     for k in range(4):
         i = gaps.vertices[c, k]
         if i >= 0:

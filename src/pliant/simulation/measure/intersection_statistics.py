@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detect.queries.closest_point import ClosestPoints
-from ...detect.queries.transversal import crossing
+from ...detect.queries.transversal import crossing, crossing_segments
 from ...mesh import Mesh
 from ...scene import Scene
 from ..result import IntersectingBodies
@@ -25,14 +25,15 @@ class IntersectionStatistics(IntersectionCount):
     def crossing_pairs(self) -> tuple[int, int]:
         """Pairs of cloth and body triangles that cross (not only touch) at the last positions, and the pinched ones.
 
-        Pinched pairs lie near self-intersections of a deforming body, which may leave the cloth no room; they are not
-        part of the first count.
+        Pinched pairs cross near self-intersections of a deforming body, which may leave the cloth no room: both ends
+        and the middle of the segment in which they intersect are near them. They are not part of the first count.
         """
         count, pinched = 0, 0
         for c in self.obstacles:
-            faces = np.concatenate([self._crossing(b, c)[:, 1] for b in self.deformable])
-            near = self._pinched(c, faces) if c in self._deforming and len(faces) else 0
-            count, pinched = count + len(faces) - near, pinched + near
+            pairs = [(b, self._crossing(b, c)) for b in self.deformable]
+            found = sum(len(each) for _, each in pairs)
+            near = self._pinched(c, pairs) if c in self._deforming and found else 0
+            count, pinched = count + found - near, pinched + near
         return count, pinched
 
     def intersecting_bodies(self) -> tuple[IntersectingBodies, ...]:
@@ -43,14 +44,17 @@ class IntersectionStatistics(IntersectionCount):
             found += [IntersectingBodies((b, c), len(self._crossing(b, c))) for c in self.obstacles]
         return tuple(each for each in found if each.pairs)
 
-    def _pinched(self, c: int, faces: Pairs) -> int:
-        """Number of the given faces of a body that are near its self-intersections."""
+    def _pinched(self, c: int, pairs: list[tuple[int, Pairs]]) -> int:
+        """Number of the given crossing pairs of cloths with body c that cross near its self-intersections."""
         body, own = self.surfaces[c], np.unique(self.between(c, c))
         if not len(own):
             return 0
+        sides = [(self.surfaces[b], each) for b, each in pairs]
+        ends = np.concatenate([crossing_segments(one.x, one.faces, body.x, body.faces, each) for one, each in sides])
+        points = np.concatenate([ends, ends.mean(1, keepdims=True)], 1)
         overlap = ClosestPoints(Mesh(body.x, body.faces[own], name="overlap"))
-        away = np.abs(overlap.query(body.x[body.faces[faces]].reshape(-1, 3))[0])
-        return int((away.reshape(-1, 3).min(1) <= self._reach).sum())
+        away = np.abs(overlap.query(points.reshape(-1, 3))[0])
+        return int((away.reshape(-1, 3).max(1) <= self._reach).sum())
 
     def _crossing(self, b: int, c: int) -> Pairs:
         """(k,2) faces of two bodies that cross."""
