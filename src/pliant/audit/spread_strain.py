@@ -15,8 +15,8 @@ from .untangle import Untangler
 Floats = NDArray[np.float64]
 # bound of the strain beyond that of the given frames, and largest strain with which steps end
 SHARE, LIMIT = 0.02, 0.029
-STEPS = 384  # most steps of all frames together, and of each of those that remain strained
-PROBE_STEPS = 192  # most steps of a frame that shows whether an attempt is enough
+STEPS = 192  # most steps of all frames together, and of each of those that remain strained
+PROBE_STEPS = 96  # most steps of a frame that shows whether an attempt is enough
 LOOSE = 0.01  # anchors of vertices at their positions before a step
 RINGS = (4, 8, 16, 32)  # rings of edges around the vertices that a correction moved, which move, too
 PROBES = 4  # frames with the most self-intersections, and others evenly over time, that show whether it is enough
