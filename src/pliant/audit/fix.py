@@ -60,6 +60,7 @@ def fix(
         bend=bend,
         unchanged=tuple(unchanged),
         steps=work.steps,
+        cut_short=tuple((what, tuple(at)) for what, at in work.work.cut_short.items()),
         without_room=work.without_room(frames),
         layers_before=layering,
         layers_after=work.layering(frames),

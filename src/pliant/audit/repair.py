@@ -19,6 +19,7 @@ from .shape_changes import within_strain
 from .spread_strain import StrainSpreader
 from .temporal import TemporalFilter
 from .untangle import Untangler
+from .work import SMOOTHING, STEP, Work
 from .worn_body import WornBody
 
 Floats = NDArray[np.float64]
@@ -32,6 +33,7 @@ AGAIN = 8  # rounds of projecting displacements that were smoothed over time
 AROUND = 8  # rings of edges around contacts with the body within which edges keep their lengths
 STRAIN, STRAIN_ROUNDS = 0.029, 8  # added strain at which projection ends, and most times that it is repeated
 PROGRESS = 0.9  # of the strain of the time before, above which there is no room to repeat it
+TANGLED = "self-intersections were not followed further"
 WHOLE_ATTEMPTS = 3  # frames in which the whole garment is untangled where its patches were not enough
 SCALE = 2.0  # largest ratio of the edges of a clip to those of its mesh, for these to be its rest lengths
 
@@ -63,6 +65,7 @@ class Repair:
         self.given = self.all_given[:, self.first]
         self.worn = None if body is None else WornBody(body, mesh, before, self.first, self.given)
         self.layers = Layers(garment.mesh, below, self._move_body, lambda x: self._query(x)[0])
+        self.work = Work(mesh.n_vertices, self.count)
         self._patches: list[Patch] = []
         self._attempts = WHOLE_ATTEMPTS
         self._rest_lengths = self._rest(self.given)
@@ -135,6 +138,7 @@ class Repair:
         near = self._near_body(x)
         self._lengths = self._edge_lengths(near)
         for t in range(self.count):
+            self.work.begin(t)
             if near[t].any():
                 u[t] = self._projected_out(t, x[t], None)
             progress(0.7 * (t + 1) / self.count)
@@ -142,6 +146,7 @@ class Repair:
             return u
         even = self._filter.held_and_smoothed(u)
         for t in range(self.count):
+            self.work.begin(self.count + t)
             if even[t].any():
                 u[t] = self._projected_out(t, x[t], even[t])
             progress(0.7 + 0.3 * (t + 1) / self.count)
@@ -177,6 +182,7 @@ class Repair:
         u = u.copy()
         self._patches = patches(self.untangler, [self.untangler.pairs(x[t] + u[t]) for t in range(self.count)])
         for t in range(self.count):
+            self.work.begin(2 * self.count + t)
             last = np.zeros_like(x[t]) if t == 0 or self._filter is None else self._filter.carried(u[t - 1], t - 1, t)
             u[t] = self._untangled(t, x[t], u[t], last)
             u[t] = self._limit_strain(x[t], u[t])
@@ -194,18 +200,18 @@ class Repair:
         bounds = self.worn.bounds(t, x)
         u = self.projector.project(x, required, self._query, u, lengths=self._lengths, bounds=bounds, **how)
         if again:
-            u = self._within_edge_lengths(x, u, required, bounds)
+            u = self._within_edge_lengths(t, x, u, required, bounds)
         u = self.projector.uncross(x, u, required, self._query, functools.partial(self._crossing_with_room, t))
         for _ in range(10 if self.max_strain is not None else 0):
             u = self.projector.project(x, required, self._query, self._limit_strain(x, u), rounds=1)
         return self._limit_strain(x, u)
 
-    def _within_edge_lengths(self, x: Floats, u: Floats, required: Floats, bounds: Floats) -> Floats:
+    def _within_edge_lengths(self, t: int, x: Floats, u: Floats, required: Floats, bounds: Floats) -> Floats:
         """Displacements near u that keep the distances and leave less strain: those of the least strain found."""
         best, least = u, self._lengths.added_strain(x + u).max(initial=0.0)
         again = functools.partial(self.projector.project, x, required, self._query, rounds=0, settling=AGAIN)
         for _ in range(STRAIN_ROUNDS):
-            if least <= STRAIN:
+            if least <= STRAIN or self.work.is_spent(t, "strain at the body was not reduced further"):
                 break
             u = again(u, lengths=self._lengths, bounds=bounds)
             strain = self._lengths.added_strain(x + u).max(initial=0.0)
@@ -226,6 +232,7 @@ class Repair:
 
     def _query(self, points: Floats) -> tuple[Floats, Floats]:
         assert self.worn is not None
+        self.work.spend(len(points))
         return self.worn.query(points)
 
     def _required(self, t: int, x: Floats) -> Floats:
@@ -268,33 +275,37 @@ class Repair:
             if patch.faces[found].any():
                 out = self._untangled_patch(patch, t, x, out, last)
         in_parts = not any(patch.untangler is self.untangler for patch in self._patches)
-        if in_parts and self._attempts and len(self.untangler.pairs(x + out)):
+        left = in_parts and self._attempts and len(self.untangler.pairs(x + out))
+        if left and not self.work.is_spent(t, TANGLED):
             self._attempts -= 1
             whole = Patch(np.arange(len(x)), np.ones(self.mesh.n_faces, np.bool_), self.untangler)
             out = self._untangled_patch(whole, t, x, out, np.zeros_like(last))
         return out
 
     def _untangled_patch(self, patch: Patch, t: int, x: Floats, u: Floats, last: Floats) -> Floats:
-        rows, work = patch.rows, patch.untangler
-        aim, begin = (x + u)[rows], np.where(work.pinned[:, None], u[rows], last[rows]) + x[rows]
-        free = begin if last.any() and not len(work.pairs(begin)) else work.smoothed_free(aim)
+        if self.work.is_spent(t, TANGLED):
+            return u
+        rows, own = patch.rows, patch.untangler
+        aim, begin = (x + u)[rows], np.where(own.pinned[:, None], u[rows], last[rows]) + x[rows]
+        free = begin if last.any() and not len(own.pairs(begin)) else own.smoothed_free(aim)
         self._move_body(t)
         outside = self._outside(t, x, rows) if self.worn is not None else None
         best, left = u, len(self.untangler.pairs(x + u))
         for _ in range(MOST_ROUNDS):
-            if free is None:
+            if free is None or self.work.is_spent(t, TANGLED):
                 break
             moved = u.copy()
-            steps = CARRIED_STEPS if free is begin else STEPS
-            moved[rows] = work.move_back(free, aim, steps=steps, bend=outside) - x[rows]
+            steps, taken = CARRIED_STEPS if free is begin else STEPS, own.steps
+            moved[rows] = own.move_back(free, aim, steps=steps, bend=outside) - x[rows]
+            self.work.spend(len(rows) * (SMOOTHING + STEP * (own.steps - taken)))
             out = self._projected(t, x, moved)
             pairs = len(self.untangler.pairs(x + out))
             if pairs < left:
                 best, left = out, pairs
-            if not len(work.pairs((x + out)[rows])):
+            if not len(own.pairs((x + out)[rows])):
                 break
             # intersections that the projection created are smoothed out again
-            free = work.smoothed_free((x + out)[rows])
+            free = own.smoothed_free((x + out)[rows])
         return best
 
     def _projected(self, t: int, x: Floats, u: Floats) -> Floats:
