@@ -14,7 +14,7 @@ from .edge_solver import BLOCK, FACTOR, EdgeSolver, momentum
 from .temporal import RigidFilter, binomial
 
 Floats = NDArray[np.float64]
-REACH = 7  # frames on either side over which a step is averaged
+REACH = 12  # frames on either side over which a step is averaged
 
 
 class EvenSteps:
