@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 
 from ..mesh import Mesh
 from ..motion.clip import Clip
-from ..respond.edge_lengths import EdgeLengths, lengths
+from ..respond.edge_lengths import EdgeLengths
 from ..respond.project_out import Projector
 from .edge_solver import EdgeSolver
 from .findings import Report
-from .layers import Layer, Layers
+from .layers import Layers
+from .marching import March
 from .patches import Patch, patches
 from .score import DEPTH_TOLERANCE, NEARLY, Score
-from .shape_changes import within_strain
+from .shape_changes import rest_lengths, within_strain
 from .spread_strain import StrainSpreader
 from .temporal import TemporalFilter
 from .untangle import Untangler
@@ -24,10 +25,8 @@ from .worn_body import WornBody
 
 Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are dropped
-STEPS, CARRIED_STEPS = (
-    40,
-    10,
-)  # most guarded steps back from a smoothed shape, and from the correction of the last frame
+# most guarded steps back from a smoothed shape, and from the correction of the last frame
+STEPS, CARRIED_STEPS = 40, 10
 MOST_ROUNDS = 4  # most rounds of untangling and projecting out of the body
 AGAIN = 8  # rounds of projecting displacements that were smoothed over time
 AROUND = 8  # rings of edges around contacts with the body within which edges keep their lengths
@@ -35,7 +34,10 @@ STRAIN, STRAIN_ROUNDS = 0.029, 8  # added strain at which projection ends, and m
 PROGRESS = 0.9  # of the strain of the time before, above which there is no room to repeat it
 TANGLED = "self-intersections were not followed further"
 WHOLE_ATTEMPTS = 3  # frames in which the whole garment is untangled where its patches were not enough
-SCALE = 2.0  # largest ratio of the edges of a clip to those of its mesh, for these to be its rest lengths
+MARCHED = 0.25  # share of the frames with problems left, from which on the garment is marched from the rest pose
+
+
+Choice = tuple[Floats | None, tuple[int, int, int]]  # a displacement, or None, and the rank of a frame with it
 
 
 class Repair:
@@ -68,7 +70,7 @@ class Repair:
         self.work = Work(mesh.n_vertices, self.count)
         self._patches: list[Patch] = []
         self._attempts = WHOLE_ATTEMPTS
-        self._rest_lengths = self._rest(self.given)
+        self._rest_lengths, self._has_rest = rest_lengths(mesh, self.given)
         self._filter = TemporalFilter(mesh, self.given) if self.count > 2 else None
 
     @property
@@ -89,16 +91,36 @@ class Repair:
             tried.append(smooth - x + u)
         if self._filter is not None:
             tried = [self._without_negligible(u) for u in tried]
-        out, unchanged = self.all_given.copy(), []
+        chosen = []
         for t in range(self.count):
-            best = self._best(t, x[t], [u[t] for u in tried[::-1]])
+            chosen.append(self._best(t, x[t], [u[t] for u in tried[::-1]]))
+            report_progress(0.9 + 0.1 * (t + 1) / self.count)
+        chosen = self._marched(smooth, chosen)
+        out, unchanged = self.all_given.copy(), []
+        for t, (best, _) in enumerate(chosen):
             if best is not None:
                 # seams may open in later frames, so each copy of a vertex gets the same displacement
                 out[t] += best[self.garment.mesh.weld_index]
             elif self._has_problems(t):
                 unchanged.append(t)
-            report_progress(0.9 + 0.1 * (t + 1) / self.count)
         return out, unchanged
+
+    def _marched(self, smooth: Floats, chosen: list[Choice]) -> list[Choice]:
+        """What was chosen for each frame; where problems are left in many frames of an animation of a garment that is
+        outside the body in the rest pose, the garment that was marched from there instead, if fewer are left then."""
+        left, many = [sum(rank[:2]) for _, rank in chosen], MARCHED * self.count
+        plain = self._filter is not None and self._has_rest and self.untangle and self.max_strain is None
+        if self.worn is None or self.below or not plain or np.count_nonzero(left) < many:
+            return chosen
+        lengths = EdgeSolver(self.mesh, self._rest_lengths, self.untangler.stiffness)
+        march = March(self.mesh, self.worn, self.projector, lengths, self.clearance)
+        if not march.begins_outside:
+            return chosen
+        u = smooth - self.given + self._out_of_itself(smooth, march.displacements(smooth), lambda share: None)
+        none = np.zeros_like(u[0])
+        tried = [[u[t], none if best is None else best] for t, (best, _) in enumerate(chosen)]
+        again = [self._best(t, self.given[t], some) for t, some in enumerate(tried)]
+        return again if sum(sum(rank[:2]) for _, rank in again) < sum(left) else chosen
 
     def _smoothed(self, x: Floats) -> Floats:
         """The frames x, with smoothed transforms around self-intersections if it is an animation."""
@@ -115,16 +137,6 @@ class Repair:
                 return x  # limbs that the cloth followed would go through it
         self._moved_frames = (x != y).any((1, 2))
         return y
-
-    def _rest(self, x: Floats) -> Floats:
-        """(k,) rest lengths: those of the mesh, or the median over all frames where the frames have another scale."""
-        edges = self.mesh.topology.edges
-        rest, first = lengths(self.mesh.vertices, edges), lengths(x[0], edges)
-        ratio = np.median(first[rest > 0.0] / rest[rest > 0.0]) if (rest > 0.0).any() else 0.0
-        self._has_rest = bool(1.0 / SCALE <= ratio <= SCALE)
-        if self._has_rest:
-            return rest
-        return np.asarray(np.median([lengths(frame, edges) for frame in x], axis=0))
 
     def _has_problems(self, t: int) -> bool:
         found = self.before.frames[t]
@@ -331,10 +343,11 @@ class Repair:
         small = small if u.ndim == 2 else small.all(0)
         return np.where(small[:, None], 0.0, u)
 
-    def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
-        """The best of the displacements `tried` that improves the frame and is worse in nothing; None without one. Ties
-        are broken by fewer intersections with the body and inner garments, then by clearance, then in the order of
-        `tried`. In an animation it may also be merely as good as the frame is, for the sake of its neighbours."""
+    def _best(self, t: int, x: Floats, tried: list[Floats]) -> Choice:
+        """The best of the displacements `tried` that improves the frame and is worse in nothing, None without one; and
+        the rank of the frame with it. Ties are broken by fewer intersections with the body and inner garments, then by
+        clearance, then in the order of `tried`. In an animation it may also be merely as good as the frame is, for the
+        sake of its neighbours."""
         self._move_body(t)
         given, best, least = None, None, None
         for k, u in enumerate(tried):
@@ -343,14 +356,16 @@ class Repair:
             for each in (self._without_negligible(u), u) if self._filter is None else (u,):
                 found = self._evaluate(t, x + each, x)
                 if found.perfect and self._filter is not None:
-                    return each
+                    return each, found.rank
                 given = self._evaluate(t, x) if given is None else given
                 better = found.rank < given.rank if self._filter is None else found.rank <= given.rank
                 if better and not found.worse(given) and (least is None or found.rank < least):
                     best, least = each, found.rank
                 if least is not None and not any(least):
-                    return best
-        return best
+                    return best, least
+        if least is None:
+            least = (self._evaluate(t, x) if given is None else given).rank
+        return best, least
 
     def _self_pairs(self, x: Floats) -> int:
         """Self-intersecting pairs; where they are to be left, only those of one shell, since a button that is sewn to
@@ -378,12 +393,6 @@ class Repair:
             too_close=int((away < NEARLY * required).sum()),
             deepest=-float(away[self._room(t)].min(initial=0.0)),
         )
-
-    def layering(self, frames: Floats | None) -> tuple[Layer, ...]:
-        """The layering over the inner garments: as given, or with other frames (T,n,3)."""
-        if not self.below:
-            return ()
-        return self.layers.measure(self.all_given if frames is None else frames)
 
 
 def _report_stage(report_progress: Callable[[float], None], k: int, stages: int, share: float) -> None:
