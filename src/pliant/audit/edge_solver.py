@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..dynamics.cholesky import Cholesky, unscaled
 from ..kernels.jit import worth
 from ..kernels.respond import edge_lengths as _kernels
-from ..kernels.respond.even_steps import largest_strain, solve_steps
+from ..kernels.respond.even_steps import Buffers, largest_strain, solve_steps
 from ..mesh import Mesh
 from ..respond.edge_lengths import EdgeLengths
 
@@ -91,36 +91,25 @@ class FrameSteps:
 
     def __init__(self, solver: EdgeSolver, x: Floats, share: float) -> None:
         self._solver, self._share = solver, share
-        bounds = [solver.bounds_at(frame, share) for frame in x]
-        self._low, self._high = np.stack([each.low for each in bounds]), np.stack([each.high for each in bounds])
+        each = [solver.bounds_at(frame, share) for frame in x]
+        low, high = np.stack([bounds.low for bounds in each]), np.stack([bounds.high for bounds in each])
+        self._bounds = each[0]._replace(low=low, high=high)
         self._steps, self._moving = np.zeros_like(x), np.zeros(len(x), np.bool_)
-        self._force = np.zeros((min(BATCHES, len(x)), *x.shape[1:]))
-        self._scratch = np.stack([np.empty_like(solver.factor.scratch)] * len(self._force))
+        force = np.zeros((min(BATCHES, len(x)), *x.shape[1:]))
+        self._buffers = Buffers(force, np.stack([np.empty_like(solver.factor.scratch)] * len(force)))
+        self._unscaled = unscaled(x.shape[1])
 
     def from_frames(self, y: Floats) -> Floats | None:
         """Steps (T,n,3) from y (T,n,3), valid until the next call; None where all edges of free vertices are within
         their bounds."""
-        solver = self._solver
-        factor = solver.factor
-        solve_steps(
-            solver.bounds,
-            self._low,
-            self._high,
-            y,
-            solver.rows,
-            factor.factor,
-            unscaled(y.shape[1]),
-            self._force,
-            self._scratch,
-            self._steps,
-            self._moving,
-        )
+        rows, factor = self._solver.rows, self._solver.factor.factor
+        solve_steps(self._bounds, y, rows, factor, self._unscaled, self._buffers, self._steps, self._moving)
         return self._steps if self._moving.any() else None
 
     def largest_strain(self, y: Floats) -> Floats:
         """(T,) the largest added strain of an edge of each frame of y (T,n,3)."""
         out, solver = np.empty(len(y)), self._solver
-        largest_strain(solver.edges, solver.rest, self._low, self._high, self._share, y, out)
+        largest_strain(solver.edges, solver.rest, self._bounds.low, self._bounds.high, self._share, y, out)
         return out
 
 

@@ -9,7 +9,7 @@ they add up to changes slowly, so that a fold forms over as many frames as the a
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.respond.even_steps import take_even_steps
+from ..kernels.respond.even_steps import Parts, take_even_steps
 from .edge_solver import BLOCK, FACTOR, EdgeSolver, momentum
 from .temporal import RigidFilter, binomial
 
@@ -32,7 +32,9 @@ class EvenSteps:
             step = steps.from_frames(ahead)
             if step is None:
                 return ahead
-            take_even_steps(step, rigid.turns, rigid.part, self._solver.rows, weights, FACTOR, momentum(k), ahead, out)
+            take_even_steps(
+                step, Parts(rigid.turns, rigid.part), self._solver.rows, weights, FACTOR, momentum(k), ahead, out
+            )
             if k % BLOCK == BLOCK - 1 and steps.largest_strain(out).max() <= limit:
                 break
         return out

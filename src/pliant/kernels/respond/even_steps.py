@@ -1,5 +1,7 @@
 """Steps that are even over time: means over neighbouring frames of the steps of each vertex."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .. import vec
@@ -10,16 +12,31 @@ from .edge_lengths import EdgeBounds, pull
 VERTICES = 64  # of a batch
 
 
-@kernel(parallel=True)
-def solve_steps(bounds, low, high, x, rows, factor, scaling, force, scratch, steps, moving):
-    """Fill the `rows` of steps (T,n,3) with the solution for the pull of the edges of each frame of x (T,n,3), whose
-    bounds are low, high (T,k), and moving (T,) with whether there is any.
+class Buffers(NamedTuple):
+    """Right-hand sides and scratch of solves, one for each batch of frames."""
 
-    factor, scaling: see `cholesky.solve`. force (b,n,3), scratch (b,m,4): one for each batch of frames.
+    force: np.ndarray  # (b,n,3)
+    scratch: np.ndarray  # (b,m,4) f4
+
+
+class Parts(NamedTuple):
+    """The rigid motion of the connected parts of a mesh."""
+
+    turns: np.ndarray  # (T,parts,3,3) rotations
+    part: np.ndarray  # (n,) of each vertex
+
+
+@kernel(parallel=True)
+def solve_steps(bounds, x, rows, factor, scaling, buffers, steps, moving):
+    """Fill the `rows` of steps (T,n,3) with the solution for the pull of the edges of each frame of x (T,n,3), whose
+    `bounds` have low and high (T,k), and moving (T,) with whether there is any.
+
+    factor, scaling: see `cholesky.solve`.
     """
+    force, scratch = buffers.force, buffers.scratch
     for b in prange(len(force)):
         for t in range(b, len(x), len(force)):
-            allowed = EdgeBounds(bounds.start, bounds.neighbour, bounds.edge, low[t], high[t])
+            allowed = EdgeBounds(bounds.start, bounds.neighbour, bounds.edge, bounds.low[t], bounds.high[t])
             moving[t] = False
             for v in rows:
                 total = pull(allowed, x[t], v)
@@ -47,11 +64,11 @@ def largest_strain(edges, rest, low, high, margin, x, out):
 
 
 @kernel(parallel=True)
-def take_even_steps(steps, turns, part, rows, weights, factor, momentum, x, last):
+def take_even_steps(steps, parts, rows, weights, factor, momentum, x, last):
     """Add to x (T,n,3), at the vertices `rows`, `factor` times the means of steps (T,n,3) with the 2 reach + 1
-    `weights` over time, as seen by the part (n,) of a vertex, whose rotations are `turns` (T,parts,3,3). Steps are
-    mirrored at the first and last frame. Then x goes on by `momentum` times its difference from `last` (T,n,3), and
-    `last` becomes what it was before that."""
+    `weights` over time, as seen by the part of a vertex. Steps are mirrored at the first and last frame. Then x goes on
+    by `momentum` times its difference from `last` (T,n,3), and `last` becomes what it was before that."""
+    turns, part = parts
     count, reach = len(steps), len(weights) // 2
     source = np.empty(count + 2 * reach, np.int64)  # the frame of each place of the mirrored steps
     for k in range(len(source)):
