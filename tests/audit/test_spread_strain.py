@@ -83,6 +83,9 @@ def test_vertices_that_are_not_free_stay_where_they_are_and_the_others_converge(
     y = solver.converge(x, 0.025, 400)
     assert solver.added_strain(y).max() <= 0.025
     assert np.array_equal(y[~free], x[~free])
+    # momentum: 24 steps leave less strain beyond the bound of 2 % than 128 without it, 0.03 and 0.06 %
+    few, many = solver.added_strain(solver.converge(x, 0.0, 24)), solver.added_strain(solver.relax(x, 128))
+    assert few.max() < 0.0204 < 0.0205 < many.max()
 
 
 def test_a_shape_within_its_bounds_does_not_move():

@@ -10,6 +10,7 @@ from .. import validate
 from ..arguments import check_arguments
 from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import DeformingClosestPoints
+from ..detect.queries.self_intersections import SelfIntersections
 from ..detect.queries.solid_boundary import Signs
 from ..detect.queries.transversal import crossing
 from ..detect.queries.winding import UNKNOWN
@@ -18,7 +19,7 @@ from ..motion.clip import Clip
 from .contours import Contours, contours
 from .face_depth import MARGIN, DeepestPoint, deepest_point, reach_inside
 from .findings import Curves, Finding, Location, Note, NoteKind, Report
-from .notes import notes_on_shells
+from .notes import note_on_duplicates, notes_on_shells
 from .shells import Shell, ShellCounter
 
 Floats = NDArray[np.float64]
@@ -120,7 +121,9 @@ class _Checker:
 
     def __init__(self, garment: Mesh, body: Mesh | None) -> None:
         self.garment, self.notes = garment, []  # type: Mesh, list[Note]
-        self.own = Intersections(garment)
+        self.own = SelfIntersections(garment)
+        if len(garment.issues.duplicate):
+            self.notes.append(note_on_duplicates(garment))
         self.weld, self.skin = garment.weld_index, garment.welded
         self.first = np.unique(self.weld, return_index=True)[1]
         self.used = np.zeros(garment.n_vertices, np.bool_)

@@ -6,18 +6,15 @@ steps, too (a gradient in the sense of Sobolev, over time): they stop where edge
 they add up to changes slowly, so that a fold forms over as many frames as the average spans.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.respond.edge_lengths import EdgeBounds
-from ..kernels.respond.even_steps import add_even_steps
-from .edge_solver import BLOCK, OVER, EdgeSolver
+from ..kernels.respond.even_steps import Parts, take_even_steps
+from .edge_solver import BLOCK, FACTOR, EdgeSolver, momentum
 from .temporal import RigidFilter, binomial
 
 Floats = NDArray[np.float64]
-REACH = 5  # frames on either side over which a step is averaged
+REACH = 12  # frames on either side over which a step is averaged
 
 
 class EvenSteps:
@@ -29,26 +26,15 @@ class EvenSteps:
     def converge(self, y: Floats, share: float, limit: float, most: int) -> Floats:
         """Frames (T,n,3) from y, after as many steps as it takes until no edge has more than `limit` of added strain,
         at most `most`. Each edge may have its length in x, that at rest, and `share` of the latter beyond both."""
-        solver, rigid = self._solver, self._rigid
-        out, steps, weights = np.array(y), np.zeros_like(y), binomial(min(REACH, len(y) - 1))
-        bounds = [solver.bounds_at(frame, share) for frame in self._x]
-        solver.share = share
+        rigid, steps = self._rigid, self._solver.steps_of(self._x, share)
+        out, ahead, weights = np.array(y), np.array(y), binomial(min(REACH, len(y) - 1))
         for k in range(most):
-            moving = False
-            for t, frame in enumerate(out):
-                solver.bounds = bounds[t]
-                moving |= solver.step(frame, steps[t])
-            if not moving:
-                break
-            add_even_steps(steps, rigid.turns, rigid.part, solver.rows, weights, OVER, out)
-            if k % BLOCK == BLOCK - 1 and self._within(out, bounds, limit):
+            step = steps.from_frames(ahead)
+            if step is None:
+                return ahead
+            take_even_steps(
+                step, Parts(rigid.turns, rigid.part), self._solver.rows, weights, FACTOR, momentum(k), ahead, out
+            )
+            if k % BLOCK == BLOCK - 1 and steps.largest_strain(out).max() <= limit:
                 break
         return out
-
-    def _within(self, y: Floats, bounds: Sequence[EdgeBounds], limit: float) -> bool:
-        """True if no edge of a frame of y has more than `limit` of added strain."""
-        for frame, allowed in zip(y, bounds, strict=True):
-            self._solver.bounds = allowed
-            if self._solver.added_strain(frame).max(initial=0.0) > limit:
-                return False
-        return True

@@ -83,6 +83,7 @@ class NoteKind(enum.StrEnum):
     OPEN = "open"  # shells of the body are open: near their boundaries the side of a point is unknown
     INWARD_SHELL = "inward-shell"  # shells of the body are inside out: they have no inside
     NO_OVERLAP = "no-overlap"  # garment or body is not closed: the overlap volume is undefined
+    DUPLICATE = "duplicate"  # faces of the garment that have the same corners as earlier ones do not count
     FLIPPED = "flipped"  # the faces of the body point inward; they were reversed for the check
 
 
@@ -95,7 +96,7 @@ class Note(NamedTuple):
     @property
     def line(self) -> str:
         """The note as one line of output."""
-        known = self.kind in (NoteKind.FLIPPED, NoteKind.OPEN, NoteKind.INWARD_SHELL)
+        known = self.kind in (NoteKind.FLIPPED, NoteKind.OPEN, NoteKind.INWARD_SHELL, NoteKind.DUPLICATE)
         return f"{'note' if known else 'not checked'}: {self.text}"
 
 

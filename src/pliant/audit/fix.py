@@ -46,7 +46,7 @@ def fix(
     report_progress = progress or (lambda share: None)
     before = check(one, two, fps=fps, progress=lambda share: report_progress(0.1 * share))
     work = Repair(one, two, below, clearance, untangle, max_strain, before)
-    layering = work.layering(None)
+    layering = work.layers.measure(work.all_given)
     frames, unchanged = work.run(lambda share: report_progress(0.1 + 0.8 * share))
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
     after = check(done, two, fps=fps, progress=lambda share: report_progress(0.9 + 0.1 * share))
@@ -60,7 +60,8 @@ def fix(
         bend=bend,
         unchanged=tuple(unchanged),
         steps=work.steps,
+        cut_short=tuple((what, tuple(at)) for what, at in work.work.cut_short.items()),
         without_room=work.without_room(frames),
         layers_before=layering,
-        layers_after=work.layering(frames),
+        layers_after=work.layers.measure(frames),
     )

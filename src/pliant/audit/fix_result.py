@@ -12,6 +12,7 @@ from .. import renamed
 from ..motion.clip import Clip
 from .findings import Report, size_words
 from .layers import Layer
+from .work import cut_short_text
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -21,7 +22,8 @@ class FixResult:
     moved: (T,n) displacement of each vertex, metres. strain: (T,k) relative change of length of each edge. bend: (T,h)
     change of the dihedral angle of each hinge, radians. unchanged: frames for which nothing better was found.
     steps: number of guarded steps from the smoothed shapes back to the original one. without_room: for each frame, the
-    vertices that remain inside where parts of the body press into each other. layers_before, layers_after: the
+    vertices that remain inside where parts of the body press into each other. cut_short: what the limit of work left
+    undone, and in which frames. layers_before, layers_after: the
     layering over each inner garment.
     """
 
@@ -34,6 +36,7 @@ class FixResult:
     unchanged: tuple[int, ...]
     steps: int = 0
     without_room: tuple[int, ...] = ()
+    cut_short: tuple[tuple[str, tuple[int, ...]], ...] = ()
     layers_before: tuple[Layer, ...] = ()
     layers_after: tuple[Layer, ...] = ()
 
@@ -92,6 +95,8 @@ class FixResult:
             between = "lie between parts of the body that press into each other"
             where = ", most in a frame" if len(self.without_room) > 1 else ""
             out["no room"] = f"{max(self.without_room):,} of the vertices inside {between}{where}"
+        if self.cut_short:
+            out["work limit"] = cut_short_text(self.cut_short)
         if self.unchanged:
             first = self.unchanged[0]
             out["left unchanged"] = f"{len(self.unchanged)} frames, the first {first}: nothing better was found"
@@ -125,6 +130,7 @@ class FixResult:
             "kept": list(self.unchanged),  # the earlier name of "unchanged", for one version
             "steps": self.steps,
             "without_room": list(self.without_room),
+            "cut_short": {what: list(frames) for what, frames in self.cut_short},
             "layers_before": [layer._asdict() for layer in self.layers_before],
             "layers_after": [layer._asdict() for layer in self.layers_after],
             "before": self.before.to_json(),

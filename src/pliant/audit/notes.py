@@ -22,6 +22,17 @@ def notes_on_shells(body: Mesh, shells: Sequence[Shell], frames: Sequence[Findin
     return notes
 
 
+def note_on_duplicates(garment: Mesh) -> Note:
+    """Return the note on faces that a garment has more than once."""
+    copies = garment.issues.duplicate
+    text = (
+        f"{len(copies):,} faces of garment {garment.name!r} have the same corners as earlier ones (first {copies[0]})"
+    )
+    return Note(
+        NoteKind.DUPLICATE, f"{text}; their self-intersections are not counted, and only deleting them removes these"
+    )
+
+
 def _open(body: Mesh, shells: Sequence[Shell], frames: Sequence[Finding]) -> Note:
     if not any(shell.sided for shell in shells):
         text = f"vertices inside, depth and overlap: body {body.name!r} has no inside ({body.issues.words()}); "

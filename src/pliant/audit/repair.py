@@ -6,38 +6,38 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.intersections import Intersections
-from ..detect.queries.penetration import DeformingClosestPoints
-from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
-from ..respond.edge_lengths import EdgeLengths, lengths
+from ..respond.edge_lengths import EdgeLengths
 from ..respond.project_out import Projector
-from .check import turned_outward
 from .edge_solver import EdgeSolver
 from .findings import Report
-from .layers import Layer, Layers
+from .layers import Layers
+from .marching import March
 from .patches import Patch, patches
-from .room import has_room
 from .score import DEPTH_TOLERANCE, NEARLY, Score
-from .shape_changes import within_strain
+from .shape_changes import rest_lengths, within_strain
 from .spread_strain import StrainSpreader
 from .temporal import TemporalFilter
 from .untangle import Untangler
+from .work import SMOOTHING, STEP, Work
+from .worn_body import WornBody
 
 Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are dropped
-STEPS, CARRIED_STEPS = (
-    40,
-    10,
-)  # most guarded steps back from a smoothed shape, and from the correction of the last frame
+# most guarded steps back from a smoothed shape, and from the correction of the last frame
+STEPS, CARRIED_STEPS = 40, 10
 MOST_ROUNDS = 4  # most rounds of untangling and projecting out of the body
 AGAIN = 8  # rounds of projecting displacements that were smoothed over time
 AROUND = 8  # rings of edges around contacts with the body within which edges keep their lengths
-STRAIN, STRAIN_ROUNDS = 0.029, 8  # added strain at which projection ends, and most times that it is repeated
-PROGRESS = 0.9  # of the strain of the time before, above which there is no room to repeat it
+STRAIN, STRAIN_ROUNDS = 0.029, 16  # added strain at which projection ends, and most times that it is repeated
+PROGRESS = 0.98  # of the strain of the time before, above which there is no room to repeat it
+TANGLED = "self-intersections were not followed further"
 WHOLE_ATTEMPTS = 3  # frames in which the whole garment is untangled where its patches were not enough
-SCALE = 2.0  # largest ratio of the edges of a clip to those of its mesh, for these to be its rest lengths
+MARCHED = 0.25  # share of the frames with problems left, from which on the garment is marched from the rest pose
+
+
+Choice = tuple[Floats | None, tuple[int, int, int]]  # a displacement, or None, and the rank of a frame with it
 
 
 class Repair:
@@ -53,7 +53,7 @@ class Repair:
         max_strain: float | None,
         before: Report,
     ) -> None:
-        self.garment, self.body, self.below, self.clearance = garment, body, below, clearance
+        self.garment, self.below, self.clearance = garment, below, clearance
         self.before, self.max_strain = before, max_strain
         mesh = garment.mesh.welded
         if len(mesh.tets):
@@ -62,14 +62,16 @@ class Repair:
         self.untangler = Untangler(mesh)
         self.untangle = untangle
         self.projector = Projector(mesh, self.untangler.links, self.untangler.degree)
-        self.depths = None if body is None else DeformingClosestPoints(turned_outward(body.mesh))
-        self.cross = None if body is None else Intersections(mesh, body.mesh)
-        self._body_x = np.zeros((0, 3))
         self.count = len(before.frames)
+        self.all_given = np.stack([np.asarray(garment.at(t), np.float64) for t in range(self.count)])
+        self.given = self.all_given[:, self.first]
+        self.worn = None if body is None else WornBody(body, mesh, before, self.first, self.given)
         self.layers = Layers(garment.mesh, below, self._move_body, lambda x: self._query(x)[0])
+        self.work = Work(mesh.n_vertices, self.count)
         self._patches: list[Patch] = []
         self._attempts = WHOLE_ATTEMPTS
-        self._rooms: dict[int, NDArray[np.bool_]] = {}
+        self._rest_lengths, self._has_rest = rest_lengths(mesh, self.given)
+        self._filter = TemporalFilter(mesh, self.given) if self.count > 2 else None
 
     @property
     def steps(self) -> int:
@@ -78,10 +80,7 @@ class Repair:
 
     def run(self, report_progress: Callable[[float], None]) -> tuple[Floats, list[int]]:
         """(T,n,3) positions of the unwelded vertices, and the frames that were left unchanged."""
-        given = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
-        x = given[:, self.first]
-        self._rest_lengths, self._given = self._rest(x), x
-        self._filter = TemporalFilter(self.mesh, x) if self.count > 2 else None
+        x = self.given
         smooth = self._smoothed(x)
         report_progress(0.0)  # frames one by one from here
         tried = [smooth - x]
@@ -92,16 +91,36 @@ class Repair:
             tried.append(smooth - x + u)
         if self._filter is not None:
             tried = [self._without_negligible(u) for u in tried]
-        out, unchanged = given.copy(), []
+        chosen = []
         for t in range(self.count):
-            best = self._best(t, x[t], [u[t] for u in tried[::-1]])
+            chosen.append(self._best(t, x[t], [u[t] for u in tried[::-1]]))
+            report_progress(0.9 + 0.1 * (t + 1) / self.count)
+        chosen = self._marched(smooth, chosen)
+        out, unchanged = self.all_given.copy(), []
+        for t, (best, _) in enumerate(chosen):
             if best is not None:
                 # seams may open in later frames, so each copy of a vertex gets the same displacement
                 out[t] += best[self.garment.mesh.weld_index]
             elif self._has_problems(t):
                 unchanged.append(t)
-            report_progress(0.9 + 0.1 * (t + 1) / self.count)
         return out, unchanged
+
+    def _marched(self, smooth: Floats, chosen: list[Choice]) -> list[Choice]:
+        """What was chosen for each frame; where problems are left in many frames of an animation of a garment that is
+        outside the body in the rest pose, the garment that was marched from there instead, if fewer are left then."""
+        left, many = [sum(rank[:2]) for _, rank in chosen], MARCHED * self.count
+        plain = self._filter is not None and self._has_rest and self.untangle and self.max_strain is None
+        if self.worn is None or self.below or not plain or np.count_nonzero(left) < many:
+            return chosen
+        lengths = EdgeSolver(self.mesh, self._rest_lengths, self.untangler.stiffness)
+        march = March(self.mesh, self.worn, self.projector, lengths, self.clearance)
+        if not march.begins_outside:
+            return chosen
+        u = smooth - self.given + self._out_of_itself(smooth, march.displacements(smooth), lambda share: None)
+        none = np.zeros_like(u[0])
+        tried = [[u[t], none if best is None else best] for t, (best, _) in enumerate(chosen)]
+        again = [self._best(t, self.given[t], some) for t, some in enumerate(tried)]
+        return again if sum(sum(rank[:2]) for _, rank in again) < sum(left) else chosen
 
     def _smoothed(self, x: Floats) -> Floats:
         """The frames x, with smoothed transforms around self-intersections if it is an animation."""
@@ -112,28 +131,12 @@ class Repair:
         if not any(len(some) for some in pairs) or not self._has_rest:
             return x
         y = StrainSpreader(self.untangler, self._rest_lengths, x).freed(pairs)
-        if self._inside(y) - self._inside(x) > sum(len(some) for some in pairs):
-            return x  # limbs that the cloth followed would go through it
+        if self.worn is not None:
+            inside = [int((self.worn.all_distances(z, self.clearance) < -DEPTH_TOLERANCE).sum()) for z in (x, y)]
+            if inside[1] - inside[0] > sum(len(some) for some in pairs):
+                return x  # limbs that the cloth followed would go through it
         self._moved_frames = (x != y).any((1, 2))
         return y
-
-    def _inside(self, x: Floats) -> int:
-        """Vertices of all frames x (T,n,3) inside the body."""
-        total = 0
-        for t, frame in enumerate(x if self.depths is not None else ()):
-            self._move_body(t)
-            total += int((self._query(frame)[0] < -DEPTH_TOLERANCE).sum())
-        return total
-
-    def _rest(self, x: Floats) -> Floats:
-        """(k,) rest lengths: those of the mesh, or the median over all frames where the frames have another scale."""
-        edges = self.mesh.topology.edges
-        rest, first = lengths(self.mesh.vertices, edges), lengths(x[0], edges)
-        ratio = np.median(first[rest > 0.0] / rest[rest > 0.0]) if (rest > 0.0).any() else 0.0
-        self._has_rest = bool(1.0 / SCALE <= ratio <= SCALE)
-        if self._has_rest:
-            return rest
-        return np.asarray(np.median([lengths(frame, edges) for frame in x], axis=0))
 
     def _has_problems(self, t: int) -> bool:
         found = self.before.frames[t]
@@ -142,11 +145,12 @@ class Repair:
     def _out_of_body(self, x: Floats, u: Floats, progress: Callable[[float], None]) -> Floats:
         """Displacements (T,n,3) out of the body: of each frame by itself, then smoothed over time."""
         u = u.copy()
-        if self.depths is None:
+        if self.worn is None:
             return u
         near = self._near_body(x)
         self._lengths = self._edge_lengths(near)
         for t in range(self.count):
+            self.work.begin(t)
             if near[t].any():
                 u[t] = self._projected_out(t, x[t], None)
             progress(0.7 * (t + 1) / self.count)
@@ -154,6 +158,7 @@ class Repair:
             return u
         even = self._filter.held_and_smoothed(u)
         for t in range(self.count):
+            self.work.begin(self.count + t)
             if even[t].any():
                 u[t] = self._projected_out(t, x[t], even[t])
             progress(0.7 + 0.3 * (t + 1) / self.count)
@@ -167,9 +172,11 @@ class Repair:
             known = not self._moved_frames[t] and not self.below
             if known and not found.crossings and found.clearance >= self.clearance:
                 continue
-            self._move_body(t)
-            near[t] = self._query(frame)[0] < self._required(t, frame)
-            near[t, self.mesh.faces[self._crossing_faces(frame)]] = True
+            assert self.worn is not None
+            self.worn.move(t)
+            required = self._required(t, frame)
+            near[t] = self.worn.distances(t, frame, required) < required
+            near[t, self.mesh.faces[self.worn.crossing_faces(frame)]] = True
         return near
 
     def _edge_lengths(self, near: NDArray[np.bool_]) -> EdgeLengths:
@@ -187,6 +194,7 @@ class Repair:
         u = u.copy()
         self._patches = patches(self.untangler, [self.untangler.pairs(x[t] + u[t]) for t in range(self.count)])
         for t in range(self.count):
+            self.work.begin(2 * self.count + t)
             last = np.zeros_like(x[t]) if t == 0 or self._filter is None else self._filter.carried(u[t - 1], t - 1, t)
             u[t] = self._untangled(t, x[t], u[t], last)
             u[t] = self._limit_strain(x[t], u[t])
@@ -195,55 +203,49 @@ class Repair:
 
     def _projected_out(self, t: int, x: Floats, u: Floats | None) -> Floats:
         """Displacements (n,3) of frame t out of the body; those that start from u, smooth already, stay close to it."""
-        self._move_body(t)
+        assert self.worn is not None
+        self.worn.move(t)
         required = self._required(t, x)
-        self._lengths.set(self._given[t])
+        self._lengths.set(self.given[t])
         again = u is not None
         how = {"rounds": 0, "settling": AGAIN} if again else {}
-        u = self.projector.project(x, required, self._query, u, lengths=self._lengths, **how)
+        bounds = self.worn.bounds(t, x)
+        u = self.projector.project(x, required, self._query, u, lengths=self._lengths, bounds=bounds, **how)
         if again:
-            u = self._within_edge_lengths(x, u, required)
+            u = self._within_edge_lengths(t, x, u, required, bounds)
         u = self.projector.uncross(x, u, required, self._query, functools.partial(self._crossing_with_room, t))
         for _ in range(10 if self.max_strain is not None else 0):
             u = self.projector.project(x, required, self._query, self._limit_strain(x, u), rounds=1)
         return self._limit_strain(x, u)
 
-    def _within_edge_lengths(self, x: Floats, u: Floats, required: Floats) -> Floats:
+    def _within_edge_lengths(self, t: int, x: Floats, u: Floats, required: Floats, bounds: Floats) -> Floats:
         """Displacements near u that keep the distances and leave less strain: those of the least strain found."""
         best, least = u, self._lengths.added_strain(x + u).max(initial=0.0)
+        again = functools.partial(self.projector.project, x, required, self._query, rounds=0, settling=AGAIN)
         for _ in range(STRAIN_ROUNDS):
-            if least <= STRAIN:
+            if least <= STRAIN or self.work.is_spent(t, "strain at the body was not reduced further"):
                 break
-            u = self.projector.project(x, required, self._query, u, rounds=0, lengths=self._lengths, settling=AGAIN)
+            u = again(u, lengths=self._lengths, bounds=bounds)
             strain = self._lengths.added_strain(x + u).max(initial=0.0)
             if strain > PROGRESS * least:
                 break
             best, least = u, strain
         return best
 
-    def _crossing_faces(self, x: Floats) -> NDArray[np.int32]:
-        """Faces of the garment that cross the body at its current position."""
-        assert self.cross is not None
-        assert self.body is not None
-        pairs = self.cross.update(x, self._body_x).pairs()
-        crosses = crossing(x, self.mesh.faces, self._body_x, self.body.mesh.faces, pairs)
-        return np.unique(pairs[crosses, 0])
-
     def _crossing_with_room(self, t: int, x: Floats) -> NDArray[np.int32]:
-        """Of these, the faces whose vertices all have room in frame t."""
-        rows = self._crossing_faces(x)
+        """Faces of the garment that cross the body and whose vertices all have room in frame t."""
+        assert self.worn is not None
+        rows = self.worn.crossing_faces(x)
         return rows[self._room(t)[self.mesh.faces[rows]].all(1)]
 
     def _move_body(self, t: int) -> None:
-        if self.depths is not None and self.body is not None:
-            x = np.asarray(self.body.at(t), np.float64)
-            self.depths.update(x)
-            self._body_x = x
+        if self.worn is not None:
+            self.worn.move(t)
 
     def _query(self, points: Floats) -> tuple[Floats, Floats]:
-        assert self.depths is not None
-        away, _, _, out = self.depths.query(points)
-        return away, out
+        assert self.worn is not None
+        self.work.spend(len(points))
+        return self.worn.query(points)
 
     def _required(self, t: int, x: Floats) -> Floats:
         """(n,) required distance of each vertex from the body: outside of the inner garments; none where the body
@@ -255,19 +257,18 @@ class Repair:
 
     def _room(self, t: int) -> NDArray[np.bool_]:
         """(n,) vertices that are given where the body, which must be at frame t, leaves room."""
-        if t not in self._rooms:
-            assert self.depths is not None
-            self._rooms[t] = has_room(self.depths, self._given[t], self.clearance)
-        return self._rooms[t]
+        assert self.worn is not None
+        return self.worn.room(t, self.clearance)
 
     def without_room(self, frames: Floats) -> tuple[int, ...]:
         """Vertices of each of the frames (T,n,3) inside the body where it leaves no room."""
         counts = []
         for t, x in enumerate(frames):
-            pinched = self.first[~self._rooms[t]] if t in self._rooms else self.first[:0]
-            if len(pinched):
+            pinched = None if self.worn is None else self.worn.pinched(t)
+            rows = self.first[:0] if pinched is None else self.first[pinched]
+            if len(rows):
                 self._move_body(t)
-            counts.append(int((self._query(x[pinched])[0] < -DEPTH_TOLERANCE).sum()) if len(pinched) else 0)
+            counts.append(int((self._query(x[rows])[0] < -DEPTH_TOLERANCE).sum()) if len(rows) else 0)
         return tuple(counts)
 
     def _limit_strain(self, x: Floats, u: Floats) -> Floats:
@@ -286,38 +287,42 @@ class Repair:
             if patch.faces[found].any():
                 out = self._untangled_patch(patch, t, x, out, last)
         in_parts = not any(patch.untangler is self.untangler for patch in self._patches)
-        if in_parts and self._attempts and len(self.untangler.pairs(x + out)):
+        left = in_parts and self._attempts and len(self.untangler.pairs(x + out))
+        if left and not self.work.is_spent(t, TANGLED):
             self._attempts -= 1
             whole = Patch(np.arange(len(x)), np.ones(self.mesh.n_faces, np.bool_), self.untangler)
             out = self._untangled_patch(whole, t, x, out, np.zeros_like(last))
         return out
 
     def _untangled_patch(self, patch: Patch, t: int, x: Floats, u: Floats, last: Floats) -> Floats:
-        rows, work = patch.rows, patch.untangler
-        aim, begin = (x + u)[rows], np.where(work.pinned[:, None], u[rows], last[rows]) + x[rows]
-        free = begin if last.any() and not len(work.pairs(begin)) else work.smoothed_free(aim)
+        if self.work.is_spent(t, TANGLED):
+            return u
+        rows, own = patch.rows, patch.untangler
+        aim, begin = (x + u)[rows], np.where(own.pinned[:, None], u[rows], last[rows]) + x[rows]
+        free = begin if last.any() and not len(own.pairs(begin)) else own.smoothed_free(aim)
         self._move_body(t)
-        outside = self._outside(t, x, rows) if self.depths is not None else None
+        outside = self._outside(t, x, rows) if self.worn is not None else None
         best, left = u, len(self.untangler.pairs(x + u))
         for _ in range(MOST_ROUNDS):
-            if free is None:
+            if free is None or self.work.is_spent(t, TANGLED):
                 break
             moved = u.copy()
-            steps = CARRIED_STEPS if free is begin else STEPS
-            moved[rows] = work.move_back(free, aim, steps=steps, bend=outside) - x[rows]
+            steps, taken = CARRIED_STEPS if free is begin else STEPS, own.steps
+            moved[rows] = own.move_back(free, aim, steps=steps, bend=outside) - x[rows]
+            self.work.spend(len(rows) * (SMOOTHING + STEP * (own.steps - taken)))
             out = self._projected(t, x, moved)
             pairs = len(self.untangler.pairs(x + out))
             if pairs < left:
                 best, left = out, pairs
-            if not len(work.pairs((x + out)[rows])):
+            if not len(own.pairs((x + out)[rows])):
                 break
             # intersections that the projection created are smoothed out again
-            free = work.smoothed_free((x + out)[rows])
+            free = own.smoothed_free((x + out)[rows])
         return best
 
     def _projected(self, t: int, x: Floats, u: Floats) -> Floats:
         """Displacements projected out of the body, with as much clearance as there is room."""
-        if self.depths is None:
+        if self.worn is None:
             return u
         self._move_body(t)
         return self.projector.project(x, self._required(t, x) - 0.9 * self.clearance, self._query, u, rounds=0)
@@ -338,10 +343,11 @@ class Repair:
         small = small if u.ndim == 2 else small.all(0)
         return np.where(small[:, None], 0.0, u)
 
-    def _best(self, t: int, x: Floats, tried: list[Floats]) -> Floats | None:
-        """The best of the displacements `tried` that improves the frame and is worse in nothing; None without one. Ties
-        are broken by fewer intersections with the body and inner garments, then by clearance, then in the order of
-        `tried`. In an animation it may also be merely as good as the frame is, for the sake of its neighbours."""
+    def _best(self, t: int, x: Floats, tried: list[Floats]) -> Choice:
+        """The best of the displacements `tried` that improves the frame and is worse in nothing, None without one; and
+        the rank of the frame with it. Ties are broken by fewer intersections with the body and inner garments, then by
+        clearance, then in the order of `tried`. In an animation it may also be merely as good as the frame is, for the
+        sake of its neighbours."""
         self._move_body(t)
         given, best, least = None, None, None
         for k, u in enumerate(tried):
@@ -350,14 +356,16 @@ class Repair:
             for each in (self._without_negligible(u), u) if self._filter is None else (u,):
                 found = self._evaluate(t, x + each, x)
                 if found.perfect and self._filter is not None:
-                    return each
+                    return each, found.rank
                 given = self._evaluate(t, x) if given is None else given
                 better = found.rank < given.rank if self._filter is None else found.rank <= given.rank
                 if better and not found.worse(given) and (least is None or found.rank < least):
                     best, least = each, found.rank
                 if least is not None and not any(least):
-                    return best
-        return best
+                    return best, least
+        if least is None:
+            least = (self._evaluate(t, x) if given is None else given).rank
+        return best, least
 
     def _self_pairs(self, x: Floats) -> int:
         """Self-intersecting pairs; where they are to be left, only those of one shell, since a button that is sewn to
@@ -371,29 +379,20 @@ class Repair:
     def _evaluate(self, t: int, x: Floats, given: Floats | None = None) -> Score:
         """Evaluate positions x in frame t; the required distances are taken at the positions `given`."""
         pairs = self._self_pairs(x)
-        if self.depths is None or self.cross is None:
+        if self.worn is None:
             return Score(inside=0, self_pairs=pairs, body_pairs=0, layer_problems=0, too_close=0, deepest=0.0)
-        body_pairs = self.cross.update(x, self._body_x).count
-        away = self._query(x)[0]
         required = self._required(t, x if given is None else given)
+        away = self.worn.distances(t, x, required)
         every = x[self.garment.mesh.weld_index]
         layer_problems = sum(sum(self.layers.counts(k, t, every)) for k in range(len(self.below)))
         return Score(
             inside=int((away < -DEPTH_TOLERANCE).sum()),
             self_pairs=pairs,
-            body_pairs=body_pairs,
+            body_pairs=self.worn.count_pairs(x),
             layer_problems=layer_problems,
             too_close=int((away < NEARLY * required).sum()),
             deepest=-float(away[self._room(t)].min(initial=0.0)),
         )
-
-    def layering(self, frames: Floats | None) -> tuple[Layer, ...]:
-        """The layering over the inner garments: as given, or with other frames (T,n,3)."""
-        if not self.below:
-            return ()
-        if frames is None:
-            frames = np.stack([np.asarray(self.garment.at(t), np.float64) for t in range(self.count)])
-        return self.layers.measure(frames)
 
 
 def _report_stage(report_progress: Callable[[float], None], k: int, stages: int, share: float) -> None:

@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from ..respond.edge_lengths import lengths
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+SCALE = 2.0  # largest ratio of the edges of a clip to those of its mesh, for these to be its rest lengths
 
 
 def changes(mesh: Mesh, first: NDArray[Any], given: Clip, frames: Floats) -> tuple[Singles, Singles, Singles]:
@@ -23,6 +25,17 @@ def changes(mesh: Mesh, first: NDArray[Any], given: Clip, frames: Floats) -> tup
         found.append((moved, strain(a, b, mesh.topology.edges), bend(a, b, mesh.topology.hinges)))
     moved, strained, bent = (np.stack(part).astype(np.float32) for part in zip(*found, strict=True))
     return moved, strained, bent
+
+
+def rest_lengths(mesh: Mesh, x: Floats) -> tuple[Floats, bool]:
+    """(k,) rest lengths of the edges of a mesh with the frames x (T,n,3): those of the mesh, or the median over all
+    frames where the frames have another scale; and whether they are those of the mesh."""
+    edges = mesh.topology.edges
+    rest, first = lengths(mesh.vertices, edges), lengths(x[0], edges)
+    ratio = np.median(first[rest > 0.0] / rest[rest > 0.0]) if (rest > 0.0).any() else 0.0
+    if 1.0 / SCALE <= ratio <= SCALE:
+        return rest, True
+    return np.asarray(np.median([lengths(frame, edges) for frame in x], axis=0)), False
 
 
 def strain(x: Floats, y: Floats, edges: NDArray[np.int32]) -> Floats:

@@ -15,8 +15,8 @@ from .untangle import Untangler
 Floats = NDArray[np.float64]
 # bound of the strain beyond that of the given frames, and largest strain with which steps end
 SHARE, LIMIT = 0.02, 0.029
-STEPS = 384  # most steps of all frames together, and of each of those that remain strained
-PROBE_STEPS = 192  # most steps of a frame that shows whether an attempt is enough
+STEPS = 192  # most steps of all frames together, and of each of those that remain strained
+PROBE_STEPS = 96  # most steps of a frame that shows whether an attempt is enough
 LOOSE = 0.01  # anchors of vertices at their positions before a step
 RINGS = (4, 8, 16, 32)  # rings of edges around the vertices that a correction moved, which move, too
 PROBES = 4  # frames with the most self-intersections, and others evenly over time, that show whether it is enough
@@ -52,13 +52,21 @@ class StrainSpreader:
             y = level.frames
             z = EvenSteps(solver, self.x, self._rigid).converge(self._rigid.smoothed(y), SHARE, LIMIT, STEPS)
             z = self._relaxed(solver, z)
-            left = [len(self.untangler.pairs(frame)) for frame in z]
-            if np.count_nonzero(left) <= SOME * len(left):
+            left = self._pairs(z)
+            counts = [len(some) for some in left]
+            if np.count_nonzero(counts) <= SOME * len(counts):
                 break
-            probes += [int(t) for t in _largest(left)]
-        if sum(len(self.untangler.pairs(frame)) for frame in y) >= sum(len(some) for some in pairs):
+            probes += [int(t) for t in _largest(counts)]
+        most = np.array([len(some) for some in self._pairs(y)])
+        if most.sum() >= sum(len(some) for some in pairs):
             return self.x
-        return self._back_where_tangled(y, self._guarded(solver, y, z))
+        for t in self._guarded(solver, y, z, np.flatnonzero((np.array(counts) > 0) & (most == 0))):
+            left[t] = self.untangler.pairs(z[t])
+        return self._back_where_tangled(y, z, most, left)
+
+    def _pairs(self, frames: Floats) -> list[NDArray[np.int32]]:
+        """The self-intersecting pairs of faces of each of the frames (T,n,3)."""
+        return [self.untangler.pairs(frame) for frame in frames]
 
     def _attempt(self, pairs: Sequence[NDArray[np.int32]], probes: Sequence[int]) -> tuple[Level, EdgeSolver]:
         """The level of smoothing, and the solver of the region in which its strain is spread."""
@@ -92,16 +100,14 @@ class StrainSpreader:
                 return len(probes), edges  # other frames cannot make up for it
         return max(tangled - int(SOME * len(probes)), 0), 0
 
-    def _guarded(self, solver: EdgeSolver, y: Floats, z: Floats) -> Floats:
-        """Frames z; where they intersect themselves and y does not, as near to z as they come from y under the guard of
-        safe mode, while their edges are relaxed."""
-        left = np.array([len(self.untangler.pairs(frame)) for frame in z])
-        out = z.copy()
-        for t in np.flatnonzero(left)[:GUARDED]:
-            if not len(self.untangler.pairs(y[t])):
-                solver.set(self.x[t], SHARE)
-                out[t] = self.untangler.move_back(y[t], z[t], bend=lambda aim, k: solver.relax(aim, GUARDED_STEPS))
-        return out
+    def _guarded(self, solver: EdgeSolver, y: Floats, z: Floats, tangled: NDArray[np.int64]) -> list[int]:
+        """Move the frames `tangled` of z, which intersect themselves, to where they come nearest to z from y, which
+        does not, under the guard of safe mode, while their edges are relaxed; return those that were moved."""
+        moved = [int(t) for t in tangled[:GUARDED]]
+        for t in moved:
+            solver.set(self.x[t], SHARE)
+            z[t] = self.untangler.move_back(y[t], z[t], bend=lambda aim, k: solver.relax(aim, GUARDED_STEPS))
+        return moved
 
     def _relaxed(self, solver: EdgeSolver, y: Floats) -> Floats:
         """Frames y, each by itself relaxed where it is still strained."""
@@ -112,19 +118,21 @@ class StrainSpreader:
                 z[t] = solver.converge(y[t], LIMIT, STEPS)
         return z
 
-    def _back_where_tangled(self, y: Floats, z: Floats) -> Floats:
-        """Frames z, blended to y in space and time around self-intersections that y does not have."""
-        most = [len(self.untangler.pairs(frame)) for frame in y]
+    def _back_where_tangled(
+        self, y: Floats, z: Floats, most: NDArray[np.int64], pairs: list[NDArray[np.int32]]
+    ) -> Floats:
+        """Frames z, which have `pairs`, blended to y in space and time around self-intersections that y, which has at
+        `most` (T,), does not have."""
         back, blended = np.zeros(y.shape[:2]), z
         for rings, share in BACK:
-            pairs = [self.untangler.pairs(frame) for frame in blended]
             worse = [some if len(some) > at else some[:0] for some, at in zip(pairs, most, strict=True)]
             if not any(len(some) for some in worse):
                 return blended
             back = np.maximum(back, share * self._around(worse, rings))
             blended = z + back[:, :, None] * (y - z)
-        left = [len(self.untangler.pairs(frame)) for frame in blended]
-        worse_frames = np.array(left) > most
+            changed = np.asarray(back.any(1))
+            pairs = [self.untangler.pairs(frame) if changed[t] else pairs[t] for t, frame in enumerate(blended)]
+        worse_frames = np.array([len(some) for some in pairs]) > most
         return np.where(worse_frames[:, None, None], y, blended)
 
     def _around(self, pairs: Sequence[NDArray[np.int32]], rings: int) -> Floats:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..detect.queries.intersections import intersections
+from ..detect.queries.self_intersections import SelfIntersections
 from ..mesh import Mesh
 from .check import check
 from .findings import Note, NoteKind, size_words
@@ -95,7 +96,7 @@ def problems(garment: Mesh, body: Mesh, inner: Sequence[Mesh] = (), notes: list[
     if notes is not None:
         notes += _on_body(found.notes)
     frame, shell = found.frames[0], garment.welded.topology.components
-    pairs = intersections(garment) if frame.self_pairs else np.zeros((0, 2), np.int32)
+    pairs = SelfIntersections(garment).pairs() if frame.self_pairs else np.zeros((0, 2), np.int32)
     first = shell[garment.weld_index[garment.faces[:, 0]]]
     own = int((first[pairs[:, 0]] == first[pairs[:, 1]]).sum())
     return Problems(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.intersections import Intersections
+from ..detect.queries.self_intersections import SelfIntersections
 from ..mesh import Mesh
 from ..scene import Body, Cloth, Scene
 from ..simulation.guard import Guard
@@ -38,7 +38,7 @@ class Untangler:
 
         self.mesh, top = mesh, mesh.topology
         self.pinned = np.zeros(mesh.n_vertices, np.bool_) if pinned is None else pinned
-        self.cross = Intersections(mesh)
+        self.cross = SelfIntersections(mesh)
         n, both = mesh.n_vertices, np.concatenate([top.edges, top.edges[:, ::-1]])
         self.links = coo_array((np.ones(len(both)), both.T), shape=(n, n)).tocsr()
         self.degree = np.asarray(self.links.sum(1)).ravel()

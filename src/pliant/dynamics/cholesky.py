@@ -39,8 +39,12 @@ class Cholesky:
 
     def solve(self, right: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the solution for the right-hand sides, the first three columns of `right`, into those of `out`."""
-        unscaled = _kernels.Scaling(np.full(len(right), -1, np.int32), np.zeros((0, 6)))
-        _kernels.solve(self.factor, right, out, unscaled, self.scratch)
+        _kernels.solve(self.factor, right, out, unscaled(len(right)), self.scratch)
+
+
+def unscaled(rows: int) -> _kernels.Scaling:
+    """The scaling of a solve with as many rows that scales none."""
+    return _kernels.Scaling(np.full(rows, -1, np.int32), np.zeros((0, 6)))
 
 
 def _minimum_degree(matrix: Any) -> Ints:

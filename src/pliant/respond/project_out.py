@@ -63,14 +63,17 @@ class Projector:
         rounds: int = ROUNDS,
         lengths: EdgeLengths | None = None,
         settling: int = SETTLING,
+        bounds: Floats | None = None,
     ) -> Floats:
         """Displacements (n,3) of x (n,3), starting from u, after which every vertex is at least `required` (n,) metres
         from the body and midpoints are outside; in narrow gaps the distance is as large as there is room. `lengths`:
         edges that keep their lengths as far as the distances allow, also in `settling` last rounds without smoothing.
+        `bounds`: (n,) known lower bounds of the distances of x from the body, or minus infinity.
         """
         u = np.zeros_like(x) if u is None else u.copy()
         required_all = np.concatenate([required, MIDPOINT_SHARE * required[self.corners[self.n :]].min(1)])
-        far = np.zeros(len(required_all))  # lower bound of each sample's distance minus the required one
+        # lower bound of each sample's distance minus the required one
+        far = np.zeros(len(required_all)) if bounds is None else self._far(x, bounds, required_all) - self._largest(u)
         planes = _Planes(len(required_all))
         for k in range(rounds + (settling if lengths is not None else 0)):
             before = u
@@ -83,7 +86,7 @@ class Projector:
                 break
         # vertices are projected last; between two parts that nearly touch, the separation direction of one leads into
         # the other, so the required distance decreases
-        last = np.zeros(self.n)
+        last = far[: self.n]
         for turn in range(LAST_ROUNDS):
             if not self._push(x, u, required * 0.5 ** max(turn - 2, 0), query, last):
                 break
@@ -123,6 +126,13 @@ class Projector:
                 if not self._push(x, u, required * 0.5 ** max(turn - 2, 0), query, last):
                     break
         return best
+
+    def _far(self, x: Floats, bounds: Floats, required: Floats) -> Floats:
+        """(k,) lower bound of each sample's distance minus the required one, from the `bounds` (n,) of its corners."""
+        points = np.einsum("ij,ijk->ik", self.weights, x[self.corners])
+        away = [bounds[some] - np.linalg.norm(x[some] - points, axis=1) for some in self.corners.T]
+        known = required > -np.inf
+        return np.subtract(np.max(away, axis=0), required, out=np.full(len(required), np.inf), where=known)
 
     def _largest(self, move: Floats) -> Floats:
         """(k,) upper bound of the motion of each sample, from its corners."""

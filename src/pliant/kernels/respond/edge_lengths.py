@@ -36,17 +36,22 @@ def relax_edges(bounds, x, out):
         vec.store(out, v, vec.madd(p, total, OVER / count) if count > 0 else p)
 
 
+@kernel
+def pull(bounds, x, v):
+    """Return the sum over the edges of vertex `v` of x (n,3) of what they are too long, towards the other end, or too
+    short, away from it."""
+    p, total = vec.load(x, v), (0.0, 0.0, 0.0)
+    for r in range(bounds.start[v], bounds.start[v + 1]):
+        d = vec.sub(vec.load(x, bounds.neighbour[r]), p)
+        length = vec.norm(d)
+        wanted = min(max(length, bounds.low[bounds.edge[r]]), bounds.high[bounds.edge[r]])
+        if wanted != length and length > 0.0:
+            total = vec.madd(total, d, (length - wanted) / length)
+    return total
+
+
 @kernel(parallel=True)
 def pull_edges(bounds, x, rows, out):
-    """Fill the `rows` of out (n,3) with the sum over the edges of each vertex of x (n,3) of what they are too long,
-    towards the other end, or too short, away from it."""
+    """Fill the `rows` of out (n,3) with the `pull` of their edges in x (n,3)."""
     for at in prange(len(rows)):
-        v = rows[at]
-        p, total = vec.load(x, v), (0.0, 0.0, 0.0)
-        for r in range(bounds.start[v], bounds.start[v + 1]):
-            d = vec.sub(vec.load(x, bounds.neighbour[r]), p)
-            length = vec.norm(d)
-            wanted = min(max(length, bounds.low[bounds.edge[r]]), bounds.high[bounds.edge[r]])
-            if wanted != length and length > 0.0:
-                total = vec.madd(total, d, (length - wanted) / length)
-        vec.store(out, v, total)
+        vec.store(out, rows[at], pull(bounds, x, rows[at]))

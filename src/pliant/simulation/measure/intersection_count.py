@@ -62,6 +62,8 @@ class IntersectionCount:
         if b != c and ((one.low > two.high).any() or (two.low > one.high).any()):
             return np.zeros((0, 2), np.int32)
         pairs = intersecting_pairs(one.side, two.side, b == c)
+        if b == c and one.copies.any():  # as in `SelfIntersections`
+            pairs = pairs[~one.copies[pairs].any(1)]
         return pairs if self._joined is None else pairs[~self._sewn(one, two, pairs)]
 
     def _sewn(self, one: "_BodySurface", two: "_BodySurface", pairs: Pairs) -> NDArray[np.bool_]:
@@ -77,7 +79,9 @@ class _BodySurface:
 
     def __init__(self, scene: Scene, b: int, x: Floats) -> None:
         self.rows = scene.rows(b)
-        self.faces = scene.bodies[b].mesh.welded.faces
+        mesh = scene.bodies[b].mesh.welded
+        self.faces, self.copies = mesh.faces, np.zeros(mesh.n_faces, np.bool_)
+        self.copies[mesh.issues.duplicate] = True
         self.x = x[self.rows].copy()
         self.tree = tree_of(self.x, self.faces)
         self.low, self.high = self.x.min(0), self.x.max(0)
