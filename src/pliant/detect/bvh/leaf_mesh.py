@@ -108,12 +108,6 @@ class LeafMesh:
         """(6,) AABB of all triangles."""
         return np.asarray(self.tree.nodes[0]["bounds"] if self._is_fitted else self.motion.bounds[0, :6])
 
-    def box_at(self, x: Floats) -> Floats:
-        """(6,) AABB of all triangles at other positions (n,3)."""
-        from ...kernels.bvh import motion as _motion
-
-        return np.asarray(_motion.box_of(x, self.motion.vertices))
-
     def move_along(self, x: Floats, displacement: Floats) -> None:
         """Set positions (n,3) and their predicted displacements, and fit the BVH of this motion; all that belongs to
         the positions alone follows when it is needed."""

@@ -146,17 +146,6 @@ def fit_motion(bvh, before):
 
 
 @kernel
-def box_of(x, vertices):
-    """Box (6,) around the `vertices` (k,) of x (n,3)."""
-    around, out = NOTHING, np.empty((1, 6))
-    for k in range(len(vertices)):
-        p = vec.load(x, vertices[k])
-        around = lower(around[0], p), upper(around[1], p)
-    store(around, out, 0, 0)
-    return out[0]
-
-
-@kernel
 def count_marked(which, corners, before):
     """Write to before (m+1,) how many of the triangles 0..q-1 have any of the vertices `which` (n,) as a corner."""
     before[0] = 0

@@ -16,7 +16,6 @@ from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import guard as _kernels
 from ...kernels.simulation.bounds import Bounds, MovingTriangles
 from ...scene import Scene
-from .neighbours import NeighbourLists
 from .pairs import (
     GuardedPairs,
     Obstacle,
@@ -103,14 +102,12 @@ class Detection:
         self._fraction = np.ones(count)  # of its motion that each vertex can complete
         self._reach = 0.0  # query distance around cloth of the last pass
         self.passes = self.repredictions = 0
-        self._neighbours = NeighbourLists(cloth, [body.near.b for body in self.obstacles], count, self.eps)
         self._rest_keys = self._keys_at_rest(x)
 
     def begin_frame(self, steps: int) -> None:
         """Begin a frame of `steps` substeps."""
         self.substeps_left, self._unguarded = steps - 1, _NONE
         self._horizon.begin_frame(steps)
-        self._neighbours.forget()
         for body in self.obstacles:
             body.reach = REACH * self.eps
 
@@ -149,8 +146,9 @@ class Detection:
         return share
 
     def _move(self) -> None:
-        """Move cloth and bodies to the start of the predicted motion, and predict their displacements."""
-        for mesh in (self._cloth, *(body.near.b for body in self.obstacles if body.moves)):
+        """Move cloth and bodies to the start of the predicted motion, if any, and predict their displacements."""
+        moving = [self._cloth, *(body.near.b for body in self.obstacles if body.moves)]
+        for mesh in moving:
             mesh.move_along(self.start, self.predicted)
         for body in self.obstacles if self._first_pass else ():
             if not body.moves:
@@ -334,9 +332,9 @@ class Detection:
         movable = self.movable
         self.predicted[movable] = 0.0 if motion is None else motion[movable]
         self._predicts = motion is not None
+        self._move()
         if motion is None:
             return 1.0
-        self._move()
         most = 0.0
         bodies = [(b.rows[: b.moves * len(b.rows)], b.box) for b in self.obstacles]
         for rows, box in [(self.rows, _EVERYWHERE), *bodies]:
@@ -344,6 +342,7 @@ class Detection:
         if not far and most > A_SUBSTEP * self.max_reach * (self.substeps_left + 1):
             # one substep's motion exceeds A_SUBSTEP times the largest query distance: predict no motion
             self.predicted[movable], self._predicts = 0.0, False
+            self._move()
             return 0.0
         share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0
         share = share if far else min(share, self._horizon.share(self.substeps_left))
@@ -354,10 +353,7 @@ class Detection:
 
     def _near_pairs(self, queries: list[tuple[NearPairs, float]]) -> list[Contacts]:
         """Return the contacts of each query and its distance, now or during the predicted motion."""
-        if self._predicts:
-            pairs = approaching([near.along(reach) for near, reach in queries])
-        else:
-            pairs = self._neighbours.find(queries, self.start)
+        pairs = approaching([near.along(reach) for near, reach in queries])
         return [self._records(near, found, reach) for (near, reach), found in zip(queries, pairs, strict=True)]
 
     def _bound_by_body(self, body: Obstacle, count: int) -> None:
@@ -378,10 +374,9 @@ class Detection:
         if not body.moves and share * body.reach >= self._bound(self._reach):
             return  # no bound of cloth is greater
         moves = self.predicted if self._predicts else _NO_DRIFT
-        triangles = MovingTriangles(cloth.leaves.corners, self.start, moves, before)
-        mesh = body.near.b
-        box, drift = (mesh.box, mesh.motion.node_drifts[0]) if self._predicts else (mesh.box_at(self.start), _STATIC)
-        least = _bounds.bound_by_distance(triangles, box, drift, body.reach, share, self.radius)
+        triangles = MovingTriangles(cloth.leaves.corners, cloth.x, moves, before)
+        drift = body.near.b.motion.node_drifts[0] if self._predicts else _STATIC
+        least = _bounds.bound_by_distance(triangles, body.box, drift, body.reach, share, self.radius)
         if body.moves:
             self.radius[body.rows] = np.minimum(self.radius[body.rows], _kernels.SHARE * least)
 
@@ -390,7 +385,7 @@ class Detection:
         return ROUNDING * float(_bounds.largest(self.moving, x))
 
     def _records(self, near: NearPairs, pairs: tuple[Rows, Rows, Rows], reach: float) -> Contacts:
-        return records(near, self.start, pairs, reach, self.predicted, self.body_of)
+        return records(near.a, near.b, pairs, reach, self.predicted, self.body_of)
 
     def _keys_at_rest(self, x: Floats) -> NDArray[np.int64]:
         """Return keys of pairs of mesh neighbours within the thickness at the start; these are not pushed apart."""

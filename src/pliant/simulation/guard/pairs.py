@@ -23,7 +23,7 @@ from ...scene import Scene
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 _WORTH_THREADS = 1024  # pairs
-_ZERO = np.zeros(2, np.int32)
+_ZERO, _NO_MOTION = np.zeros(2, np.int32), np.zeros((0, 3))
 LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 # weights of a pair's four vertices: the centroid of its first side less that of its second
 _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
@@ -193,11 +193,11 @@ def keys(contacts: Contacts) -> NDArray[np.int64]:
 
 
 def records(
-    near: NearPairs, x: Floats, pairs: tuple[Rows, Rows, Rows], reach: float, motion: Floats, body_of: Rows
+    a: LeafMesh, b: LeafMesh, pairs: tuple[Rows, Rows, Rows], reach: float, motion: Floats | None, body_of: Rows
 ) -> Contacts:
-    """Return contacts at x (n,3) of two leaf meshes, or of one with itself, from `pairs` as `NearPairs` returns them:
-    those within `reach`, now or during `motion` (n,3)."""
-    a, b, (forward, backward, edges) = near.a.top, near.b.top, pairs
+    """Return contacts of two leaf meshes, or of one with itself, from `pairs` as `NearPairs` returns them: those within
+    `reach`, now or during `motion` (n,3)."""
+    forward, backward, edges = pairs
     out = cast("Contacts", np.empty(len(forward) + len(backward) + len(edges), _contacts.CONTACT))
     if not len(out):
         return out
@@ -205,14 +205,14 @@ def records(
     one, two = len(forward), len(forward) + len(backward)
     if len(forward):
         fill = worth(_records.fill_faces, len(forward), _WORTH_THREADS)
-        fill(x, x, b.faces, forward, none, owners, out[:one], unclear[:one])
+        fill(a.x, b.x, b.top.faces, forward, none, owners, out[:one], unclear[:one])
     if len(backward):
         fill = worth(_records.fill_faces, len(backward), _WORTH_THREADS)
-        fill(x, x, a.faces, backward, none, owners, out[one:two], unclear[one:two])
+        fill(b.x, a.x, a.top.faces, backward, none, owners, out[one:two], unclear[one:two])
     if len(edges):
         fill = worth(_records.fill_edges, len(edges), _WORTH_THREADS)
-        fill(x, a.edges, x, b.edges, edges, owners, out[two:], unclear[two:])
-    return out[: _kernels.keep_approaching(out, motion, reach, body_of)]
+        fill(a.x, a.top.edges, b.x, b.top.edges, edges, owners, out[two:], unclear[two:])
+    return out[: _kernels.keep_approaching(out, _NO_MOTION if motion is None else motion, reach, body_of)]
 
 
 def measure(found: Contacts, x: Floats) -> None:
