@@ -36,6 +36,18 @@ def test_no_two_attached_vertices_are_farther_apart_than_the_cloth_between_them(
         assert (far <= (1.0 + 0.05 * STRETCH) * rest * (1.0 + 1e-5) + 1e-12).all()
 
 
+def test_a_frame_begins_with_the_targets_with_which_the_last_one_ended(rng):
+    scene, _, goal = torn(0.0)
+    x = goal[None] + rng.normal(0.0, 0.05, (3, *goal.shape))
+    slipping, last = Slipping(scene), np.concatenate([x[1:], x[:1]])
+    first, alone = x.copy(), x[:1].copy()
+    slipping.apply(first)
+    slipping.apply(last)
+    Slipping(scene).apply(alone)
+    assert np.array_equal(last[:2], first[1:])
+    assert np.array_equal(last[2:], alone)
+
+
 def test_pairs_left_out_of_a_sweep_change_no_bit(rng):
     from pliant.kernels.simulation import slipping as kernels
 

@@ -73,6 +73,21 @@ def test_limbs_that_overlap_yield_by_half_of_it_each_and_leave_cloth_room():
     assert not found.insets(shape + inset, EVERYWHERE).any()  # which do not overlap any more
 
 
+def test_what_is_known_of_a_shape_changes_no_bit_in_another_region_and_is_not_computed_again(monkeypatch):
+    (found, shape), (fresh, _) = skin(0.01), skin(0.01)
+    low = Region(0.02, np.full(3, -20.0), np.arange(40)[None, :, None] < 22 + np.zeros((40, 1, 40)))
+    high = low._replace(near=~low.near | (np.arange(40) > 18)[None, :, None])
+    first = found.insets(shape, low)
+    tested, needed = [], Yielding._needed
+    monkeypatch.setattr(Yielding, "_needed", lambda *a, **k: tested.append(len(a[2])) or needed(*a, **k))
+    again, one = found.insets(shape, high), sum(tested)
+    whole = fresh.insets(shape, high)
+    assert first.any()
+    assert (again != first).any()
+    assert np.array_equal(again, whole)
+    assert 0 < one < 0.8 * (sum(tested) - one)  # what both regions contain is known
+
+
 def test_limbs_yield_to_a_sleeve_from_the_frame_after_they_squeeze_it_on_and_no_pair_is_given_up_then():
     scene = sleeve()
     sim, count = Simulation(scene, method="bvh"), IntersectionCount(scene, scene.start().x)

@@ -33,12 +33,16 @@ class Slipping:
                 pairs.append(places[ends])
                 most.append(far)
         self._pairs, self._most = np.concatenate(pairs), np.concatenate(most)
+        self._last = np.zeros((2, 0, 3))  # the last targets that were moved, before and after
 
     def apply(self, targets: Floats) -> None:
         """Move those of the targets (t,k,3) of all gripped vertices at t times that are too far apart."""
         for x in targets if len(self._most) else ():
             if _kernels.are_too_far(x, self._pairs, self._most):
-                _kernels.bring_together(x, self._pairs, self._most, SWEEPS, np.empty((len(self._most), 3)))
+                if not np.array_equal(x, self._last[0]):  # a frame begins where the last one ended
+                    self._last, corrections = np.stack([x, x]), np.empty((len(self._most), 3))
+                    _kernels.bring_together(self._last[1], self._pairs, self._most, SWEEPS, corrections)
+                x[:] = self._last[1]
 
 
 def _distances(scene: Scene, b: int, rows: Rows) -> tuple[Rows, Floats]:

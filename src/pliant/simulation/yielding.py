@@ -35,6 +35,8 @@ BESIDE = 4.0  # times the gap: distance from covered vertices up to which others
 TOLERANCE = 1.0  # of eps by which coarse faces may be inset deeper than needed
 COARSE = 3.0  # times the gap: length of edges from which on this decreases, with the square of the length
 PARTS = 4  # of the edges of a coarse face, between the points at which its inset is compared with what is needed
+_WEIGHTS = np.array([(i, j, PARTS - i - j) for i in range(PARTS + 1) for j in range(PARTS + 1 - i)]) / PARTS
+POINTS = _WEIGHTS[(_WEIGHTS < 1.0).all(1)]  # (p,3) their weights
 COARSEST = 8.0  # times the gap: faces with longer edges do not yield
 CELL = 4.0  # times eps: bodies yield in cells of this size that contain cloth, and in those around them
 MOST_CELLS = 1 << 22  # in the box around the cloth; beyond that they are larger
@@ -85,6 +87,7 @@ class Yielding:
         self._rest = scene.start().x[self.rows]
         nowhere = Region(0.0, np.zeros(3), np.zeros((0, 0, 0), np.bool_))
         self._last = np.zeros((0, 3)), nowhere, np.zeros((0, 3))  # shape, region and insets of the last call
+        self._known = _Known.of(0, 0)
 
     @functools.cached_property
     def _surface(self) -> DeformingClosestPoints:
@@ -112,20 +115,27 @@ class Yielding:
         return np.asarray(self._surface.signs(points) < 0)
 
     def _computed(self, shape: Floats, region: Region) -> Floats:
-        near, covered = region.contains(shape), np.zeros(len(shape), np.bool_)
+        near = region.contains(shape)
         if not near.any():
             return np.zeros_like(shape)
-        self._surface.update(shape).fitted()
-        faces, areas = near[self._faces].any(1), np.zeros((len(self._faces), 3))
+        if not np.array_equal(self._last[0], shape):  # a frame begins with the shape with which the last one ended
+            self._known = _Known.of(len(shape), len(self._faces))
+            self._surface.update(shape).fitted()
+        known, faces, areas = self._known, near[self._faces].any(1), np.zeros((len(self._faces), 3))
         areas[faces] = _face_normals(shape[self._faces[faces]])
         normals = _unit(self._around @ areas)
-        covered[near] = self._are_covered(shape[near], normals[near])
+        new = near & ~known.tested
+        known.covered[new], known.tested[new] = self._are_covered(shape[new], normals[new]), True
+        covered = near & known.covered
         if not covered.any():
             return np.zeros_like(shape)
-        far = cKDTree(shape[covered]).query(shape, distance_upper_bound=BESIDE * self._gap)[0]
+        beside = np.flatnonzero(near)
+        far = cKDTree(shape[covered]).query(shape[beside], distance_upper_bound=BESIDE * self._gap)[0]
         adjacent = self._around @ (self._around.T @ covered) > 0.0
-        which, inset = np.flatnonzero(near & (adjacent | np.isfinite(far))), np.zeros(len(shape))
-        inset[which] = self._needed(shape, shape[which], normals[which], covered[which], unknown=0.0)
+        which, inset = beside[adjacent[beside] | np.isfinite(far)], np.zeros(len(shape))
+        new = which[np.isnan(known.needed[which])]
+        known.needed[new] = self._needed(shape, shape[new], normals[new], covered[new], unknown=0.0)
+        inset[which] = known.needed[which]
         return -(inset * self._limits(shape, inset))[:, None] * normals
 
     def _are_covered(self, points: Floats, normals: Floats) -> Flags:
@@ -146,24 +156,45 @@ class Yielding:
     def _limits(self, shape: Floats, inset: Floats) -> Floats:
         """Return by what ratios (n,) the insets of vertices have to be reduced so that no coarse face is inset much
         deeper than needed where it is not covered: between its vertices, insets are interpolated."""
-        faces = self._faces[inset[self._faces].any(1)]
-        corners, limits = shape[faces], np.ones(len(shape))
+        which = np.flatnonzero(inset[self._faces].any(1))
+        corners, limits = shape[self._faces[which]], np.ones(len(shape))
         longest = np.linalg.norm(corners - corners[:, [1, 2, 0]], axis=2).max(1)
         coarse = longest > self._gap
-        faces, corners = faces[coarse], corners[coarse]
-        weights = np.array([(i, j, PARTS - i - j) for i in range(PARTS + 1) for j in range(PARTS + 1 - i)]) / PARTS
-        weights = weights[(weights < 1.0).all(1)]
-        points = (weights[None, :, :, None] * corners[:, None]).sum(2).reshape(-1, 3)
-        normals = np.repeat(_unit(_face_normals(corners)), len(weights), 0)
-        covered = self._are_covered(points, normals)
-        needed = self._needed(shape, points, normals, covered, unknown=DEEPEST * self._eps)
+        which, faces = which[coarse], self._faces[which[coarse]]
+        needed = self._needed_on(shape, which)
         spare = TOLERANCE * self._eps * np.minimum(COARSE * self._gap / longest[coarse], 1.0) ** 2
-        allowed = needed + np.repeat(spare, len(weights))
-        ratio = np.minimum(allowed / np.maximum(inset[faces] @ weights.T, 1e-300).ravel(), 1.0)
-        ratio[np.repeat(longest[coarse] > COARSEST * self._gap, len(weights))] = 0.0
-        at_corners = np.where(weights > 0.0, ratio.reshape(-1, len(weights), 1), 1.0).min(1)
+        ratio = np.minimum((needed + spare[:, None]) / np.maximum(inset[faces] @ POINTS.T, 1e-300), 1.0)
+        ratio[longest[coarse] > COARSEST * self._gap] = 0.0
+        at_corners = np.where(POINTS > 0.0, ratio[:, :, None], 1.0).min(1)
         np.minimum.at(limits, faces.ravel(), at_corners.ravel())
         return limits
+
+    def _needed_on(self, shape: Floats, which: NDArray[np.int64]) -> Floats:
+        """Return the insets (k,p) that the points `POINTS` of the faces `which` (k,) need."""
+        known = self._known.needed_on
+        new = which[np.isnan(known[which, 0])]
+        corners = shape[self._faces[new]]
+        points = (POINTS[None, :, :, None] * corners[:, None]).sum(2).reshape(-1, 3)
+        normals = np.repeat(_unit(_face_normals(corners)), len(POINTS), 0)
+        covered = self._are_covered(points, normals)
+        needed = self._needed(shape, points, normals, covered, unknown=DEEPEST * self._eps)
+        known[new] = needed.reshape(-1, len(POINTS))
+        return known[which]
+
+
+class _Known(NamedTuple):
+    """What is known of a shape: which vertices (n,) were tested, which of these are covered, and the insets that
+    vertices (n,) and points of faces (m,p) need, NaN where they are not known."""
+
+    tested: Flags
+    covered: Flags
+    needed: Floats
+    needed_on: Floats
+
+    @classmethod
+    def of(cls, n: int, m: int) -> "_Known":
+        needed = np.full(n, np.nan), np.full((m, len(POINTS)), np.nan)
+        return cls(np.zeros(n, np.bool_), np.zeros(n, np.bool_), *needed)
 
 
 def _deforming(scene: Scene) -> list[int]:

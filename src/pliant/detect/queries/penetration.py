@@ -23,7 +23,7 @@ from .winding import INSIDE, Cast, bounds_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-LOCAL = 100  # faces per point above which only the part of a boundary near the points is computed
+LOCAL = 20  # faces per point above which only the part of a boundary near the points is computed
 PASSES = 4  # over all faces for the signs of points, before a BVH is refitted for them
 FEW = 1000  # points up to which pseudonormals are computed on one thread
 NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))

@@ -277,10 +277,11 @@ def boxes_of(x: Floats, faces: NDArray[np.int32]) -> tuple[Floats, Floats]:
 
 def _touch(low: Floats, high: Floats, points: Floats, radius: float) -> NDArray[np.bool_]:
     """Return which boxes (k,3) touch the cube of half width `radius` around any of `points` (n,3)."""
+    from ...kernels.queries import solid_boundary as _kernels
+
     out = np.zeros(len(low), np.bool_)
     rows = np.flatnonzero(((low <= points.max(0) + radius) & (high >= points.min(0) - radius)).all(1))
-    for p in points:
-        out[rows] |= ((low[rows] <= p + radius) & (high[rows] >= p - radius)).all(1)
+    _kernels.mark_touching(low, high, rows, points, radius, out)
     return out
 
 

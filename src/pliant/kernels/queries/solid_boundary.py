@@ -164,3 +164,17 @@ def with_capacity(triangles, origin, count):
         put(more, t, vec.load(triangles[t], 0), vec.load(triangles[t], 1), vec.load(triangles[t], 2))
         of[t] = origin[t]
     return more, of
+
+
+@kernel
+def mark_touching(low, high, rows, points, radius, out):
+    """Mark in out (k,) those of the boxes `rows` that touch the cube of half width `radius` around any of `points`."""
+    for r in range(len(rows)):
+        i = rows[r]
+        for j in range(len(points)):
+            touches = True
+            for c in range(3):
+                touches &= low[i, c] <= points[j, c] + radius and high[i, c] >= points[j, c] - radius
+            if touches:
+                out[i] = True
+                break

@@ -149,10 +149,7 @@ class Detection:
         """Move cloth and bodies to the start of the predicted motion, if any, and predict their displacements."""
         moving = [self._cloth, *(body.near.b for body in self.obstacles if body.moves)]
         for mesh in moving:
-            if self._predicts:
-                mesh.move_along(self.start, self.predicted)
-            else:
-                mesh.move(self.start)
+            mesh.move_along(self.start, self.predicted)
         for body in self.obstacles if self._first_pass else ():
             if not body.moves:
                 body.near.b.move(self.start)
@@ -360,10 +357,7 @@ class Detection:
 
     def _near_pairs(self, queries: list[tuple[NearPairs, float]]) -> list[Contacts]:
         """Return the contacts of each query and its distance, now or during the predicted motion."""
-        if self._predicts:
-            pairs = approaching([near.along(reach) for near, reach in queries])
-        else:
-            pairs = [near.within(reach) for near, reach in queries]
+        pairs = approaching([near.along(reach) for near, reach in queries])
         return [self._records(near, found, reach) for (near, reach), found in zip(queries, pairs, strict=True)]
 
     def _bound_by_body(self, body: Obstacle, count: int) -> None:
@@ -391,7 +385,7 @@ class Detection:
         return ROUNDING * float(_bounds.largest(self.moving, x))
 
     def _records(self, near: NearPairs, pairs: tuple[Rows, Rows, Rows], reach: float) -> Contacts:
-        return records(near.a, near.b, pairs, reach, self.predicted if self._predicts else None, self.body_of)
+        return records(near.a, near.b, pairs, reach, self.predicted, self.body_of)
 
     def _keys_at_rest(self, x: Floats) -> NDArray[np.int64]:
         """Return keys of pairs of mesh neighbours within the thickness at the start; these are not pushed apart."""

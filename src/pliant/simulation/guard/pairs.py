@@ -23,7 +23,7 @@ from ...scene import Scene
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 _WORTH_THREADS = 1024  # pairs
-_ZERO, _NO_MOTION = np.zeros(2, np.int32), np.zeros((0, 3))
+_ZERO = np.zeros(2, np.int32)
 LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 # weights of a pair's four vertices: the centroid of its first side less that of its second
 _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
@@ -207,7 +207,7 @@ def keys(contacts: Contacts) -> NDArray[np.int64]:
 
 
 def records(
-    a: LeafMesh, b: LeafMesh, pairs: tuple[Rows, Rows, Rows], reach: float, motion: Floats | None, body_of: Rows
+    a: LeafMesh, b: LeafMesh, pairs: tuple[Rows, Rows, Rows], reach: float, motion: Floats, body_of: Rows
 ) -> Contacts:
     """Return contacts of two leaf meshes, or of one with itself, from `pairs` as `NearPairs` returns them: those within
     `reach`, now or during `motion` (n,3)."""
@@ -226,7 +226,7 @@ def records(
     if len(edges):
         fill = worth(_records.fill_edges, len(edges), _WORTH_THREADS)
         fill(a.x, a.top.edges, b.x, b.top.edges, edges, owners, out[two:], unclear[two:])
-    return out[: _kernels.keep_approaching(out, _NO_MOTION if motion is None else motion, reach, body_of)]
+    return out[: _kernels.keep_approaching(out, motion, reach, body_of)]
 
 
 def measure(found: Contacts, x: Floats) -> None:

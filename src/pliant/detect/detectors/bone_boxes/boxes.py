@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....kernels.detectors.bone_boxes import boxes as _kernels
+from ....kernels.detectors.bone_boxes import sorting as _sorting
 from ....kernels.detectors.bone_boxes.boxes import ENTRIES, LANES, Boxes, Entries, Moved, Placed
 from ....kernels.jit import worth
 
@@ -166,33 +167,33 @@ class BoneBoxes:
         begin = low[:, 0] - self._margin
         # slabs thinner than the margin would only lengthen the lists
         per = np.minimum(slabs / (high[:, 0] - low[:, 0] + 2.0 * self._margin), 1.0 / self._margin)
-        bounds = np.concatenate([self.span[self._entry, :3].min(1), self.span[self._entry, 3:].max(1)], 1)
         if self._rows is None:
-            middle = 0.5 * (bounds[:, 0] + bounds[:, 3])
+            ranges = self._bounds(np.arange(len(self._box)))
+            middle = 0.5 * (ranges[:, 0] + ranges[:, 3])
             home = self._box * slabs + np.clip((middle - begin[self._box]) * per[self._box], 0, slabs - 1).astype(int)
-            around_axis = np.arctan2(bounds[:, 1] + bounds[:, 4], bounds[:, 2] + bounds[:, 5])
+            around_axis = np.arctan2(ranges[:, 1] + ranges[:, 4], ranges[:, 2] + ranges[:, 5])
             self._rows = np.lexsort((around_axis, home))
             self._home = np.searchsorted(home[self._rows], np.arange(count * slabs + 1)).astype(np.int32)
-        bounds, box = bounds[self._rows], self._box[self._rows]
-        ends = np.stack([bounds[:, 0] - self._margin, bounds[:, 3] + self._margin], 1)
-        # the same expression as in the lookup of points, so that both round alike
-        slab = np.clip((ends - begin[box, None]) * per[box, None], 0, slabs - 1).astype(np.int64)
-        times = slab[:, 1] - slab[:, 0] + 1
-        rows = np.repeat(np.arange(len(box)), times)
-        before = np.repeat(np.cumsum(times) - times, times)
-        key = box[rows].astype(np.int64) * slabs + slab[rows, 0] + np.arange(len(rows)) - before
-        order = np.argsort(key, kind="stable")
-        start = np.searchsorted(key[order], np.arange(count * slabs + 1)).astype(np.int32)
-        around, bounds = _around(_outward(bounds), self._home), _outward(bounds)
+            self._row_box = self._box[self._rows]
+        exact, bounds = self._bounds(self._rows), np.empty((len(self._rows), 6), np.float32)
+        start, lists = np.empty(count * slabs + 1, np.int32), (exact, self._row_box, self._margin, begin, per, slabs)
+        items = np.empty(_sorting.count_in_slabs(*lists, start), np.int32)
+        _sorting.list_in_slabs(*lists, start, items)
+        _sorting.round_outward(exact, bounds)
         groups, begins = _groups(self._home)
         blocks, block_begins = _groups(groups)
-        within_groups = _around(bounds, begins)
+        around, within_groups = _around(bounds, self._home), _around(bounds, begins)
         slab_begins = _groups(slabs * np.arange(count + 1, dtype=np.int32))[1]
-        side_by_side = (_lanes(around, slab_begins), _lanes(within_groups, block_begins), _lanes(bounds, begins))
+        lanes = (_lanes(around, slab_begins), _lanes(within_groups, block_begins), _lanes(bounds, begins))
         corners, face = self._faces[self._rows], self._rows.astype(np.int32)
-        grouped = (self._home, around, groups, within_groups, blocks, *side_by_side)
-        lists = (start, rows[order].astype(np.int32))
-        self.boxes = Boxes(low, high, begin, per, *lists, *grouped, bounds, corners, face, slabs)
+        grouped = (self._home, around, groups, within_groups, blocks, *lanes)
+        self.boxes = Boxes(low, high, begin, per, start, items, *grouped, bounds, corners, face, slabs)
+
+    def _bounds(self, rows: NDArray[np.int64]) -> Floats:
+        """Return the bounds (k,6) of the triangles `rows`, by the ranges of their corners."""
+        out = np.empty((len(rows), 6))
+        _sorting.bound_triangles(self.span, self._entry, rows, out)
+        return out
 
 
 def _owners(faces: Ints, joints: NDArray[Any], weights: Floats) -> NDArray[np.int64]:
@@ -223,12 +224,8 @@ def _main_axes(q: Floats, first: NDArray[Any]) -> Floats:
 def _around(bounds: NDArray[np.float32], first: NDArray[Any]) -> NDArray[np.float32]:
     """Return the bounding boxes (k,6) of the bounds (m,6) of rows first[i]..first[i+1]-1; infinite and inverted for
     none."""
-    out = np.full((len(first) - 1, 6), np.inf, np.float32)
-    out[:, 3:] = -np.inf
-    used = np.flatnonzero(np.diff(first))
-    if len(used):
-        out[used, :3] = np.minimum.reduceat(bounds[:, :3], first[used])
-        out[used, 3:] = np.maximum.reduceat(bounds[:, 3:], first[used])
+    out = np.empty((len(first) - 1, 6), np.float32)
+    _sorting.box_around(bounds, first, out)
     return out
 
 
@@ -244,16 +241,6 @@ def _groups(home: Ints) -> tuple[Ints, NDArray[np.int64]]:
 
 def _lanes(bounds: NDArray[np.float32], begins: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return the bounds (m,6) of rows begins[k]..begins[k+1]-1, at most LANES, side by side (k,6,LANES)."""
-    out = np.full((len(begins) - 1, LANES, 6), np.inf, np.float32)
-    out[:, :, 3:] = -np.inf
-    group = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
-    out[group, np.arange(len(group)) - begins[group]] = bounds
-    return np.ascontiguousarray(out.transpose(0, 2, 1))
-
-
-def _outward(bounds: Floats) -> NDArray[np.float32]:
-    """Convert bounds to float32, rounding outward."""
-    out = bounds.astype(np.float32)
-    out[:, :3] = np.where(out[:, :3] > bounds[:, :3], np.nextafter(out[:, :3], np.float32(-np.inf)), out[:, :3])
-    out[:, 3:] = np.where(out[:, 3:] < bounds[:, 3:], np.nextafter(out[:, 3:], np.float32(np.inf)), out[:, 3:])
-    return np.ascontiguousarray(out)
+    out = np.empty((len(begins) - 1, 6, LANES), np.float32)
+    _sorting.side_by_side(bounds, begins, out)
+    return out
