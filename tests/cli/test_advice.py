@@ -162,7 +162,7 @@ def test_a_body_that_is_inside_out_is_turned(here, capsys):
     pliant.save("body.obj", pliant.Mesh(BODY.vertices, BODY.faces[:, ::-1]))
     code, _, talk = told(capsys, "drape", "tube.obj", "body.obj", "--frames", "2")
     assert code == 0
-    assert "note: body is used with its faces flipped" in talk
+    assert "note: body is inside out; it is used with its faces flipped" in talk
     code, out, talk = told(capsys, "tets", "body.obj", "--size", "10cm", "--json")
     assert "used with its faces flipped" in talk
     assert json.loads(out)["tets"] > 0

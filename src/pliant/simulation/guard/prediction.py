@@ -33,7 +33,7 @@ class Horizon:
         self._repredictions_left = REPREDICTIONS + steps // 4
 
     def count_reprediction(self) -> bool:
-        """Count that the motion of few vertices is predicted anew; return whether that is still allowed in this frame."""
+        """Count that few vertices are predicted anew; return whether that is still allowed in this frame."""
         self._repredictions_left -= 1
         return self._repredictions_left >= 0
 
