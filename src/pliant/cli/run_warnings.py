@@ -19,6 +19,7 @@ class Sources:
 
 
 GENERATED = Sources()
+AT_REST = 0.05  # of its size per second: cloth of which more than a twentieth is faster has not come to rest
 
 
 def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
@@ -42,6 +43,8 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
         lines.append(
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
+    elif speed := _speed_at_end(result):
+        lines.append(f"the cloth still moves at {speed:.2g} m/s at the end; more --frames let it come to rest")
     if result.crosses_bodies and not result.penetrates and result.scene.self_contact != "safe":
         lines.append(_crossing_warning(result, sources))
     if result.self_intersects_at_end:
@@ -165,6 +168,21 @@ def _contact_advice(result: Any) -> str:
     if any(body.motion is not None for body in bodies):
         return "it is beside the body from the start: give a garment that fits it"
     return "try more --frames or --place above"
+
+
+def _speed_at_end(result: Any) -> float:
+    """Speed in m/s that a twentieth of a cloth exceeds in the last frame, where that is not slow and nothing drives
+    it: bodies and grips are static, and there is no wind; otherwise 0."""
+    import numpy as np
+
+    scene = result.scene
+    driven = any(body.motion is not None or body.grips for body in scene.bodies) or np.any(scene.wind)
+    most = 0.0
+    for x in () if driven else result.x.values():
+        speed = np.percentile(np.linalg.norm(x[-1] - x[-2], axis=1), 95.0) / result.dt
+        size = np.linalg.norm(np.ptp(x[0], axis=0))
+        most = max(most, float(speed) if speed > AT_REST * size else 0.0)
+    return most
 
 
 def _slid(result: Any) -> float:
