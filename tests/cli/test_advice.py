@@ -273,3 +273,10 @@ def test_errors_name_options_as_they_are_typed(here, capsys, words, message):
     code, _, talk = told(capsys, *words)
     assert code == 2
     assert message in talk
+
+
+def test_a_body_without_extent_is_named(here, capsys):
+    pathlib.Path("point.obj").write_text("v 0 0 0\nv 0 0 0\nv 0 0 0\nf 3 2 1\n")
+    code, _, talk = told(capsys, "drape", "tube.obj", "point.obj", "--frames", "1")
+    assert code == 2
+    assert "error: mesh 'point' has no extent" in talk

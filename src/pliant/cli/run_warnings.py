@@ -24,6 +24,8 @@ AT_REST = 0.05  # of its size per second: cloth of which more than a twentieth i
 
 def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     """Return one warning per problem of the run, each with its remedy."""
+    from ..audit.findings import size_words
+
     lines: list[str] = []
     bodies = result.scene.bodies
     if not result.scene.deformable:
@@ -33,8 +35,8 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     if result.initial_intersections:
         lines.append(start_line(result, sources))
     if result.penetrates:
-        deep = 1e3 * result.summary["penetration_m"]
-        lines.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
+        deep = size_words(result.summary["penetration_m"])
+        lines.append(f"cloth was up to {deep} inside the body; {_advice(result)}")
     elif result.scene.obstacles and not touches.any() and not hung:
         lines.append(f"the cloth never touched the body; {_contact_advice(result)}")
     elif result.scene.obstacles and not touches[-1] and not hung:
@@ -65,19 +67,22 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
         counted = "an uncounted number of pairs of triangles intersect"
         if result.intersecting_pairs is not None:
             bad = result.summary["frames_with_intersecting_pairs"]
-            counted = f"{result.intersecting_pairs.sum()} pairs of triangles intersect in {bad} frames of safe mode"
+            frames = f"{bad:,} frame{'s' if bad > 1 else ''}"
+            counted = f"{result.intersecting_pairs.sum():,} pairs of triangles intersect in {frames} of safe mode"
         lines.append(f"{counted}; {why}")
     return lines
 
 
 def carrying_warnings(result: Any) -> list[str]:
     """Return the warnings about garments that were carried by proxies, as they are written."""
+    from ..audit.findings import size_words
+
     lines = []
     finer = "a larger --eps or a finer --proxy may help"
     if result.penetrates or result.crosses_bodies:
-        deep, most = 1e3 * result.summary["penetration_m"], result.summary["crossing_pairs_bodies_most"]
+        deep, most = size_words(result.summary["penetration_m"]), result.summary["crossing_pairs_bodies_most"]
         lines.append(
-            f"the garment, carried by its proxy, was up to {deep:.3g} mm inside the body, and {most or 0:,} pairs of "
+            f"the garment, carried by its proxy, was up to {deep} inside the body, and {most or 0:,} pairs of "
             f"triangles crossed at most; {finer}"
         )
     if more := result.gained_intersections:
