@@ -171,6 +171,10 @@ def _contact_advice(result: Any) -> str:
     if over:
         return "try more --frames"
     if any(body.motion is not None for body in bodies):
+        around = all((x.max(0) > body.mesh.bounds[0]).all() and (x.min(0) < body.mesh.bounds[1]).all()
+                     for x in start for body in bodies)  # fmt: skip
+        if around:
+            return "try more --frames, or a garment that fits more closely"
         return "it is beside the body from the start: give a garment that fits it"
     return "try more --frames or --place above"
 
