@@ -13,7 +13,7 @@ from characters import Made, NaiveCharacter
 from detect.made import octahedron
 from detect.shells import grid_box
 
-CLOSED = ("robot", "eyes", "seams", "mirrored", "centimetres", "folded", "inward")
+CLOSED = ("robot", "eyes", "seams", "mirrored", "centimetres", "kilometres", "folded", "inward", "teleport")
 OPEN = ("face", "neck", "card")
 KINDS = (*CLOSED, *OPEN)
 HEADS = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 1.0, 0.0]])
@@ -95,7 +95,7 @@ def parts_of(kind, rng):
             Part(*arm, (1,), skinned=False),
             Part(*other, (1,), skinned=False, mirrored=True),
         ]
-    if kind == "centimetres":
+    if kind in ("centimetres", "kilometres", "teleport"):
         x, faces = post(0.0, 1.1, 0.2)
         return [Part(x, faces, (0, 1), bent(x)), Part(*ball(0.3, [0.0, 1.0, 0.0]), (1,))]
     if kind == "folded":
@@ -122,8 +122,9 @@ def turn_about_y(rng):
     return Rotation.from_euler("y", rng.uniform(0.0, 360.0), degrees=True).as_matrix()
 
 
-def made_character(parts, rng, *, scale=1.0, fold=40.0, travel=0.5):
-    """The glTF of the parts on three bones below a node of this scale, with a clip "move" of 1 s."""
+def made_character(parts, rng, *, scale=1.0, fold=40.0, travel=0.5, jumps=False):
+    """The glTF of the parts on three bones below a node of this scale, with a clip "move" of 1 s, in which it travels
+    or jumps."""
     made, unit = Made(), np.diag([scale, scale, scale, 1.0])
     steps = np.diff(np.concatenate([np.zeros((1, 3)), HEADS]), axis=0) / scale
     made.json["nodes"] = [
@@ -142,7 +143,7 @@ def made_character(parts, rng, *, scale=1.0, fold=40.0, travel=0.5):
     ]
     for k, part in enumerate(parts):
         _add_part(made, k, part, world, scale)
-    made.json["animations"] = [_clip(made, rng, scale, fold, travel)]
+    made.json["animations"] = [_clip(made, rng, scale, fold, travel, jumps)]
     return made
 
 
@@ -183,7 +184,7 @@ def _add_part(made, k, part, world, scale):
     made.json["nodes"][above]["children"].append(len(made.json["nodes"]) - 1)
 
 
-def _clip(made, rng, scale, fold, travel):
+def _clip(made, rng, scale, fold, travel, jumps):
     """Rotations of the bones (linear, cubic), a travelling root at uneven times, a bone that grows in steps."""
     times = np.array([0.0, 0.07, 0.5, 1.0], "<f4")
     samplers, channels = [], []
@@ -209,7 +210,7 @@ def _clip(made, rng, scale, fold, travel):
         "translation",
         times,
         travel / scale * np.array([[0, 0, 0], [0.1, 0, 0], [0.5, 0.1, 0.3], [1, 0, 1]]),
-        "LINEAR",
+        "STEP" if jumps else "LINEAR",
     )
     add(3, "scale", [0.0, 0.4, 0.8], [[1, 1, 1], [1.3, 1.3, 1.3], [0.8, 0.8, 0.8]], "STEP")
     for k, mesh in enumerate(made.json["meshes"]):
@@ -233,8 +234,10 @@ def saved(kind, rng, folder):
     for part in parts:
         if not part.mirrored and kind != "mirrored":
             part.x = part.x @ turn.T
-    scale = 0.01 if kind == "centimetres" else 1.0
-    made = made_character(parts, rng, scale=scale, fold=150.0 if kind == "folded" else 40.0)
+    scale = {"centimetres": 0.01, "kilometres": 1000.0}.get(kind, 1.0)
+    jumps = kind == "teleport"
+    fold, travel = 150.0 if kind == "folded" else 40.0, 20.0 if jumps else 0.5
+    made = made_character(parts, rng, scale=scale, fold=fold, travel=travel, jumps=jumps)
     return made.save(folder / f"{kind}.gltf"), parts
 
 

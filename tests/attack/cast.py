@@ -3,8 +3,10 @@ odd rigs, the kinds of `wild`, the mannequin, files of shared/data; fast clips, 
 away, limbs that fold or close on the garment."""
 
 import dataclasses
+import functools
 import pathlib
 import shutil
+import tempfile
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from pliant.motion.animation import Animation, Skeleton, Track
 
 CLIPS = ("calm", "fast", "fold", "squeeze", "teleport", "far", "scaled", "still")
 SURFACES = (0.6, 0.1, 0.1, 0.1, 0.1)  # shares of the kinds of `any_surface`
+BONES = ("hips", "spine", "neck")
 FILES = ("SimpleSkin.gltf", "RiggedSimple.glb", "RiggedFigure.glb", "AnimatedMorphCube.glb", "Fox.glb")
 
 
@@ -29,6 +32,7 @@ class Worn:
     radius: float = 0.1  # of the trunk, where the character is 1 m tall
     size: float = 1.0  # the height in metres
     low: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(3))  # centre of the lower end
+    bones: bool = False  # whether its bones have names of parts of a body
 
     def fitted(self, garment: pliant.Mesh) -> pliant.Mesh:
         return dataclasses.replace(garment, vertices=garment.vertices * self.size + self.low)
@@ -47,8 +51,17 @@ def any_character(rng, folder):
     if kind < 0.98 and (DATA / "rigged" / name).is_file():
         return measured(pathlib.Path(shutil.copy(DATA / "rigged" / name, folder)), name)
     path = folder / "mannequin.glb"
-    pliant.save_character(path, pliant.shapes.walking_mannequin(float(own.choice([0.7, 0.8]))))
-    return measured(path, "mannequin")
+    path.write_bytes(mannequin(float(own.choice([0.7, 0.8]))))
+    return dataclasses.replace(measured(path, "mannequin"), bones=True)
+
+
+@functools.cache
+def mannequin(size):
+    """The file of a walking mannequin: it takes longer to make than to dress."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "mannequin.glb"
+        pliant.save_character(path, pliant.shapes.walking_mannequin(size))
+        return path.read_bytes()
 
 
 def measured(path, what):
@@ -99,7 +112,7 @@ def limbed(rng, folder):
     inverse[:, :, 3] = -heads
     character = pliant.Character(
         pliant.Mesh(x, faces, name="body"),
-        tuple(f"bone {k}" for k in range(n_bones)),
+        tuple(f"{BONES[k % len(BONES)]} {k}" for k in range(n_bones)),
         np.arange(n_bones) - 1,
         joints,
         kept / kept.sum(1, keepdims=True),
@@ -110,7 +123,7 @@ def limbed(rng, folder):
     )
     path = folder / "body.glb"
     pliant.save_character(path, character)
-    return Worn(path, what, clip_kind, radius)
+    return Worn(path, what, clip_kind, radius, bones=n_bones >= len(BONES))
 
 
 def any_surface(rng, parts):

@@ -8,7 +8,7 @@ from attack import meshes
 
 # triangles of a garment at most: one of them is drawn, most cases are small
 MOST = (150, 150, 150, 300, 300, 600)
-LARGE = 20_000  # in one of a hundred cases
+LARGE = 8_000  # in one of a hundred cases
 TALL = 1.0  # metres, of a character before it is scaled
 
 

@@ -1,11 +1,13 @@
 """On characters as they come, `check` says of every vertex in every frame what libigl says."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 
 import pliant
+from characters import NaiveCharacter, naive_shape
 from conftest import DATA, SEED
 from detect.shells import wrong_depths
 from pliant import cli
@@ -15,6 +17,7 @@ from wild import CLOSED, KINDS, garment, joined_shells, saved, shells_at
 pytestmark = pytest.mark.compiled
 igl = pytest.importorskip("igl")
 FPS = 5
+EVERY = int(os.environ.get("PLIANT_EVERY", "1"))  # of the frames of rigged files, in the long test
 MARGIN = 0.002  # of winding numbers of open bodies, which are approximate
 
 
@@ -160,3 +163,29 @@ def test_on_rigged_files_every_vertex_is_where_libigl_says(path):
         y = np.asarray(body.at(k), np.float64)
         if report.has_inside:
             judge(found, report.distances[k], y, body.mesh.faces, x, closed=closed, size=body.mesh.size)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", RIGGED, ids=lambda path: path.stem)
+def test_in_every_frame_of_every_clip_every_vertex_is_where_libigl_says(path, record_property):
+    """The oracle places the skin itself: `NaiveCharacter` shares no line with the product."""
+    character, twin = pliant.load_character(path), NaiveCharacter(path)
+    rng, compared = np.random.default_rng(SEED), 0
+    for number, clip in enumerate(character.clips):
+        body, fps = pliant.load_clip(path, clip=clip)
+        low, high = body.bounds
+        x, faces = garment(rng, size=1.0, count=13)
+        sheet = pliant.Mesh((x - x.mean(0)) * (high - low).max() + 0.5 * (low + high), faces)
+        report = pliant.check(sheet, body, fps=fps)
+        closed = body.welds.mesh.issues.encloses
+        assert len(report.frames) == len(body)
+        for k in range(0, len(body), EVERY):
+            y = naive_shape(character, twin, number, k / fps)
+            size = float(np.abs(y).max()) + float(np.linalg.norm(np.ptp(y, axis=0)))
+            assert np.abs(y - body.at(k)).max() < 1e-6 * size
+            if report.has_inside:
+                found, distances = report.frames[k], report.distances[k]
+                judge(found, distances, y, body.mesh.faces, sheet.vertices, closed=closed, size=size)
+                compared += len(sheet.vertices)
+    record_property("compared vertices", compared)
+    print(f"{path.stem}: {len(character.clips)} clips, {compared:,} vertices compared")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pliant
+from characters import post
 from pliant import cli, shapes
 from pliant.cli.run_warnings import run_warnings
 from pliant.io import save_animation
@@ -92,7 +93,8 @@ def test_cloth_that_slid_down_is_told(here):
     result = record(Simulation(drape_scene(tube(), BODY, hold="none"), substeps=2), 2, measure=False)
     start = result.x[0][0]
     for down, word in ((0.0, ""), (0.4, "slid down the body by 0.4 m"), (0.1, "")):
-        frames = {0: np.stack([start, start, start - np.array([0.0, down, 0.0])])}
+        end = start - np.array([0.0, down, 0.0])
+        frames = {0: np.stack([start, end, end])}
         lies = dataclasses.replace(result, x=frames, n_obstacle_contacts=np.array([0, 5, 5]))
         assert word in " ".join(run_warnings(lies))
         assert bool(word) == bool(run_warnings(lies))
@@ -104,10 +106,10 @@ def test_cloth_that_slid_down_is_told(here):
         found = run_warnings(dataclasses.replace(crosses, x=slid, n_obstacle_contacts=np.array(counts)))
         assert len(found) == 2
         assert "3 pairs of triangles cross" in found[1]
-    high = {0: np.stack([start + 0.3, start + 0.3, start - 0.3])}  # dropped on it from above, not worn
+    high = {0: np.stack([start + 0.3, start - 0.3, start - 0.3])}  # dropped on it from above, not worn
     assert run_warnings(dataclasses.replace(lies, x=high)) == []
     held = drape_scene(tube(), BODY)
-    assert run_warnings(dataclasses.replace(lies, scene=held, x={0: np.stack([start, start - 1.0])})) == []
+    assert run_warnings(dataclasses.replace(lies, scene=held, x={0: np.stack([start, start - 1.0, start - 1.0])})) == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_a_body_that_is_inside_out_is_turned(here, capsys):
     pliant.save("body.obj", pliant.Mesh(BODY.vertices, BODY.faces[:, ::-1]))
     code, _, talk = told(capsys, "drape", "tube.obj", "body.obj", "--frames", "2")
     assert code == 0
-    assert "note: body is used with its faces flipped" in talk
+    assert "note: body is inside out; it is used with its faces flipped" in talk
     code, out, talk = told(capsys, "tets", "body.obj", "--size", "10cm", "--json")
     assert "used with its faces flipped" in talk
     assert json.loads(out)["tets"] > 0
@@ -242,3 +244,39 @@ def test_names_of_methods_are_in_one_piece(capsys, monkeypatch):
     _, out, _ = told(capsys, "methods")
     for name in ("distance-field", "stochastic-bvh", "sphere-surface"):
         assert name in out
+
+
+def test_cloth_that_still_moves_at_the_end_is_told_in_one_line(here, capsys):
+    pliant.save("sheet.obj", shapes.cloth(0.8, 0.8, 9, centre=(0.0, 0.32, 0.0)))
+    line = "warning: the cloth still moves at "
+    _, _, talk = told(capsys, "drape", "sheet.obj", "body.obj", "--frames", "12", "-o", "a.npz")
+    assert talk.count(line) == 1
+    assert "more --frames let it come to rest" in talk
+    _, _, talk = told(capsys, "drape", "sheet.obj", "body.obj", "--frames", "250", "-o", "a.npz", "--friction", "1")
+    assert line not in talk
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["bind", "tube.obj", "post.glb", "-o", "a.glb"], "or raise --max-distance"),
+        (["bind", "body.obj", "post.glb", "-o", "a.glb", "--smooth", "-3"], "error: --smooth = -3 must be in 0..1000"),
+        (["drape", "tube.obj", "body.obj", "--rest-scale", "0"], "error: --rest-scale = 0 must be"),
+        (["drape", "tube.obj", "body.obj", "--eps", "-3"], "error: --eps = -3 must be"),
+        (["drape", "tube.obj", "body.obj", "--self-contact", "off", "--self-method", "bvh"], "error: --self-method"),
+        (["check", "max_distance.obj"], "error: max_distance.obj: no such file"),
+    ],
+)
+def test_errors_name_options_as_they_are_typed(here, capsys, words, message):
+    who = post()
+    pliant.save_character("post.glb", dataclasses.replace(who, mesh=who.mesh.moved(who.mesh.vertices + 9.0)))
+    code, _, talk = told(capsys, *words)
+    assert code == 2
+    assert message in talk
+
+
+def test_a_body_without_extent_is_named(here, capsys):
+    pathlib.Path("point.obj").write_text("v 0 0 0\nv 0 0 0\nv 0 0 0\nf 3 2 1\n")
+    code, _, talk = told(capsys, "drape", "tube.obj", "point.obj", "--frames", "1")
+    assert code == 2
+    assert "error: mesh 'point' has no extent" in talk

@@ -433,7 +433,7 @@ def test_cloth_on_cloth_takes_the_detector_and_the_response_that_were_named(here
         (["--self-method", "tree", "--levels", "1"], "--levels is for --self-method sphere-surface"),
         (["--self-method", "distance-field"], "does not detect self-contact"),
         (["--self-response", "surface-tag"], "works against obstacles only"),
-        (["--self-contact", "off", "--self-response", "penalty"], "has self_contact 'off'"),
+        (["--self-contact", "off", "--self-response", "penalty"], "has --self-contact 'off'"),
     ):
         assert cli.run([*args, *words]) == 2
         assert said in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """`pliant drape GARMENT CHARACTER.glb`: a post that sways wears a sleeve, by the words people type."""
 
 import collections
+import dataclasses
 import json
 import os
 import pathlib
@@ -241,3 +242,15 @@ def test_the_method_is_resolved_once_and_its_reason_is_printed(here, worn, monke
     assert cli.run([*worn, "--method", "brute_force", "--json", "-o", "a.npz"]) == 0
     assert json.loads(capsys.readouterr().out)["method"] == {"name": "brute-force", "why": "requested"}
     assert len(calls) == 1
+
+
+def test_a_character_that_is_inside_out_is_used_with_its_faces_flipped(here, worn, capsys):
+    who = post()
+    flipped = dataclasses.replace(who.mesh, faces=who.mesh.faces[:, ::-1])
+    pliant.save_character("inward.glb", dataclasses.replace(who, mesh=flipped))
+    assert cli.run([*worn, "-o", "a.npz"]) == 0
+    assert cli.run([*worn[:2], "inward.glb", *SHORT, "-o", "b.npz"]) == 0
+    assert "note: inward is inside out; it is used with its faces flipped" in capsys.readouterr().err
+    assert np.array_equal(np.load("a.npz")["frames_0"], np.load("b.npz")["frames_0"])
+    assert cli.run([*worn[:2], "inward.glb", *SHORT, "-o", "b.glb"]) == 0  # written with its bones
+    assert len(document(here / "b.glb")["skins"]) == 1

@@ -167,6 +167,7 @@ class Watched(pliant.Simulation):
 
     def watch(self, garment, character):
         self.pairs, self.substeps_taken = Intersections(garment, character.mesh), []
+        self.queries = []  # detection passes and repredictions of each frame
         self.crossings, self.rows = [], (self.scene.rows(0), self.scene.rows(1))
         return self
 
@@ -176,8 +177,11 @@ class Watched(pliant.Simulation):
         self.crossings.append(self.pairs.update(self.state.x[cloth], self.state.x[body]).count)
 
     def step(self):
+        guard = self.self_contact
+        before = guard.passes + guard.repredictions
         frame = super().step()
         self.substeps_taken.append(frame.substeps)
+        self.queries.append(guard.passes + guard.repredictions - before)
         return frame
 
 
@@ -212,3 +216,6 @@ def test_a_hand_at_60_metres_per_second_does_not_pass_through_cloth(kind):
     # the time step divides itself, up to the bound, and only while the hand is near
     assert max(sim.substeps_taken) == MOST_PARTS * sim.substeps
     assert sim.substeps_taken[-1] == sim.substeps
+    # the work of a frame is bounded: without bounds of repredictions and of rounds after carrying there are 223 in a
+    # frame of 32 substeps for the cape, and 418 in one of 64 for the sleeve
+    assert max(np.array(sim.queries) / (24 + np.array(sim.substeps_taken))) < 3.75

@@ -7,6 +7,7 @@ tracebacks and logs.
 
 import importlib.util
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -75,7 +76,7 @@ def run(tokens: Sequence[str]) -> int:
     except (ValueError, MeshFileError, OSError) as error:
         if debug:
             traceback.print_exc()
-        _say(one_line(error), error=True)
+        _say(_as_options(one_line(error), tokens), error=True)
         return 2
     except Exception:
         traceback.print_exc()
@@ -145,6 +146,23 @@ def _with_option(error: Any) -> str:
     text = one_line(error)
     names = error.argument.names if error.argument is not None else ()
     return text if not names or any(name in text for name in names) else f"{names[0]}: {text}"
+
+
+def _as_options(text: str, tokens: Sequence[str]) -> str:
+    """An error message of the library with its parameters as the options of the command that was called: max_distance
+    is --max-distance; a single word is one where the message begins with it, as in "eps = -3 must be more than 0"."""
+    if not tokens or tokens[0] not in COMMANDS:
+        return text
+    arguments = _app(tokens[:1])[tokens[0]].assemble_argument_collection()
+    options = {name for argument in arguments for name in argument.names}
+
+    def option(word: re.Match[str]) -> str:
+        name = f"--{word[0].replace('_', '-')}"
+        begins = word.start() == 0 and text[word.end() :].startswith(" = ")
+        return name if name in options and ("_" in word[0] or begins) else word[0]
+
+    # not parts of paths and of names in quotes
+    return re.sub(r"(?<![\w./\\'\"-])[a-z]+(_[a-z]+)*(?![\w./\\'\"(-])", option, text)
 
 
 def one_line(error: BaseException) -> str:

@@ -86,11 +86,22 @@ def warn_of_mesh(path: pathlib.Path, mesh: "Mesh") -> None:
 
 def outward(mesh: "Mesh") -> "Mesh":
     """The mesh with outward faces: a closed mesh with inward faces is flipped, with a note."""
-    if not mesh.issues.inward:
-        return mesh
-    output.say(f"note: {mesh.name} is used with its faces flipped")
+    return dataclasses.replace(_flipped(mesh), source=None) if mesh.issues.inward else mesh
+
+
+def outward_character(character: "Character") -> "Character":
+    """The character with outward faces: if it is closed and they point inward in its rest pose, they are flipped, with
+    a note."""
+    from ..scenes.dressing import rest_skin
+
+    inward = rest_skin(character).issues.inward
+    return dataclasses.replace(character, mesh=_flipped(character.mesh)) if inward else character
+
+
+def _flipped(mesh: "Mesh") -> "Mesh":
+    output.say(f"note: {mesh.name} is inside out; it is used with its faces flipped")
     uv = None if mesh.uv is None else mesh.uv[:, ::-1]
-    return dataclasses.replace(mesh, faces=mesh.faces[:, ::-1], uv=uv, source=None)
+    return dataclasses.replace(mesh, faces=mesh.faces[:, ::-1], uv=uv)
 
 
 def metres(option: str, given: str | None) -> float | None:

@@ -19,10 +19,13 @@ class Sources:
 
 
 GENERATED = Sources()
+AT_REST = 0.05  # of its size per second: cloth of which more than a twentieth is faster has not come to rest
 
 
 def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     """Return one warning per problem of the run, each with its remedy."""
+    from ..audit.findings import size_words
+
     lines: list[str] = []
     bodies = result.scene.bodies
     if not result.scene.deformable:
@@ -32,8 +35,8 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
     if result.initial_intersections:
         lines.append(start_line(result, sources))
     if result.penetrates:
-        deep = 1e3 * result.summary["penetration_m"]
-        lines.append(f"cloth was up to {deep:.3g} mm inside the body; {_advice(result)}")
+        deep = size_words(result.summary["penetration_m"])
+        lines.append(f"cloth was up to {deep} inside the body; {_advice(result)}")
     elif result.scene.obstacles and not touches.any() and not hung:
         lines.append(f"the cloth never touched the body; {_contact_advice(result)}")
     elif result.scene.obstacles and not touches[-1] and not hung:
@@ -42,6 +45,8 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
         lines.append(
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
+    elif speed := _speed_at_end(result):
+        lines.append(f"the cloth still moves at {speed:.2g} m/s at the end; more --frames let it come to rest")
     if result.crosses_bodies and not result.penetrates and result.scene.self_contact != "safe":
         lines.append(_crossing_warning(result, sources))
     if result.self_intersects_at_end:
@@ -62,19 +67,22 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
         counted = "an uncounted number of pairs of triangles intersect"
         if result.intersecting_pairs is not None:
             bad = result.summary["frames_with_intersecting_pairs"]
-            counted = f"{result.intersecting_pairs.sum()} pairs of triangles intersect in {bad} frames of safe mode"
+            frames = f"{bad:,} frame{'s' if bad > 1 else ''}"
+            counted = f"{result.intersecting_pairs.sum():,} pairs of triangles intersect in {frames} of safe mode"
         lines.append(f"{counted}; {why}")
     return lines
 
 
 def carrying_warnings(result: Any) -> list[str]:
     """Return the warnings about garments that were carried by proxies, as they are written."""
+    from ..audit.findings import size_words
+
     lines = []
     finer = "a larger --eps or a finer --proxy may help"
     if result.penetrates or result.crosses_bodies:
-        deep, most = 1e3 * result.summary["penetration_m"], result.summary["crossing_pairs_bodies_most"]
+        deep, most = size_words(result.summary["penetration_m"]), result.summary["crossing_pairs_bodies_most"]
         lines.append(
-            f"the garment, carried by its proxy, was up to {deep:.3g} mm inside the body, and {most or 0:,} pairs of "
+            f"the garment, carried by its proxy, was up to {deep} inside the body, and {most or 0:,} pairs of "
             f"triangles crossed at most; {finer}"
         )
     if more := result.gained_intersections:
@@ -163,8 +171,27 @@ def _contact_advice(result: Any) -> str:
     if over:
         return "try more --frames"
     if any(body.motion is not None for body in bodies):
+        around = all((x.max(0) > body.mesh.bounds[0]).all() and (x.min(0) < body.mesh.bounds[1]).all()
+                     for x in start for body in bodies)  # fmt: skip
+        if around:
+            return "try more --frames, or a garment that fits more closely"
         return "it is beside the body from the start: give a garment that fits it"
     return "try more --frames or --place above"
+
+
+def _speed_at_end(result: Any) -> float:
+    """Speed in m/s that a twentieth of a cloth exceeds in the last frame, where that is not slow and nothing drives
+    it: bodies and grips are static, and there is no wind; otherwise 0."""
+    import numpy as np
+
+    scene = result.scene
+    driven = any(body.motion is not None or body.grips for body in scene.bodies) or np.any(scene.wind)
+    most = 0.0
+    for x in () if driven else result.x.values():
+        speed = np.percentile(np.linalg.norm(x[-1] - x[-2], axis=1), 95.0) / result.dt
+        size = np.linalg.norm(np.ptp(x[0], axis=0))
+        most = max(most, float(speed) if speed > AT_REST * size else 0.0)
+    return most
 
 
 def _slid(result: Any) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import output
 from .proxies import simulated
-from .reading import FileOptions, outward, read_body, read_mesh, warn_of_mesh
+from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
 
 if TYPE_CHECKING:
     from ..motion.character import Character
@@ -203,7 +203,7 @@ def build_scene(
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        built = _dress(cloth, body, found, files, wear, options, proxies, starts)
+        built = _dress(cloth, body, outward_character(found), files, wear, options, proxies, starts)
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)

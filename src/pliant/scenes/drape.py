@@ -2,6 +2,7 @@
 
 import enum
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,15 @@ def default_eps(body: Mesh, cloth: Mesh | None = None) -> float:
     if cloth is not None:
         edge = float(np.median(edge_lengths(cloth)))
         wanted = min(max(wanted, 0.1 * edge), 0.5 * edge)
-    return max(min(wanted, 0.01 * body.size), longest / FIELD_CELLS)
+    return with_extent(max(min(wanted, 0.01 * body.size), longest / FIELD_CELLS), [body, cloth])
+
+
+def with_extent(eps: float, meshes: Sequence[Mesh | None]) -> float:
+    """Return a default contact offset; raise ValueError if it is zero, because a mesh has no extent."""
+    for mesh in meshes if not eps else ():
+        if mesh is not None and not float(np.median(edge_lengths(mesh))):
+            raise ValueError(f"mesh {mesh.name!r} has no extent: half of its edges or more have length 0")
+    return eps
 
 
 def edge_lengths(mesh: Mesh) -> NDArray[np.float64]:

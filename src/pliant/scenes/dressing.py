@@ -14,7 +14,7 @@ from ..motion.deforming import Attached, Skinned, joined
 from ..motion.moving_frame import ROOT_MOTIONS
 from ..motion.playing import played
 from ..scene import Body, Cloth, Grip, Scene
-from .drape import edge_lengths
+from .drape import edge_lengths, with_extent
 from .holding import Holding, hold_cloths
 from .material_options import take_cloth
 from .snug_loops import HOLDS, snug
@@ -106,7 +106,7 @@ def _welded(motion: Skinned, skin: Mesh) -> Skinned:
 def default_eps_on_skin(skin: Mesh, garments: Sequence[Mesh]) -> float:
     """The default contact offset between skin and cloth, metres; for fine cloth at most half of the median edge."""
     edge = min(float(np.median(edge_lengths(garment))) for garment in garments)
-    return min(NEAR * skin.size, 0.5 * edge)
+    return with_extent(min(NEAR * skin.size, 0.5 * edge), [skin, *garments])
 
 
 def _warn_of_depth(garment: Mesh, surface: ClosestPoints) -> None:

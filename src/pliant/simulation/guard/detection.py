@@ -250,7 +250,7 @@ class Detection:
         if not self._predicts or _bounds.leaves_bounds(self.driven, self._bounds, target, t):
             return -1
         outside = self._leaving(target, t)
-        if outside is None:
+        if outside is None or not self._horizon.count_reprediction():
             return -1
         self.repredictions += 1
         moved = self._time > 0.0

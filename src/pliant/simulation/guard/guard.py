@@ -47,7 +47,7 @@ LIMITED = 1
 FAST = 4.0  # displacement of a body per substep, over the largest query distance, above which it does not wait
 PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per substep; then the guard is degraded
 CARRYING = 12  # passes for carrying in a substep even if those of the frame are spent: bodies do not wait
-AFTER = 2  # rounds in which carried cloth completes its own motion
+AFTER, LAST = 2, 8  # rounds in which carried cloth completes its own motion, in the last substeps of a frame
 FAR = 8.0  # relative displacement in one round of carrying, over the largest query distance
 NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
 ATTACHED = 0.1  # inverse mass of a vertex attached to skin, over that of cloth, where other cloth pushes it
@@ -299,7 +299,7 @@ class Guard(FormerNames):
         free, carried = self._free, np.linalg.norm(self._carry.carried_by, axis=1)
         own = 1.0 - carried / max(float(carried.max()), 1e-300)
         target[free] = x[free] + own[free, None] * (target - begin)[free]
-        for _ in range(0 if self.degraded else AFTER):
+        for _ in range(AFTER if self._detection.substeps_left < LAST and not self.degraded else 0):
             self.detection_pass(x, 0.0)
             self.apply(state, dt)
             if not self._detection.advance(target, x, careful=True)[0]:

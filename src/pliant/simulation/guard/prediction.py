@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 LASTS = 4  # substeps for which cloth is expected to accelerate as in the last one
 SHARE = 0.4  # of a t^2, where a uniform acceleration has 0.5: with it, fewest of 10 000 vertices leave their bounds
 MANY = 24.0  # pairs per vertex of cloth that only the predicted motion brings near: with more, less of it is predicted
+REPREDICTIONS = 16  # of few vertices in a frame, and one more for every four substeps; each takes as long as a pass of
+# a small garment, and where cloth is hit they follow each other in every round
 SHORTER = 4.0  # by which the predicted motion is divided then, down to that of one substep
 
 
@@ -24,9 +26,16 @@ class Horizon:
         self.substep = 1.0  # duration of a substep
         self._end = 1.0  # end of the frame
         self._most = 1.0  # substeps of which a detection pass in this frame predicts the motion
+        self._repredictions_left = 0
 
     def begin_frame(self, steps: int) -> None:
         self._most = float(steps)
+        self._repredictions_left = REPREDICTIONS + steps // 4
+
+    def count_reprediction(self) -> bool:
+        """Count that few vertices are predicted anew; return whether that is still allowed in this frame."""
+        self._repredictions_left -= 1
+        return self._repredictions_left >= 0
 
     def share(self, substeps_left: int) -> float:
         """Return the fraction of the rest of the frame that is predicted."""
