@@ -72,7 +72,7 @@ def test_a_limb_that_covers_attached_vertices_pushes_them_aside_and_they_come_ba
     scene = swept()
     sim, count = Simulation(scene, method="bvh"), IntersectionCount(scene, scene.start().x)
     slipped = []
-    for frame in sim.run(60):
+    for frame in sim.run(66):
         assert count.at(frame.x) == (0, 0)
         assert strain(scene, frame.x) < 0.06
         slipped.append(frame.slipped)
