@@ -174,7 +174,7 @@ def test_the_body_may_be_looked_at_in_other_ways(here, worn, capsys, method):
 
 BAD = [
     (["--clip", "swy"], "unknown clip 'swy'"),
-    (["--lead-in", "-1"], "lead_in = -1"),
+    (["--lead-in", "-1"], "--lead-in = -1"),
     (["--hold", "tight"], "tight"),
     (["--layer", "gone.obj"], "gone.obj"),
     (["--place", "above"], "--place above is for bodies without a clip"),
