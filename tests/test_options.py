@@ -11,7 +11,8 @@ import pytest
 
 import pliant
 from conftest import SEED
-from pliant.detect.methods import METHODS, check_options
+from pliant.detect.methods import METHODS
+from pliant.detect.options import check_options
 
 HERE = pathlib.Path(__file__).parent
 

@@ -274,7 +274,7 @@ def _fields(body: Any, field: Any, folder: pathlib.Path) -> list[Call]:
     ]  # fmt: skip
 
 
-TREE = {"arity": "whole", "split": "choice", "volume": "choice", "leaf": "whole"}
+TREE = {"arity": "whole", "split": "choice"}
 OPTIONS: dict[str, dict[str, str]] = {
     "brute-force": {"max_bytes": "number?"},
     "distance-field": {"field": "instance?", "midpoints": "flag", "cache": "flag", "max_bytes": "number?", "progress": "called?"},

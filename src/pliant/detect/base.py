@@ -129,7 +129,8 @@ class BaseDetector:
     volume: bool = False  # meshes with tets, not their surfaces
     many: bool = False  # any number of bodies in one query, by the option `more`
     needs_closed: bool = False  # an obstacle that is a closed mesh
-    more_options: ClassVar[frozenset[str]] = frozenset()  # options besides the keyword-only parameters of __init__
+    # options besides the keyword-only parameters of __init__, by their annotations if it is a mapping
+    more_options: ClassVar[frozenset[str] | Mapping[str, Any]] = frozenset()
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ()  # options that get a row of their own in `compare`
 
     # results depend on earlier ones through its `state`, which checkpoints store. False for "active-pairs", although

@@ -7,7 +7,7 @@ from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...state import State
 from ..base import BaseDetector, Finds, Inside, InsideQuery, Side
-from ..bvh.build import OPTIONS, check_tree_options
+from ..bvh.build import Arity, Split
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ..queries.proximity import NearPairs
@@ -36,7 +36,6 @@ class BvhDetector(BaseDetector):
     gives = "distance, normal, depth (closed obstacle)"
     source = "Teschner et al. 2005, section 2"
     obstacle_may_deform = True
-    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -46,14 +45,15 @@ class BvhDetector(BaseDetector):
         within: float,
         cull: bool = True,
         max_bytes: float | None = None,
-        **tree: Any,
+        arity: Arity = 4,
+        split: Split = "longest-sah",
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.same = other is None
         self.one = WeldedSide.of(one)
         self.other = self.one if other is None else WeldedSide.of(other)
         self.deformable, self.body = self.one.side, self.other.side
-        tree = check_tree_options(tree)
+        tree: Any = {"arity": arity, "split": split}
         a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:

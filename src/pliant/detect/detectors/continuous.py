@@ -21,7 +21,7 @@ from ...kernels.queries.surface import ROUNDING
 from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, Side
-from ..bvh.build import OPTIONS, check_tree_options
+from ..bvh.build import Arity, Split
 from ..bvh.leaf_mesh import LeafMesh, parts_of
 from ..queries.contact_records import WeldedSide
 from ..queries.welding import Seams
@@ -118,10 +118,10 @@ class Sweep:
     AABB tree.
     """
 
-    def __init__(self, mesh: Mesh, **tree: Any) -> None:
+    def __init__(self, mesh: Mesh, *, arity: Arity = 4, split: Split = "longest-sah") -> None:
         self.mesh = mesh
         self._seams = Seams(Side(mesh))
-        self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **check_tree_options(tree)))
+        self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, arity=arity, split=split))
         self._collisions = CollisionQuery(self.moving)
 
     def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
@@ -173,7 +173,6 @@ class ContinuousDetector(BaseDetector):
     source = "Teschner et al. 2005, section 2; Provot 1997"
     obstacle_may_deform = True
     swept = True
-    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -184,12 +183,13 @@ class ContinuousDetector(BaseDetector):
         solver: str = "conservative",
         tolerance: float = 1e-6,
         max_bytes: float | None = None,
-        **tree: Any,
+        arity: Arity = 4,
+        split: Split = "longest-sah",
     ) -> None:
         self.solver = validate.choice("solver", solver, list(SOLVERS))
         self.guarantee = "A" if solver == "conservative" else "C"
         self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
-        self._proximity = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree)
+        self._proximity = BvhDetector(one, other, within=within, max_bytes=max_bytes, arity=arity, split=split)
         near = self._proximity.near
         self._seams = Seams(one, other)
         b = None if other is None else Moving(near.b)

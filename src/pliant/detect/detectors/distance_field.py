@@ -1,7 +1,7 @@
 """Vertices and edge midpoints of a deformable body against the baked field of a rigid obstacle."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class DistanceFieldDetector(BaseDetector):
     obstacle_may_deform = False
     reports = Reports.POINTS
     signed_if_open = True
-    more_options = frozenset({"share"})  # of `BoneFieldsDetector`
+    more_options: ClassVar[Mapping[str, Any]] = {"share": float}  # of `BoneFieldsDetector`
 
     def __init__(
         self,

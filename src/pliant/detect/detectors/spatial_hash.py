@@ -1,14 +1,14 @@
 """Spatial hashing of tetrahedral bodies: all vertices inside tets, between two bodies or within one."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import renamed, validate
-from ...arguments import check_arguments
+from ...arguments import OneOf, check_arguments
 from ...contacts import Contacts
 from ...state import State
 from ..base import STATE_WIDTH, BaseDetector, Finds, Reports, Side
@@ -50,10 +50,10 @@ class SpatialHashDetector(BaseDetector):
         within: float,
         cell: float | None = None,
         more: Sequence[Side] = (),
-        depth: str = "consistent",
+        depth: Annotated[str, OneOf(DEPTHS)] = "consistent",
         max_bytes: float | None = None,
     ) -> None:
-        self.depth = validate.choice("depth", depth, DEPTHS)
+        self.depth = depth
         self.sides = (one, *more) if other is None else (one, other)
         self._mutual = other is not None
         self._flat: BruteForceDetector | None = None

@@ -15,7 +15,7 @@ from ...kernels.detectors.sphere_surface import DEEPEST
 from ...kernels.mesh.features import Segments, Triangles
 from ...state import State
 from ..base import BaseDetector, Finds, Side
-from ..bvh.build import OPTIONS, check_tree_options
+from ..bvh.build import Arity, Split
 from ..bvh.leaf_mesh import LeafMesh
 from ..queries.contact_records import (
     PosedSide,
@@ -69,7 +69,6 @@ class SphereSurfaceDetector(BaseDetector):
     source = "Jung, Hong, Choi 2005"
     obstacle_may_deform = True
     finds_deep = False
-    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -82,7 +81,8 @@ class SphereSurfaceDetector(BaseDetector):
         camera: Any = None,
         cull: bool = True,
         max_bytes: float | None = None,
-        **tree: Any,
+        arity: Arity = 4,
+        split: Split = "longest-sah",
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.levels, self.tolerance = _refinement(self.within, levels, tolerance, camera)
@@ -90,7 +90,7 @@ class SphereSurfaceDetector(BaseDetector):
         self.same = other is None
         self.one = WeldedSide.of(one)
         self.other = self.one if other is None else WeldedSide.of(other)
-        tree = check_tree_options(tree)
+        tree: Any = {"arity": arity, "split": split}
         a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:

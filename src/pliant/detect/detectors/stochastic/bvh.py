@@ -28,6 +28,7 @@ from ....kernels.detectors.stochastic.traversal import (
 )
 from ....state import State
 from ...base import BaseDetector, Finds, Side
+from ...bvh.build import Arity, Split
 from ...bvh.leaf_mesh import with_isolated_vertices
 from ...bvh.tree import refit, tree_of
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of, with_rounding_margin
@@ -72,8 +73,8 @@ class StochasticBvhDetector(BaseDetector):
         budget_ms: float | None = None,
         clock: Callable[[], float] = time.perf_counter,
         max_bytes: float | None = None,
-        arity: int = 4,
-        split: str = "longest-sah",
+        arity: Arity = 4,
+        split: Split = "longest-sah",
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.quality = validate.number("quality", quality, low=0.0, high=1.0)
