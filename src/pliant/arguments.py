@@ -41,9 +41,9 @@ class Range(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """The values of a parameter, in its annotation: `volume: Annotated[str, OneOf(VOLUMES)]`."""
+    """The values of a parameter, in its annotation: `volume: Annotated[str, OneOf(tuple(VOLUMES))]`."""
 
-    values: Iterable[Any]
+    values: tuple[Any, ...]
 
 
 def takes(kind: type) -> Callable[[Callable[[str, Any], Any]], Callable[[str, Any], Any]]:
@@ -245,7 +245,7 @@ def values_of(annotation: Any) -> tuple[Any, ...]:
     if origin is typing.Literal:
         return inner
     if origin is typing.Annotated:
-        return next((tuple(each.values) for each in inner[1:] if isinstance(each, OneOf)), ())
+        return next((each.values for each in inner[1:] if isinstance(each, OneOf)), ())
     if origin in (typing.Union, types.UnionType):
         return tuple(value for kind in inner for value in values_of(kind))
     return ()
@@ -255,7 +255,7 @@ def _annotated(kind: Any, *limits: Any) -> Check | None:
     """Return the check for an `Annotated` kind: the first limit that is known here, or the kind alone."""
     for limit in limits:
         if isinstance(limit, OneOf):
-            return _one_of(tuple(limit.values))
+            return _one_of(limit.values)
         if isinstance(limit, Range):
             return _in_range(kind, limit)
     return check_of(kind)

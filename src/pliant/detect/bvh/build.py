@@ -1,13 +1,13 @@
 """BVH construction over AABBs: every method yields a binary tree in depth-first order, which may be widened."""
 
 import math
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import renamed, validate
-from ...arguments import OneOf, Range, check_arguments
+from ...arguments import check_arguments
 from ...kernels.bvh import build as _top_down
 from ...kernels.bvh import tree as _kernels
 from ...kernels.bvh.tree import Tree
@@ -20,11 +20,6 @@ RULES = {"median": _top_down.MEDIAN, "mean": _top_down.MEAN, "sah": _top_down.SA
 TOP_DOWN = tuple(f"{axis}-{rule}" for axis in SPLIT_AXES for rule in RULES if axis != "any" or rule == "sah")
 BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity")
 ARITIES = (2, 4, 8)
-# annotations of these options, by which they are checked and listed
-Volume = Annotated[str, OneOf(VOLUMES)]
-Arity = Annotated[int, OneOf(ARITIES)]
-Leaf = Annotated[int, Range(low=1, high=1_000_000)]
-Split = Annotated[str, OneOf(BUILDS)]
 PARTS = 64  # approximate number of subtrees that are distributed over threads
 SMALLEST = 64  # elements of a subtree at least: 1 280 faces are refitted in 14.1 us in 52 parts, in 15.6 us in 157
 ROUNDS = 48  # of merging adjacent clusters; the clusters that remain are merged along the curve

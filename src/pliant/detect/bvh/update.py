@@ -10,8 +10,8 @@ from ...kernels.bvh import fit as _fit
 from ...kernels.bvh import traversal as _traversal
 from ...kernels.bvh.traversal import TraversedBvh
 from .tree import Floats, Found, Ints, flat, refit, set_items, traverse_pairs, tree_of
+from .tree_options import UPDATES
 
-UPDATES = ("bottom-up", "top-down", "hybrid", "lazy", "rebuild")
 WORSE = 2.0  # growth of the surface area since the last build that triggers a rebuild; measured, see docs/trees
 
 

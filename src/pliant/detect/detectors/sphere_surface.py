@@ -15,8 +15,8 @@ from ...kernels.detectors.sphere_surface import DEEPEST
 from ...kernels.mesh.features import Segments, Triangles
 from ...state import State
 from ..base import BaseDetector, Finds, Side
-from ..bvh.build import Arity, Split
 from ..bvh.leaf_mesh import LeafMesh
+from ..bvh.tree_options import Arity, Split
 from ..queries.contact_records import (
     PosedSide,
     WeldedSide,

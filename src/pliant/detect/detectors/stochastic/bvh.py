@@ -28,9 +28,9 @@ from ....kernels.detectors.stochastic.traversal import (
 )
 from ....state import State
 from ...base import BaseDetector, Finds, Side
-from ...bvh.build import Arity, Split
 from ...bvh.leaf_mesh import with_isolated_vertices
 from ...bvh.tree import refit, tree_of
+from ...bvh.tree_options import Arity, Split
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of, with_rounding_margin
 from ...queries.penetration import DeformingClosestPoints
 from ...queries.welding import Seams
