@@ -11,9 +11,9 @@ from detect.bvh.adversarial import SCENES, flat, moved, tiny_coordinates
 from detect.made import FAR, permuted, sheet
 from pliant import Mesh
 from pliant.detect.bvh.leaf_mesh import LeafMesh
-from pliant.detect.detectors import continuous
-from pliant.detect.detectors.continuous import CollisionQuery, Moving, Sweep
-from pliant.detect.queries import proximity
+from pliant.detect.detectors.continuous import Sweep
+from pliant.detect.queries import collisions, proximity
+from pliant.detect.queries.collisions import CollisionQuery, Moving
 from pliant.detect.queries.proximity import NearPairs
 from pliant.errors import TooBigError
 from pliant.geometry import edge_edge_impact, vertex_face_impact
@@ -369,7 +369,7 @@ def test_the_number_of_parts_changes_no_result(parts, monkeypatch):
         return query.least(1e-6), *query.all(1e-6, "conservative"), *near.within(0.006)
 
     usual = found()
-    for module in (continuous, proximity):
+    for module in (collisions, proximity):
         monkeypatch.setattr(module, "parts_of", lambda *_: parts)
     shared = found()
     assert len(usual[1]) > 4

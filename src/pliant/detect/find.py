@@ -89,6 +89,13 @@ class MeshDetector:
         """Return the contact records at the positions of the last update."""
         return self._detector.find(self._state)
 
+    def collision_free_step(self) -> float:
+        """Return the largest fraction, 0..1, of the motion of the last update that is proved free of contact between
+        the two meshes, or of the one with itself; only of method "continuous"."""
+        if not self._detector.swept:
+            raise ValueError(f"method {self.chosen.name!r} does not follow motions; use 'continuous'")
+        return float(self._detector.collision_free_step())  # type: ignore[attr-defined]
+
 
 def _positions(name: str, x: Any, mesh: Mesh) -> Any:
     return mesh.vertices if x is None else validate.floats(name, x, mesh.vertices.shape)

@@ -27,10 +27,8 @@ _BYTES = 160  # peak memory per pair of triangles
 class TreePairs:
     """The pairs of triangles of two leaf meshes, or of one with itself, whose volumes are within a distance."""
 
-    def __init__(
-        self, a: LeafMesh, b: LeafMesh | None, options: TreeOptions, within: float, max_bytes: float | None
-    ) -> None:
-        self.max_bytes, self._leaf_meshes = max_bytes, [a] if b is None else [a, b]
+    def __init__(self, sides: list[LeafMesh], options: TreeOptions, within: float, max_bytes: float | None) -> None:
+        self.max_bytes, self._leaf_meshes = max_bytes, sides
         given = options.of_moving_tree(within)
         self.trees = [
             MovingTree(leaf_mesh.x, with_isolated_vertices(leaf_mesh.top.faces, len(leaf_mesh.x)), **given)
@@ -104,12 +102,12 @@ class TreeNearPairs(NearPairs):
         max_bytes: float | None = None,
     ) -> None:
         super().__init__(a, b, cull=cull, max_bytes=max_bytes)
-        self.broad_phase = TreePairs(a, b, tree, within, max_bytes)
+        self._tree_pairs = self.broad_phase = TreePairs([a] if b is None else [a, b], tree, within, max_bytes)
 
     def moved(self) -> None:
         """Update the BVHs to the positions of the leaf meshes."""
-        self.broad_phase.move(*((side.x, None) for side in ([self.a] if self.same else [self.a, self.b])))
+        self._tree_pairs.move(*((side.x, None) for side in ([self.a] if self.same else [self.a, self.b])))
 
     def _sides(self, reach: float, begin: Ints) -> tuple[LeafGeometry, LeafGeometry, Ints]:
-        nodes, begin = self.broad_phase.leaves(reach, self.b.at.boxes, begin)
+        nodes, begin = self._tree_pairs.leaves(reach, self.b.at.boxes, begin)
         return self.a.at, self.b.at._replace(nodes=nodes), begin
