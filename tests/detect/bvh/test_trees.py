@@ -101,16 +101,16 @@ def run_scenes(cases):
 
 
 def test_pairs_are_those_of_brute_force_for_every_volume_build_arity_and_update():
-    run_scenes(range(cases(1000)))
+    run_scenes(range(cases(1260)))
 
 
 @pytest.mark.long
 def test_pairs_are_those_of_brute_force_on_20000_scenes():
-    run_scenes(range(1000, 1000 + cases(20000)))
+    run_scenes(range(1260, 1260 + cases(20000)))
 
 
-def test_a_thousand_scenes_hold_the_whole_product():
-    assert len({(case * 7919) % len(PRODUCT) for case in range(1000)}) == len(PRODUCT)
+def test_these_scenes_hold_the_whole_product():
+    assert len({(case * 7919) % len(PRODUCT) for case in range(1260)}) == len(PRODUCT)
 
 
 def holds(outer, inner):

@@ -6,7 +6,7 @@ from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...state import State
-from ..base import BaseDetector, Finds, Inside, InsideQuery, Side
+from ..base import BaseDetector, Finds, Inside, InsideQuery, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
 from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, Update, Volume, Worse
 from ..queries.contact_records import PosedSide, WeldedSide, contacts_of
@@ -46,7 +46,7 @@ class BvhDetector(BaseDetector):
         *,
         within: float,
         cull: bool = True,
-        max_bytes: float | None = None,
+        max_bytes: MaxBytes = None,
         volume: Volume = "box",
         arity: Arity = 4,
         leaf: Leaf = 1,

@@ -16,7 +16,7 @@ from ...kernels.queries import contact_records as _records
 from ...kernels.queries.surface import ROUNDING
 from ...mesh import Mesh
 from ...state import State
-from ..base import BaseDetector, Finds, Side
+from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
 from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, Update, Volume, Worse
 from ..queries.collisions import SOLVERS, CollisionQuery, Hits, Moving
@@ -119,7 +119,7 @@ class ContinuousDetector(BaseDetector):
         within: float,
         solver: Annotated[str, OneOf(tuple(SOLVERS))] = "conservative",
         tolerance: Annotated[float, Range(low=0.0, high=1.0)] = 1e-6,
-        max_bytes: float | None = None,
+        max_bytes: MaxBytes = None,
         volume: Volume = "box",
         arity: Arity = 4,
         leaf: Leaf = 1,

@@ -14,7 +14,7 @@ from ...kernels.detectors.sphere_pairs import EdgeLevels, FaceLevels, Spheres
 from ...kernels.detectors.sphere_surface import DEEPEST
 from ...kernels.mesh.features import Segments, Triangles
 from ...state import State
-from ..base import BaseDetector, Finds, Side
+from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
 from ..bvh.tree_options import Arity, Split
 from ..queries.contact_records import (
@@ -80,7 +80,7 @@ class SphereSurfaceDetector(BaseDetector):
         tolerance: Tolerance | None = None,
         camera: Any = None,
         cull: bool = True,
-        max_bytes: float | None = None,
+        max_bytes: MaxBytes = None,
         arity: Arity = 4,
         split: Split = "longest-sah",
     ) -> None:

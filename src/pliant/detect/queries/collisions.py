@@ -110,12 +110,14 @@ class CollisionQuery:
         """Return every pair that touches, with its time of impact."""
         while True:
             hits, counts, _ = self._sweep(SOLVERS[solver], tolerance, self._capacity)
-            if counts.max() <= self._capacity:
+            enough = counts.max() <= self._capacity
+            if not enough or self.max_bytes is not None:
+                what, advice = f"{counts.sum()} contacts", "take a shorter step or raise max_bytes"
+                validate.budget(what, int(counts.sum()) * _BYTES, advice, self.max_bytes)
+            if enough:
                 break
             # the counts are complete even if the buffer overflowed: allocate enough and repeat
             self._capacity = int(counts.max() * 1.25) + 1
-            what, advice = f"{counts.sum()} contacts", "take a shorter step or raise max_bytes"
-            validate.budget(what, int(counts.sum()) * _BYTES, advice, self.max_bytes)
         taken = np.arange(self._capacity) < counts[:, None]
         pairs, time = hits.pairs[taken], hits.times[taken]
         order = np.lexsort(pairs.T[::-1])

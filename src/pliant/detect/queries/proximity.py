@@ -119,12 +119,13 @@ class NearPairs:
     def make_room(self, found: Rows, counts: Counts) -> bool:
         """Return whether `found` (parts,cap,3) had space for all pairs; if not, raise the capacity."""
         parts, most = len(counts), int(counts.max())
-        if most < found.shape[1]:
-            return True
-        self.capacity = int(most * 1.25) * parts // PARTS + 1
-        advice = "reduce the detection distance or raise max_bytes"
-        validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
-        return False
+        enough = most < found.shape[1]
+        if not enough or self.max_bytes is not None:
+            advice = "reduce the detection distance or raise max_bytes"
+            validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
+        if not enough:
+            self.capacity = int(most * 1.25) * parts // PARTS + 1
+        return enough
 
     def ordered(self, found: Rows, counts: Counts) -> tuple[Rows, Rows, Rows]:
         """Sort rows (kind, feature, feature) into the arrays that `within` returns."""
