@@ -18,6 +18,7 @@ from detect.test_bone_fields import bar
 from pliant.arguments import Range
 from pliant.audit.footprint import nbytes
 from pliant.detect.base import Finds, Reports, Side
+from pliant.detect.bvh.tree_options import BLEND
 from pliant.detect.methods import METHODS
 from pliant.detect.options import Option, method_text, options_of, parse_method
 from pliant.motion.deforming import Skinned
@@ -118,6 +119,8 @@ def roles_of(method: str, option: str) -> list[str]:
     if method == "bone-boxes" or option == "share":
         return ["skin"]
     found = METHODS[method].finds
+    if BLEND in options_of(method)[option].values:
+        return ["skin"]
     return [role for role, flag in (("obstacle", Finds.OBSTACLE), ("self", Finds.SELF)) if flag & found]
 
 

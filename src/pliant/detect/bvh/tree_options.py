@@ -6,12 +6,14 @@ from ...arguments import OneOf, Range
 from .build import ARITIES, BUILDS, VOLUMES
 
 UPDATES = ("bottom-up", "top-down", "hybrid", "lazy", "rebuild")
+BLEND = "blend"  # no update: volumes of the obstacle follow from the weights of its bones, morph targets or frames
 # annotations of the options, by which they are checked and listed
 Volume = Annotated[str, OneOf(tuple(VOLUMES))]
 Arity = Annotated[int, OneOf(ARITIES)]
 Leaf = Annotated[int, Range(low=1, high=1_000_000)]
 Split = Annotated[str, OneOf(BUILDS)]
 Update = Annotated[str, OneOf(UPDATES)]
+UpdateOrBlend = Annotated[str, OneOf((*UPDATES, BLEND))]
 Margin = Annotated[float, Range(low=0.0)] | None
 Worse = Annotated[float, Range(low=1.0)] | None
 
@@ -48,4 +50,9 @@ class TreeOptions(NamedTuple):
     def of_moving_tree(self, within: float) -> dict[str, Any]:
         """The options of a `MovingTree` for queries within a distance."""
         margin = within if self.margin is None else self.margin
-        return self._asdict() | {"margin": margin if self.update == "lazy" else 0.0}
+        update = "bottom-up" if self.update == BLEND else self.update
+        return self._asdict() | {"margin": margin if update == "lazy" else 0.0, "update": update}
+
+    def of_layout(self) -> dict[str, Any]:
+        """The options of the BVH itself."""
+        return {"volume": self.volume, "leaf": self.leaf} | self.of_leaf_mesh()

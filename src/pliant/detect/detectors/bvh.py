@@ -8,7 +8,7 @@ from ...contacts import Contacts, Pool
 from ...state import State
 from ..base import BaseDetector, Finds, Inside, InsideQuery, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
-from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, Update, Volume, Worse
+from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, UpdateOrBlend, Volume, Worse
 from ..queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ..queries.proximity import near_pairs
 from ..queries.welding import Seams
@@ -28,7 +28,8 @@ class BvhDetector(BaseDetector):
     feature of a record to the first. Self-contact is unsigned, even of a closed mesh: distances are positive, and no
     vertices inside are added. `cull` skips patches that provably do not touch themselves; it does not change the
     contacts, and neither do the options of the BVH: `volume`, `arity`, `leaf` (triangles in a leaf), `split` (the
-    build), `update` with its `margin` (of the lazy one), and `worse` (growth at which it is rebuilt).
+    build), `update` with its `margin` (of the lazy one), and `worse` (growth at which it is rebuilt). The update
+    "blend" is for obstacles of a scene that are skinned, have morph targets, or have recorded frames.
     """
 
     name = "bvh"
@@ -51,7 +52,7 @@ class BvhDetector(BaseDetector):
         arity: Arity = 4,
         leaf: Leaf = 1,
         split: Split = "longest-sah",
-        update: Update = "bottom-up",
+        update: UpdateOrBlend = "bottom-up",
         margin: Margin = None,
         worse: Worse = None,
     ) -> None:
@@ -69,7 +70,7 @@ class BvhDetector(BaseDetector):
             b = LeafMesh(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **own)
         self._pool = Pool()
         self._seams = Seams(one, other)
-        self.near = near_pairs(a, b, self.within, tree, cull, max_bytes)
+        self.near = near_pairs(a, b, self.within, tree, cull, max_bytes, None if other is None else other.motion)
         self._distance_queries = self._make_distance_queries()
 
     def update(self, state: State) -> Self:
@@ -79,7 +80,7 @@ class BvhDetector(BaseDetector):
         self.near.a.move(state.x[self.one.side.rows])
         if not self.same:
             self.near.b.move(state.x[self.other.side.rows])
-        self.near.moved()
+        self.near.moved(state.bones.get(self.body.body))
         for part, query in zip(self._sides, self._distance_queries, strict=True):
             if query is not None:
                 query.update(state.x[part.side.rows])

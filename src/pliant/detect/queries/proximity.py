@@ -16,6 +16,7 @@ from ..bvh.leaf_mesh import LeafMesh, parts_of
 from .contact_records import NO_PAIRS, with_rounding_margin
 
 if TYPE_CHECKING:
+    from ...motion.deforming import Deforming
     from ..bvh.cones import Cones
     from ..bvh.tree_options import TreeOptions
     from .approach import Approach
@@ -50,7 +51,7 @@ class NearPairs:
         self.space = np.zeros((0, 3), np.int32)  # workspace of `approaching`
         self.capacity = _EACH * max(len(self._begin), len(self.b.leaves.face)) // PARTS + 64
 
-    def moved(self) -> None:
+    def moved(self, sample: NDArray[np.float64] | None = None) -> None:
         """Take the positions that the leaf meshes have moved to; only `TreeNearPairs` keeps anything for them."""
 
     def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
@@ -145,14 +146,20 @@ class NearPairs:
 
 
 def near_pairs(
-    a: LeafMesh, b: LeafMesh | None, within: float, tree: "TreeOptions", cull: bool, max_bytes: float | None
+    a: LeafMesh,
+    b: LeafMesh | None,
+    within: float,
+    tree: "TreeOptions",
+    cull: bool,
+    max_bytes: float | None,
+    motion: "Deforming | None",
 ) -> NearPairs:
-    """Return the proximity queries with a BVH of these options, for the given distance."""
+    """Return the proximity queries with a BVH of these options, for the given distance; motion: of the second side."""
     if tree.fast:
         return NearPairs(a, b, cull=cull, max_bytes=max_bytes)
     from .tree_pairs import TreeNearPairs
 
-    return TreeNearPairs(a, b, within=within, tree=tree, cull=cull, max_bytes=max_bytes)
+    return TreeNearPairs(a, b, within=within, tree=tree, cull=cull, max_bytes=max_bytes, motion=motion)
 
 
 def _sorted(found: Rows, counts: Counts, base: Counts, n_a: int) -> tuple[Rows, Rows, Rows]:

@@ -6,7 +6,7 @@ narrow phase is therefore the same, and so are the contacts, bit for bit: the vo
 are within it, too.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,13 @@ from ... import validate
 from ...kernels.bvh.leaf_mesh import LeafGeometry
 from ...kernels.bvh.tree import new_nodes
 from ..bvh.leaf_mesh import LeafMesh, with_isolated_vertices
-from ..bvh.tree_options import TreeOptions
+from ..bvh.tree_options import BLEND, TreeOptions
 from ..bvh.update import MovingTree
 from .proximity import NearPairs
+
+if TYPE_CHECKING:
+    from ...motion.deforming import Deforming
+    from ..bvh.blended_body import BlendedBody
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -27,20 +31,36 @@ _BYTES = 160  # peak memory per pair of triangles
 class TreePairs:
     """The pairs of triangles of two leaf meshes, or of one with itself, whose volumes are within a distance."""
 
-    def __init__(self, sides: list[LeafMesh], options: TreeOptions, within: float, max_bytes: float | None) -> None:
+    def __init__(
+        self,
+        sides: list[LeafMesh],
+        options: TreeOptions,
+        within: float,
+        max_bytes: float | None,
+        motion: "Deforming | None" = None,
+    ) -> None:
+        """motion: of the second side, for the update "blend"."""
         self.max_bytes, self._leaf_meshes = max_bytes, sides
         given = options.of_moving_tree(within)
-        self.trees = [
-            MovingTree(leaf_mesh.x, with_isolated_vertices(leaf_mesh.top.faces, len(leaf_mesh.x)), **given)
-            for leaf_mesh in self._leaf_meshes
+        elements = [with_isolated_vertices(side.top.faces, len(side.x)) for side in sides]
+        self.trees: list[MovingTree | BlendedBody] = [
+            MovingTree(side.x, own, **given) for side, own in zip(sides, elements, strict=True)
         ]
+        if options.update == BLEND:
+            if len(sides) == 1:
+                raise ValueError("update 'blend' is for an obstacle; choose another one for self-contact")
+            self.trees[1] = _blended(motion, elements[1], len(sides[1].x), max_bytes, options)
         self._places = [np.argsort(leaf_mesh.tree.order).astype(np.int32) for leaf_mesh in self._leaf_meshes]
         self.tests = self.pairs = 0  # overlap tests of nodes, and pairs of triangles, in the last query
 
-    def move(self, *ends: tuple[Floats, Floats | None]) -> None:
-        """Update each BVH to positions (n,3), or to the sweep from the first to the second."""
+    def move(self, *ends: tuple[Floats, Floats | None], sample: Floats | None = None) -> None:
+        """Update each BVH to positions (n,3), or to the sweep from the first to the second; sample (k,3,4): of the
+        motion of the second side, for the update "blend"."""
         for tree, (x, y) in zip(self.trees, ends, strict=True):
-            tree.move(x, y)
+            if isinstance(tree, MovingTree):
+                tree.move(x, y)
+            else:
+                tree.follow(x, sample)
 
     @property
     def builds(self) -> int:
@@ -60,7 +80,9 @@ class TreePairs:
         """Return leaves of triangles within `reach` of each triangle of the first side, in the layout of a BVH, and the
         (m,) leaf where the list of each triangle starts. boxes (m,6): of the triangles of the second side; begin: see
         `BvhSearch.begin`, by which pairs in proved patches of one mesh are left out."""
-        found = self.trees[0].pairs(None if len(self.trees) == 1 else self.trees[1], within=reach)
+        one = self.trees[0]
+        assert isinstance(one, MovingTree)  # only the second side may be blended
+        found = one.pairs(None if len(self.trees) == 1 else self.trees[1], within=reach)
         self.tests, self.pairs = found.tests, len(found.pairs)
         advice = "reduce the detection distance or raise max_bytes"
         validate.budget(f"{self.pairs} pairs of triangles", _BYTES * self.pairs, advice, self.max_bytes)
@@ -72,6 +94,14 @@ class TreePairs:
             p, q = p[outside], q[outside]
         order = np.argsort(p, kind="stable")
         return _listed(p[order], q[order], boxes, len(begin))
+
+
+def _blended(
+    motion: "Deforming | None", elements: Ints, count: int, max_bytes: float | None, options: TreeOptions
+) -> "BlendedBody":
+    from ..bvh.blended_body import BlendedBody
+
+    return BlendedBody(motion, elements, count, max_bytes, **options.of_layout())
 
 
 def _listed(p: Ints, q: Ints, boxes: Floats, m: int) -> tuple[NDArray[Any], Ints]:
@@ -100,13 +130,15 @@ class TreeNearPairs(NearPairs):
         tree: TreeOptions,
         cull: bool = True,
         max_bytes: float | None = None,
+        motion: "Deforming | None" = None,
     ) -> None:
         super().__init__(a, b, cull=cull, max_bytes=max_bytes)
-        self._tree_pairs = self.broad_phase = TreePairs([a] if b is None else [a, b], tree, within, max_bytes)
+        self._tree_pairs = self.broad_phase = TreePairs([a] if b is None else [a, b], tree, within, max_bytes, motion)
 
-    def moved(self) -> None:
-        """Update the BVHs to the positions of the leaf meshes."""
-        self._tree_pairs.move(*((side.x, None) for side in ([self.a] if self.same else [self.a, self.b])))
+    def moved(self, sample: Floats | None = None) -> None:
+        """Update the BVHs to the positions of the leaf meshes, and to a sample of the motion of the second one."""
+        sides = [self.a] if self.same else [self.a, self.b]
+        self._tree_pairs.move(*((side.x, None) for side in sides), sample=sample)
 
     def _sides(self, reach: float, begin: Ints) -> tuple[LeafGeometry, LeafGeometry, Ints]:
         nodes, begin = self._tree_pairs.leaves(reach, self.b.at.boxes, begin)
