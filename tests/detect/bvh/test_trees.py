@@ -21,7 +21,8 @@ from detect.bvh.adversarial import (
 from naive import whole
 from pliant.detect.bvh.build import ARITIES, BUILDS, VOLUMES
 from pliant.detect.bvh.tree import build_tree, find_pairs, refit, tree_of
-from pliant.detect.bvh.update import UPDATES, MovingTree
+from pliant.detect.bvh.tree_options import UPDATES
+from pliant.detect.bvh.update import MovingTree
 from pliant.kernels import jit
 from pliant.kernels.geometry.eigen import principal_axes
 
