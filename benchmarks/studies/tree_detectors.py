@@ -51,7 +51,8 @@ def table(method: str, scene: Deforming, choices: list[dict[str, Any]]) -> None:
     print(f"\n{method}, {scene.name}, {triangles} triangles, {count} contacts in all frames\n")
     print("| method | ms | node tests | pairs of triangles | pairs tested |\n|---|---:|---:|---:|---:|")
     for k, (options, detector) in enumerate(zip(choices, detectors, strict=True)):
-        phase, own = detector._detector.broad_phase, detector._detector
+        own: Any = detector._detector
+        phase = own.broad_phase
         counts = ("", "") if phase is None else (f"{phase.tests:,}", f"{phase.pairs:,}")
         tested = f"{own.tested:,}" if method == "continuous" else ""
         ms = min(each[k][1] for each in runs)
