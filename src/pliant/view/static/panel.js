@@ -77,7 +77,7 @@ class Panel {
     const focused = document.activeElement?.id;
     this.hello = hello;
     this.chosen = { ...hello.chosen };
-    $("menus").replaceChildren(this.menu("scene"), this.chips("method"), ...this.options());
+    $("menus").replaceChildren(this.menu("scene"), this.chips("method"), this.options());
     $("ways").replaceChildren(this.menu("self"), this.menu("response"));
     this.sliders = Object.entries(hello.ranges).map(([name, range]) => new Slider(name, range, range.now, (...set) => this.later(...set)));
     $("sliders").replaceChildren(...this.sliders.map(({ element }) => element));
@@ -118,11 +118,12 @@ class Panel {
 
   // The options of the method that list their values; the value of a row is the method with that option.
   options() {
-    return Object.entries(this.hello.options ?? {}).map(([name, rows]) => {
+    const menus = Object.entries(this.hello.options ?? {}).map(([name, rows]) => {
       const select = make("select", { id: `option-${name}` }, ...rows.map(([value, text, chosen]) => make("option", { value, textContent: text, selected: chosen })));
       select.onchange = () => { this.choose("method", select.value); $("picture").focus({ preventScroll: true }); };
-      return make("div", { className: "menu option" }, make("label", { htmlFor: select.id }, name), select);
+      return make("div", { className: "menu" }, make("label", { htmlFor: select.id }, name.replaceAll("_", " ")), select);
     });
+    return make("div", { id: "options", hidden: !menus.length }, ...menus);
   }
 
   reasons(rows) {
