@@ -1,8 +1,9 @@
 """Top-down BVH build by the topology of the mesh: recursive division into zones of neighbouring elements.
 
 X. Provot, Collision and self-collision handling in cloth model dedicated to design garments, 1997. A zone is divided
-into the half of its elements that are nearest to an element at its end, counted in steps between neighbours, and the
-rest, so that elements that are near each other only in space are never in one zone. Positions do not matter.
+into two halves: each element is nearer to one of two elements at opposite ends, counted in steps between neighbours.
+Elements that are near each other only in space are therefore in one zone only if it contains what connects them, or if
+nothing does. Positions do not matter.
 """
 
 import numpy as np
@@ -47,14 +48,15 @@ def build_zones(start, beside, leaf, order, starts, counts):
         n += 1
         if last - first <= leaf:
             continue
-        begin = order[first]
-        for _ in range(2):  # from any element to one at an end, and from there
+        end = order[first]
+        for turn in range(3):  # from any element to one at an end, from there to the other end, and back
+            for q in range(first, last):
+                key[q] = steps[order[q]] if turn == 2 else 0.0
             for q in range(first, last):
                 zone[order[q]], steps[order[q]] = n, APART
-            end = spread(start, beside, zone, begin, steps, queue)
-            begin = end
+            end = spread(start, beside, zone, end, steps, queue)
         for q in range(first, last):
-            key[q] = steps[order[q]]
+            key[q] -= steps[order[q]]  # 0 where neither end reaches it
         at = (first + last) // 2
         select(key, order, first, last, at)
         stack[top, 0], stack[top, 1] = at, last
