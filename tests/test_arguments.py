@@ -84,7 +84,7 @@ WRONG = {
     ),
     "an option": (
         lambda: pliant.detector("bvh", SHEET, arty=4),
-        "method 'bvh' has no option 'arty'; did you mean 'arity'? one of: arity, cull, leaf, max_bytes, split, volume",
+        "method 'bvh' has no option 'arty'; did you mean 'arity'? one of: arity, cull, leaf, margin, max_bytes,",
     ),
     "an option of a scene": (lambda: pliant.Scene([], frictoin=1), "Scene has no option 'frictoin'; did you mean"),
     "options of a run": (

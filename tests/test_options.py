@@ -11,7 +11,8 @@ import pytest
 
 import pliant
 from conftest import SEED
-from pliant.detect.methods import METHODS, check_options
+from pliant.detect.methods import METHODS
+from pliant.detect.options import options_of
 
 HERE = pathlib.Path(__file__).parent
 
@@ -59,9 +60,7 @@ def test_the_walk_knows_every_public_function_and_every_parameter(tmp_path):
         assert {n for n in functions if n[0] != "_" and f"{room}.{n}" not in calls} == set()
     assert set(walk_table.OPTIONS) == set(METHODS)
     for method, options in walk_table.OPTIONS.items():
-        assert check_options(method, options) == options
-        own = [p.name for p in inspect.signature(METHODS[method]).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        assert set(own) - {"within", "more"} <= set(options)
+        assert set(options) == set(options_of(method))
     for call in calls.values():
         # what a mesh is carried along with, and what only tests pass
         passed_over = {"materials", "source", "cls", "self", "method", "a", "b", "within", "options", "given", "fields"}

@@ -274,12 +274,13 @@ def _fields(body: Any, field: Any, folder: pathlib.Path) -> list[Call]:
     ]  # fmt: skip
 
 
-TREE = {"arity": "whole", "split": "choice", "volume": "choice", "leaf": "whole"}
+TREE = {"arity": "whole", "split": "choice"}
+BVH = {"volume": "choice", "leaf": "whole", "update": "choice", "margin": "number?", "worse": "number?", **TREE}
 OPTIONS: dict[str, dict[str, str]] = {
     "brute-force": {"max_bytes": "number?"},
-    "distance-field": {"field": "instance?", "midpoints": "flag", "cache": "flag", "max_bytes": "number?", "progress": "called?"},
-    "bvh": {"cull": "flag", "max_bytes": "number?", **TREE},
-    "continuous": {"solver": "choice", "tolerance": "number", "max_bytes": "number?", **TREE},
+    "distance-field": {"field": "instance?", "midpoints": "flag", "cache": "flag", "max_bytes": "number?", "progress": "called?", "share": "number?"},
+    "bvh": {"cull": "flag", "max_bytes": "number?", **BVH},
+    "continuous": {"solver": "choice", "tolerance": "number", "max_bytes": "number?", "velocity_cones": "flag", **BVH},
     "height-grid": {"grids": "instance?", "directions": "several?", "resolution": "whole?", "midpoints": "flag", "max_bytes": "number?"},
     "bone-boxes": {"slabs": "whole", "midpoints": "flag", "exact": "flag", "deep": "flag", "every": "number"},
     "sphere-surface": {"levels": "whole?", "tolerance": "number?", "camera": "array?", "cull": "flag", "max_bytes": "number?", **TREE},

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pliant.contacts import EDGE_EDGE, KINDS, VERTEX_FACE, Contacts
 from pliant.detect.base import Side
 from pliant.detect.detectors.brute_force import BruteForceDetector
-from pliant.detect.detectors.continuous import Moving
 from pliant.detect.detectors.sphere_surface import SphereSurfaceDetector
+from pliant.detect.queries.collisions import Moving
 from pliant.kernels.geometry import impact_cubic as _plain
 from pliant.kernels.geometry.impact import EDGES, FACE
 from pliant.kernels.kinds import EDGE_TO_EDGE

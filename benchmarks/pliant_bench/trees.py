@@ -10,7 +10,8 @@ import numpy as np
 
 from pliant.detect.bvh.build import ARITIES, BUILDS, VOLUMES
 from pliant.detect.bvh.tree import find_pairs, refit, tree_of
-from pliant.detect.bvh.update import UPDATES, MovingTree
+from pliant.detect.bvh.tree_options import UPDATES
+from pliant.detect.bvh.update import MovingTree
 from pliant.io import load
 from pliant.report.tables import Column, Table
 from pliant.shapes import ball

@@ -14,7 +14,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from pliant.detect.bvh.leaf_mesh import LeafMesh
-from pliant.detect.detectors.continuous import CollisionQuery, Moving, Sweep
+from pliant.detect.detectors.continuous import Sweep
+from pliant.detect.queries.collisions import CollisionQuery, Moving
 from pliant.kernels import jit
 from pliant.kernels.kinds import EDGE_TO_EDGE
 from pliant_bench.cloths import pile, stepped

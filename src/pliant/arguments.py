@@ -1,9 +1,10 @@
 """Argument validation of the public API: arguments must match their annotations, else an error says what is wrong.
 
 The decorator `@check_arguments` checks each argument of a function or class by its annotation: numbers, integers,
-flags, strings, paths, callables, sequences of a class, and classes. `takes` registers a conversion to a class, so that
-a trimesh.Trimesh is accepted wherever a mesh is expected. Arguments that an annotation leaves open (`Any`, arrays), and
-ranges, choices and shapes, are checked by `validate` inside the function.
+flags, strings, values of a `Literal` or `OneOf`, numbers in a `Range`, paths, callables, sequences of a class, and
+classes. `takes` registers a conversion to a class, so that a trimesh.Trimesh is accepted wherever a mesh is expected.
+Arguments that an annotation leaves open (`Any`, arrays), and other ranges, choices and shapes, are checked by
+`validate` inside the function.
 """
 
 import collections.abc
@@ -29,6 +30,20 @@ _TEXTS = (str, bytes, bytearray)
 class Check(NamedTuple):
     take: Callable[[str, Any], Any]  # (name, value) -> value, possibly converted; raises ValueError
     wanted: str  # the expected kind, for messages
+
+
+class Range(NamedTuple):
+    """The range of a number, in the annotation of a parameter: `leaf: Annotated[int, Range(low=1)]`."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    above: float | None = None
+
+
+class OneOf(NamedTuple):
+    """The values of a parameter, in its annotation: `volume: Annotated[str, OneOf(tuple(VOLUMES))]`."""
+
+    values: tuple[Any, ...]
 
 
 def takes(kind: type) -> Callable[[Callable[[str, Any], Any]], Callable[[str, Any], Any]]:
@@ -63,7 +78,7 @@ def _checked(function: Callable[..., Any], called: str, skip: int) -> Callable[.
         kinds = inspect.Parameter
         by_place = [p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
         named = [p for p in parameters if p.kind in (kinds.KEYWORD_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
-        hints = {p.name: check_of(_resolved(p.annotation, function)) for p in named}
+        hints = {p.name: check_of(resolved(p.annotation, function)) for p in named}
         open_ended = any(p.kind is kinds.VAR_KEYWORD for p in parameters)
         checks = {name: check for name, check in hints.items() if check is not None}
         return by_place, checks, frozenset(p.name for p in named), open_ended
@@ -152,7 +167,7 @@ def wrong(name: str, value: Any, wanted: str, advice: str = "") -> ValueError:
 # -- checks derived from annotations ---------------------------------------------------------------------------------
 
 
-def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
+def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
     """Evaluate an annotation given as a string; Any if it cannot be resolved."""
     if isinstance(annotation, str):
         try:
@@ -172,6 +187,10 @@ def check_of(annotation: Any) -> Check | None:
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return _either(inner)
+    if origin is typing.Literal:
+        return _one_of(inner)
+    if origin is typing.Annotated:
+        return _annotated(*inner)
     if origin is collections.abc.Callable:
         return CALLABLE
     if origin is os.PathLike or annotation is os.PathLike:
@@ -216,6 +235,62 @@ def _either(kinds: tuple[Any, ...]) -> Check | None:
 
     wanted = " or ".join(check.wanted for check in solid)
     return Check(take, wanted)
+
+
+def values_of(annotation: Any) -> tuple[Any, ...]:
+    """Return all values that an annotation allows if it lists them: flags, a `Literal`, `OneOf`; else none."""
+    if annotation is bool:
+        return (True, False)
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return inner
+    if origin is typing.Annotated:
+        return next((each.values for each in inner[1:] if isinstance(each, OneOf)), ())
+    if origin in (typing.Union, types.UnionType):
+        return tuple(value for kind in inner for value in values_of(kind))
+    return ()
+
+
+def _annotated(kind: Any, *limits: Any) -> Check | None:
+    """Return the check for an `Annotated` kind: the first limit that is known here, or the kind alone."""
+    for limit in limits:
+        if isinstance(limit, OneOf):
+            return _one_of(limit.values)
+        if isinstance(limit, Range):
+            return _in_range(kind, limit)
+    return check_of(kind)
+
+
+def _one_of(values: tuple[Any, ...]) -> Check:
+    """Return the check for one of `values`, all of them words or all of them numbers."""
+    words = all(isinstance(value, str) for value in values)
+
+    def take(name: str, value: Any) -> Any:
+        if words:
+            return validate.choice(name, _text(name, value), values)
+        if _number(name, value) not in values:
+            raise ValueError(f"{name} = {shown(value)}; one of: {', '.join(map(str, values))}")
+        return values[values.index(value)]
+
+    return Check(take, "one of " + ", ".join(map(str, values)))
+
+
+def _in_range(kind: type, limits: Range) -> Check:
+    """Return the check for a number, whole if `kind` is int, in a range."""
+    whole, bounds = kind is int, []
+
+    def take(name: str, value: Any) -> Any:
+        value = _whole(name, value) if whole else _number(name, value)
+        validate.number(name, value, **limits._asdict())
+        return value
+
+    if limits.low > -np.inf:
+        bounds.append(f"of at least {limits.low:g}")
+    if limits.above is not None:
+        bounds.append(f"greater than {limits.above:g}")
+    if limits.high < np.inf:
+        bounds.append(f"{'and' if bounds else 'of'} at most {limits.high:g}")
+    return Check(take, " ".join(["a whole number" if whole else "a number", *bounds]))
 
 
 def _several(kind: Any) -> Check | None:

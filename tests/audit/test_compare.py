@@ -101,7 +101,7 @@ def test_every_method_on_a_cloth_in_a_ball_keeps_what_it_promises():
     found = compare(sheet(0.09), BALL, within=0.012)
     (role,) = found.roles
     able = [name for name, method in METHODS.items() if method.finds & Finds.OBSTACLE]
-    assert {row.method.split()[0] for row in role.rows} == set(able)
+    assert {row.method.split(":")[0] for row in role.rows} == set(able)
     assert len(role.rows) == len(able) + sum(len(METHODS[name].variants) for name in able) == len(able) + 1
     assert found.broken == []
     for row in role.rows:
@@ -118,7 +118,7 @@ def test_self_contact_lists_those_that_cannot_find_it_with_their_reason():
     why = {unfit.name: unfit.why for unfit in role.unfit}
     assert why["distance-field"] == why["height-grid"] == why["bone-boxes"] == "finds obstacle only"
     assert "closed mesh" in why["image-space"]
-    assert {row.method.split()[0] for row in role.rows} | set(why) == set(METHODS)
+    assert {row.method.split(":")[0] for row in role.rows} | set(why) == set(METHODS)
     assert found.row("bvh").expected == found.row("brute-force").found > 50
 
 
@@ -374,7 +374,7 @@ def test_memory_counts_every_array_once_and_none_of_the_meshes():
 def test_whole_scenes_find_no_method_that_breaks_its_promise(name, every):
     found = compare(SCENES[name](eps=None), frames=4, every=every)
     assert found.broken == []
-    assert {row.method.split()[0] for role in found.roles for row in role.rows} == set(METHODS)
+    assert {row.method.split(":")[0] for role in found.roles for row in role.rows} == set(METHODS)
 
 
 @pytest.mark.long

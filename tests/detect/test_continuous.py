@@ -10,10 +10,12 @@ from conftest import cases
 from detect.bvh.adversarial import SCENES, flat, moved, tiny_coordinates
 from detect.made import FAR, permuted, sheet
 from pliant import Mesh
+from pliant.detect.bvh.build import ARITIES, BUILDS, VOLUMES
 from pliant.detect.bvh.leaf_mesh import LeafMesh
-from pliant.detect.detectors import continuous
-from pliant.detect.detectors.continuous import CollisionQuery, Moving, Sweep
-from pliant.detect.queries import proximity
+from pliant.detect.bvh.tree_options import UPDATES, TreeOptions
+from pliant.detect.detectors.continuous import Sweep
+from pliant.detect.queries import collisions, proximity
+from pliant.detect.queries.collisions import CollisionQuery, Moving
 from pliant.detect.queries.proximity import NearPairs
 from pliant.errors import TooBigError
 from pliant.geometry import edge_edge_impact, vertex_face_impact
@@ -115,6 +117,53 @@ def test_pairs_and_times_are_those_of_asking_every_pair(rng, count):
     hits = [check(*scene(rng, k)) for k in range(cases(count if COMPILED else 14))]
     print(f"{len(hits)} motions, {sum(hits)} contacts")
     assert sum(h > 0 for h in hits) > len(hits) // 3
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(10_000, marks=pytest.mark.long)])
+def test_every_kind_of_tree_and_velocity_cones_find_the_same_pairs_and_times(rng, count):
+    """Of a random volume, leaf size, build and update: at first at the positions of the mesh, then in motion."""
+    for k in range(cases(count if COMPILED else 7)):
+        mesh, x_0, x_1 = scene(rng, k)
+        volume, split, update = (str(rng.choice(values)) for values in (list(VOLUMES), BUILDS, UPDATES))
+        leaf, cones = int(rng.integers(1, 5)), bool(k % 3)
+        tree = TreeOptions(volume, int(rng.choice(ARITIES)), leaf, split, update)
+        leaf_mesh = LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **tree.of_leaf_mesh())
+        collisions = CollisionQuery(Moving(leaf_mesh, cones), tree=tree, within=0.1, velocity_cones=cones)
+        for start, end in ((mesh.vertices, mesh.vertices), (x_0, x_1)):
+            collisions.a.move(start, end)
+            collisions.moved()
+            found, time = unordered(collisions.all(1e-6, "conservative"))
+            wanted, times = unordered(swept(mesh, start, end))
+            np.testing.assert_array_equal(found, wanted, err_msg=str((k, tree, cones)))
+            assert time.tobytes() == times.tobytes()
+            assert collisions.least(1e-6) == times.min(initial=np.inf)
+
+
+@pytest.mark.compiled
+def test_layers_that_fall_together_are_not_tested():
+    sheet = pliant.shapes.cloth(0.4, 0.4, 12)
+    x = np.concatenate([sheet.vertices, sheet.vertices + np.array([0.0, 0.01, 0.0])])
+    layers = Mesh(x, np.concatenate([sheet.faces, sheet.faces + sheet.n_vertices]))
+    tested = []
+    for cones in (False, True):
+        detector = pliant.detector("continuous", layers, within=0.001, velocity_cones=cones)
+        assert not len(detector.update(x - np.array([0.0, 0.2, 0.0]), start_a=x).find())
+        tested.append(detector._detector.tested)
+    assert tested[1] < 0.5 * tested[0]  # those that are left are neighbours within one layer
+
+
+def test_the_step_of_a_detector_ends_at_its_first_event():
+    sheet, ball = pliant.shapes.cloth(0.4, 0.4, 6), pliant.shapes.ball(0.1, 2)
+    above, down = sheet.vertices + np.array([0.0, 0.2, 0.0]), np.array([0.0, -0.4, 0.0])
+    detector = pliant.detector("continuous", sheet, ball, within=0.001)
+    detector.update(above + down, ball.vertices, start_a=above, start_b=ball.vertices)
+    step = detector.collision_free_step()
+    assert 0.8 * 0.25 <= step <= 0.25
+    first = detector.find()["time"]
+    assert step == first[first > 0.0].min()
+    assert detector.update(above + 0.5 * step * down, start_a=above).collision_free_step() == 1.0
+    with pytest.raises(ValueError, match="method 'bvh' does not follow motions; use 'continuous'"):
+        pliant.detector("bvh", sheet, ball).collision_free_step()
 
 
 @pytest.mark.compiled
@@ -369,7 +418,7 @@ def test_the_number_of_parts_changes_no_result(parts, monkeypatch):
         return query.least(1e-6), *query.all(1e-6, "conservative"), *near.within(0.006)
 
     usual = found()
-    for module in (continuous, proximity):
+    for module in (collisions, proximity):
         monkeypatch.setattr(module, "parts_of", lambda *_: parts)
     shared = found()
     assert len(usual[1]) > 4

@@ -84,7 +84,7 @@ def test_all_columns_are_seen_at_1280_pixels(browser, tmp_path):  # noqa: F811
 
     row = {c.key: 24.96 if "f" in c.show or "g" in c.show else 1 << 20 if c.show == "bytes" else 650 for c in ALL}
     rows = [
-        row | {"method": name, "class": "C", "counts": "features"} for name in ("tree", "stochastic-tree quality 0.9")
+        row | {"method": name, "class": "C", "counts": "features"} for name in ("tree", "stochastic-tree:quality=0.9")
     ]
     part = Part(Table("compare", "Contacts", ALL, rows), [], [], "", [])
     write_compare_page(tmp_path / "page.html", Shown("A", "", True, [], [part], [], []))

@@ -104,7 +104,7 @@ def test_a_simulation_detects_the_contacts_with_obstacles_of_a_given_state():
 def test_the_method_is_chosen_in_one_place_with_a_reason():
     scene = little()
     found = resolve_method_for_scene(scene)
-    assert resolve_method_for_scene(scene, "brute_force") == ("brute-force", "requested")
+    assert resolve_method_for_scene(scene, "brute_force") == ("brute-force", "requested", {})
     assert found == resolve_method_for_scene(scene, "auto") == resolve_method_for_scene(scene, None)
     assert found == Simulation(scene, method="auto").chosen
     assert found.why != "requested"

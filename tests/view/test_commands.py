@@ -29,6 +29,7 @@ GOOD = [
     ({"do": "keep"}, Do("keep")),
     ({"choose": "method", "to": "bvh"}, Choose("method", "bvh")),
     ({"choose": "method", "to": "tree"}, Choose("method", "bvh")),  # its earlier name
+    ({"choose": "method", "to": "bvh:split=zones,arity=8"}, Choose("method", "bvh:arity=8,split=zones")),
     ({"set": "friction", "to": 0.5}, Set("friction", 0.5)),
     ({"set": "friction", "to": 1}, Set("friction", 1.0)),
     ({"set": "wind_x", "to": 20.000000000000004}, Set("wind_x", 20.0)),

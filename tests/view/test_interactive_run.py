@@ -175,3 +175,20 @@ def test_a_response_gets_detectors_of_its_own_distance(method):
         assert [one.within for one in run.sim.detectors] == [one.within for one in alone.detectors]
         run.set_method("distance-field", quiet)
         assert run.sim.detectors == fields  # the distance of a field is the same for all
+
+
+def test_the_options_of_a_method_change_while_it_runs_and_a_wrong_one_changes_nothing():
+    run = InteractiveRun(SMALL)
+    menus = run.method_options()
+    assert ("bvh:volume=sphere", "sphere", False) in menus["volume"]
+    assert ("bvh", "box", True) in menus["volume"]
+    plain = walked(run)
+    run.reset()
+    run.set_method("bvh:volume=sphere,leaf=2", quiet)
+    assert ("bvh:leaf=2", "box", False) in run.method_options()["volume"]
+    assert ("bvh:volume=sphere,arity=8,leaf=2", "8", False) in run.method_options()["arity"]
+    assert walked(run) == plain
+    with pytest.raises(ValueError, match="update 'blend' is for an obstacle of a scene"):
+        run.set_method("bvh:update=blend", quiet)
+    assert run.method == "bvh:volume=sphere,leaf=2"
+    run.step()

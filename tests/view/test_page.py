@@ -231,6 +231,19 @@ def test_another_method_keeps_the_camera_and_says_why_some_do_not_apply(visit, s
     visit.page.wait_for_function("() => pliant.state.chosen.method === 'bvh' && !pliant.state.waiting")
 
 
+def test_an_option_of_the_method_is_a_menu_and_its_chip_stays_chosen(visit, session, since):
+    generation = visit.page.evaluate("pliant.state.generation")
+    visit.page.select_option("#option-volume", label="sphere")
+    assert after(session, Choose, since) == Choose("method", "bvh:volume=sphere")
+    visit.page.wait_for_function("w => pliant.state.generation > w && !pliant.state.waiting", arg=generation)
+    assert visit.page.locator("#method-bvh").is_checked()
+    for method in ("distance-field", "bvh"):
+        count = len(session.commands)
+        visit.page.keyboard.press("m")
+        assert after(session, Choose, count) == Choose("method", method)
+        visit.page.wait_for_function("m => pliant.state.chosen.method === m && !pliant.state.waiting", arg=method)
+
+
 def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, session, since):
     slider = visit.page.locator("#set-friction")
     slider.fill("600")

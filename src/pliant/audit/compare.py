@@ -1,7 +1,7 @@
 """Compare: run all applicable detection methods on the same states and compare them with the exact contacts."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -10,8 +10,9 @@ from .. import validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import BaseDetector, Finds
-from ..detect.choose import MethodChoice, choose_method, choose_method_for_scene
-from ..detect.methods import METHODS, method_name, option_names
+from ..detect.choose import choose_method, choose_method_for_scene
+from ..detect.methods import METHODS
+from ..detect.options import MethodChoice, method_text, options_of, parse_method
 from ..errors import TooBigError
 from ..mesh import Mesh
 from ..motion.clip import Clip
@@ -48,8 +49,9 @@ def compare(
 
     `within`: contact distance, metres. Default: twice `eps` at obstacles and twice `thickness` among deformable bodies;
     for meshes twice their default `eps`. `every`: steps or frames between two states. Default: 15 in a scene; an
-    animation is sampled evenly. `methods`: names. Default: all. `seed`: of stochastic methods. Each method is measured
-    on its own kind of contact against exact distances; see docs/compare.md.
+    animation is sampled evenly. `methods`: names, with or without options as in `bvh:volume=sphere`. Default: all.
+    `seed`: of stochastic methods. Each method is measured on its own kind of contact against exact distances; see
+    docs/compare.md.
     """
     report_progress = progress or (lambda share: None)
     frames = validate.whole("frames", frames, low=1, high=100_000)
@@ -57,8 +59,8 @@ def compare(
     seed = validate.whole("seed", seed, low=0)
     if within is not None:
         within = validate.number("within", within, above=0.0, high=validate.LARGEST)
-    names = list(METHODS) if methods is None else list(dict.fromkeys(method_name(name) for name in methods))
-    if not names:
+    trials = _trials(METHODS if methods is None else methods, seed)
+    if not trials:
         raise ValueError(f"methods is empty; one or more of: {', '.join(METHODS)}")
     if isinstance(a, Scene):
         if b is not None:
@@ -66,8 +68,6 @@ def compare(
         seen = of_scene(a, frames, every, lambda share: report_progress(_RUN_SHARE * share))
     else:
         seen = of_clips(as_clip("a", a), None if b is None else as_clip("b", b), frames, every)
-    trials = [(name, name, _options(name, seed)) for name in names]
-    trials += [(f"{name} {_words(more)}", name, dict(more)) for name in names for more in METHODS[name].variants]
     queries_by_role = [(role, *_near(seen, role, within)) for role in ROLES]
     queries_by_role = [each for each in queries_by_role if each[1]]
     if not queries_by_role:
@@ -98,14 +98,20 @@ def _between(report_progress: Callable[[float], None], first: float, last: float
     return lambda share: report_progress(first + (last - first) * share)
 
 
+def _trials(methods: Iterable[str], seed: int) -> list[tuple[str, str, dict[str, Any]]]:
+    """The label, name and options of each method, then those of its variants, which a method without options has."""
+    chosen = {choice.text: choice for choice in map(parse_method, methods)}
+    trials = [(label, name, {**_options(name, seed), **given}) for label, (name, _, given) in chosen.items()]
+    for name in [name for name, _, given in chosen.values() if not given]:
+        more = {method_text(name, variant): dict(variant) for variant in METHODS[name].variants}
+        trials += [(label, name, options) for label, options in more.items() if label not in chosen]
+    return trials
+
+
 def _options(name: str, seed: int) -> dict[str, Any]:
     # a cached field would hide the cost of baking
     options = {"seed": seed, "cache": False}
-    return {key: value for key, value in options.items() if key in option_names(name)}
-
-
-def _words(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value:g}" for key, value in options.items())
+    return {key: value for key, value in options.items() if key in options_of(name)}
 
 
 def _near(seen: ComparedStates, role: str, within: float | None) -> tuple[list[Query], float]:
@@ -139,8 +145,8 @@ class _Trials:
             made = self._try(label, name, options, _between(report_progress, k / len(trials), (k + 1) / len(trials)))
             if isinstance(made, Row):
                 rows.append(made)
-            elif all(each.name != name for each in unfit):  # report the reason only once per method
-                unfit.append(made)
+            elif all((each.name.split(":")[0], each.why) != (name, made.why) for each in unfit):
+                unfit.append(made)  # a reason is reported only once per method
             report_progress((k + 1) / len(trials))
         labels = tuple(query.label for query in self.queries)
         return Role(self.role, labels, self.within, tuple(rows), tuple(unfit))
@@ -152,7 +158,7 @@ class _Trials:
         if detectors and built < _BUILD_TWICE:  # the first build may include compilation
             detectors, refused, built = self._build(name, options)
         if not detectors:
-            return Unfit(name, METHODS[name].needs, refused)
+            return Unfit(label, METHODS[name].needs, refused)
         try:
             verdicts_by_state, seconds, recalls = self._evaluate(detectors, report_progress)
             while len(seconds) < PASSES + 1:

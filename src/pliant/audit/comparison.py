@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
-from ..detect.choose import MethodChoice
+from ..detect.options import MethodChoice
 from ..mesh import Mesh
 from ..report.tables import BYTES, Column, Table
 from ..state import State

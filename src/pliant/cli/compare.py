@@ -63,7 +63,8 @@ def compare(
         distance that the scene keeps, its contact offset (eps) at obstacles and its thickness among deformable bodies;
         for files twice their default contact offset.
     methods
-        Comma-separated names of the methods. Default: all.
+        Comma-separated names of the methods, each with options if it has any: bvh,bvh:volume=sphere,arity=8. Default:
+        all.
     seed
         Random seed of the stochastic methods.
     report
@@ -74,12 +75,12 @@ def compare(
     check_sources(b)
     from .. import validate
     from ..audit.compare import compare as audit
-    from ..detect.methods import method_name
+    from ..detect.options import parse_method, split_methods
 
     reach = None if within is None else validate.length("--within", within)
     if reach is not None:
         validate.number("--within", reach, above=0.0)
-    names = None if methods is None else [method_name(name.strip()) for name in methods.split(",") if name.strip()]
+    names = None if methods is None else [parse_method(name).text for name in split_methods(methods)]
     validate.whole("--frames", states.frames, low=1, high=100_000)
     if states.every is not None:
         validate.whole("--every", states.every, low=1)

@@ -27,8 +27,8 @@ class SelfContactOptions:
 
     self_method: str | None = None
     """Detection method between deformable bodies and within each: bvh, sphere-surface, continuous, spatial-hash,
-    stochastic-bvh, active-pairs, brute-force, image-space (closed bodies). Default: the guard's own detection, or bvh
-    if --self-response is given."""
+    stochastic-bvh, active-pairs, brute-force, image-space (closed bodies); with options as for --method. Default: the
+    guard's own detection, or bvh if --self-response is given."""
     self_response: str | None = None
     """Response between deformable bodies and within each: projection, penalty, geometric, penalty+geometric, separate.
     Default: the guard's own response, or penalty+geometric if --self-method is given."""
@@ -160,7 +160,8 @@ def drape(
         stays where its file has it, and above is an error. A garment that starts inside stays, and is fixed first
         (--no-fix-start: it stays, with a warning).
     method
-        Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies (bvh where
+        Detection method, with its options if any are given: bvh, or bvh:volume=sphere,arity=8; see pliant methods, and
+        pliant methods bvh for its options. Default: auto, which takes distance-field for rigid bodies (bvh where
         the field would be coarser than eps), bone-boxes for a character with many bones and bvh for other deforming
         bodies; the table says which and why. (The library's default is distance-field for every scene.)
     fabric
@@ -179,7 +180,8 @@ def drape(
     """
     check_sources(cloth, body, *wear.layer)
     from .. import validate
-    from ..detect.choose import resolve_method_for_scene
+    from ..detect.choose import AUTO, resolve_method_for_scene
+    from ..detect.options import parse_method
     from ..io import check_libraries
     from ..io.formats import WRITTEN_ANIMATIONS
     from ..simulation import Simulation
@@ -213,6 +215,8 @@ def drape(
     chosen_here |= {"friction": friction, "self_friction": self_friction}
     options |= {name: value for name, value in chosen_here.items() if value is not None}
     self_contact_options = _self_contact_options(between)
+    if method is not None and method != AUTO:
+        method = parse_method(method).text  # before anything is made
     output.say_if_compiling("respond.projection.project")
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)
@@ -224,7 +228,8 @@ def drape(
     chosen = resolve_method_for_scene(built, method)
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
-        bake_options = {"progress": progress, "cache": cache} if fielded else None
+        bake_options = {"progress": progress, "cache": cache} if fielded else {}
+        bake_options = {name: value for name, value in bake_options.items() if name not in chosen.options}
         sim = Simulation(
             built, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
         )
@@ -242,7 +247,7 @@ def drape(
         more = {"eps_m": built.eps, "method": chosen._asdict(), "files": written}
         output.print_json(result.summary | starts.to_json() | more)
     else:
-        rows = [("method", f"{chosen.name} ({chosen.why})"), *(("written", name) for name in _shortened(written))]
+        rows = [("method", f"{chosen.text} ({chosen.why})"), *(("written", name) for name in _shortened(written))]
         output.table(("", built.name), [*result.facts.items(), *rows])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
     sources = Sources(worn, body, files)
@@ -262,12 +267,13 @@ def _failed(result: "Result") -> bool:
 
 def _self_contact_options(between: SelfContactOptions) -> dict[str, Any]:
     """The arguments of `Simulation` for contact between layers of cloth."""
-    from ..detect.methods import method_name
+    from ..detect.options import parse_method
 
-    own = None if between.self_method is None else method_name(between.self_method)
+    chosen = None if between.self_method is None else parse_method(between.self_method)
+    own = None if chosen is None else chosen.text
     if between.levels is None:
         return {"self_method": own, "self_response": between.self_response}
-    if own != "sphere-surface":
+    if chosen is None or chosen.name != "sphere-surface":
         raise ValueError("--levels is for --self-method sphere-surface")
     return {"self_method": own, "self_response": between.self_response, "self_options": {"levels": between.levels}}
 

@@ -1,31 +1,55 @@
-"""`pliant methods`: the table of detection methods."""
+"""`pliant methods`: the table of detection methods, and of their options."""
 
 import enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import output
 
+if TYPE_CHECKING:
+    from ..detect.options import Option
+
 COLUMNS = ("name", "guarantee", "finds", "needs", "gives", "source")
+OPTION_COLUMNS = ("method", "option", "values", "default")
 
 
-def methods(*, json: bool = False) -> None:
-    """List the detection methods: what they find, what they need and what they guarantee.
+def methods(method: str | None = None, *, json: bool = False) -> None:
+    """List the detection methods: what they find, what they need and what they guarantee, and their options.
 
     Guarantee A: exact or conservative, never misses. B: stated and tested error bound. C: stochastic, measured recall.
+    Options are given with the name wherever a method is named: bvh:volume=sphere,arity=8.
 
     Parameters
     ----------
+    method
+        List only this method. Default: all.
     json
-        Print JSON instead of a table.
+        Print JSON instead of tables.
     """
     from ..detect import METHODS
+    from ..detect.methods import method_name
+    from ..detect.options import options_of
 
-    rows = [{column: _plain(getattr(method, column)) for column in COLUMNS} for method in METHODS.values()]
+    names = list(METHODS) if method is None else [method_name(method)]
+    rows = [{column: _plain(getattr(METHODS[name], column)) for column in COLUMNS} for name in names]
+    options = {name: list(options_of(name).values()) for name in names}
     if json:
-        output.print_json(rows)
-    else:
-        output.table(COLUMNS, [[", ".join(c) if isinstance(c, list) else c for c in row.values()] for row in rows])
-        output.console().print("guarantee A: never misses; B: stated error bound; C: measured recall")
+        described = {name: [_described(option) for option in options[name]] for name in names}
+        output.print_json([row | {"options": described[name]} for row, name in zip(rows, names, strict=True)])
+        return
+    output.table(COLUMNS, [[", ".join(c) if isinstance(c, list) else c for c in row.values()] for row in rows])
+    output.console().print("guarantee A: never misses; B: stated error bound; C: measured recall")
+    lines = [[name, *map(str, _described(option).values())] for name in names for option in options[name]]
+    output.table(OPTION_COLUMNS, lines)
+    output.console().print("options are part of the name of a method: bvh:volume=sphere,arity=8")
+
+
+def _described(option: "Option") -> dict[str, str]:
+    """The name, values and default of an option, as text."""
+    from ..detect.options import NO_DEFAULT, text_of
+
+    default = option.default
+    known = "" if default is NO_DEFAULT else default.__name__ if callable(default) else text_of(default)
+    return {"name": option.name, "values": option.wanted, "default": known}
 
 
 def _plain(value: Any) -> str | list[str]:

@@ -70,7 +70,8 @@ def play(
     body
         Mesh file of the body the cloth falls on, or a character that wears it.
     method
-        Initial detection method, see pliant methods. Default: auto, chosen for the scene.
+        Initial detection method, with options as in bvh:volume=sphere, see pliant methods. Default: auto, chosen for
+        the scene.
     port
         TCP port of the server; 0 takes any free port.
     host
@@ -164,13 +165,13 @@ def make_session(
     """Create the session for the given options; a built-in scene is created later, in the session's own thread, unless
     options hold its cloth. starts: fixes the start poses of garments from files."""
     from ..detect.choose import AUTO
-    from ..detect.methods import method_name
+    from ..detect.options import parse_method
     from ..scenes import SCENES
     from ..view.interactive_run import StartOptions
     from ..view.session import Session
 
     if method is not None:
-        method = None if method == AUTO else method_name(method)
+        method = None if method == AUTO else parse_method(method).text
     if body is None and (scene is None or scene in SCENES) and held != UNHELD:
         # a built-in scene with something held is made here, because the session makes scenes by their names
         own, _ = build_scene(None, None, scene, place, files, wear, options, held)

@@ -6,12 +6,13 @@ library asks a detector: its error bound, what it can see, what it needs, and it
 
 import enum
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
+from ..arguments import Range
 from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 STATE_WIDTH = 10  # columns of `BaseDetector.state`
+MaxBytes = Annotated[float, Range(above=0.0)] | None  # annotation of the option for the memory of contacts
 _NAN = float("nan")
 
 
@@ -129,7 +131,8 @@ class BaseDetector:
     volume: bool = False  # meshes with tets, not their surfaces
     many: bool = False  # any number of bodies in one query, by the option `more`
     needs_closed: bool = False  # an obstacle that is a closed mesh
-    more_options: ClassVar[frozenset[str]] = frozenset()  # options besides the keyword-only parameters of __init__
+    # options besides the keyword-only parameters of __init__, by their annotations if it is a mapping
+    more_options: ClassVar[frozenset[str] | Mapping[str, Any]] = frozenset()
     variants: ClassVar[tuple[Mapping[str, Any], ...]] = ()  # options that get a row of their own in `compare`
 
     # results depend on earlier ones through its `state`, which checkpoints store. False for "active-pairs", although

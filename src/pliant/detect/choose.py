@@ -3,7 +3,7 @@
 The rule follows from measurements of `pliant compare`; the figures are in docs/compare.md.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import renamed, validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
-from .methods import method_name
+from .options import MethodChoice, parse_method
 
 if TYPE_CHECKING:
     from ..motion.deforming import Skinned
@@ -23,13 +23,6 @@ AUTO = "auto"
 # with one bone and three to five times with morph targets (docs/compare.md).
 BONES, SHARE = 12, 0.4  # fewest bones, and largest share of the vertices that one bone may dominate
 FEW = 2000  # triangles of a body that any method processes in negligible time
-
-
-class MethodChoice(NamedTuple):
-    """The name of a method and the reason for its choice."""
-
-    name: str
-    why: str
 
 
 @check_arguments
@@ -46,14 +39,14 @@ def choose_method(a: Mesh, b: Mesh | None = None, within: float = 0.002) -> Meth
 def resolve_method_for_scene(scene: "Scene", method: str | MethodChoice | None = AUTO) -> MethodChoice:
     """Return the method for contacts with the obstacles of a scene, by its name in METHODS, and the reason.
 
-    "auto" and None leave the choice to `choose_method_for_scene`; another name was requested; a `MethodChoice` keeps
-    its reason.
+    "auto" and None leave the choice to `choose_method_for_scene`; another name, with or without options as in
+    `bvh:volume=sphere`, was requested; a `MethodChoice` keeps its reason.
     """
     if isinstance(method, MethodChoice):
         return method
     if method is None or method == AUTO:
         return choose_method_for_scene(scene)
-    return MethodChoice(method_name(method), "requested")
+    return parse_method(method)
 
 
 def choose_method_for_scene(scene: "Scene") -> MethodChoice:

@@ -11,8 +11,9 @@ from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
 from .base import Finds, Side
-from .choose import AUTO, MethodChoice, choose_method
-from .methods import METHODS, check_options, method_name
+from .choose import AUTO, choose_method
+from .methods import METHODS
+from .options import MethodChoice, check_options, merged, parse_method
 
 
 class MeshDetector:
@@ -23,8 +24,9 @@ class MeshDetector:
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
         within = validate.number("within", within, low=0.0)
-        self.chosen = MethodChoice(method_name(method), "requested") if method != AUTO else choose_method(a, b, within)
+        self.chosen: MethodChoice = parse_method(method) if method != AUTO else choose_method(a, b, within)
         method = self.chosen.name
+        options = check_options(method, merged(method, self.chosen.options, options))
         detector_class = METHODS[method]
         wanted = Finds.SELF if b is None else Finds.OBSTACLE
         if not detector_class.finds & wanted:
@@ -33,7 +35,7 @@ class MeshDetector:
             raise ValueError(f"method {method!r} does not find {what}; one of: {', '.join(able)}")
         self.a, self.b = a, b
         sides = [Side(a, 0, 0)] if b is None else [Side(a, 0, 0), Side(b, a.n_vertices, 1)]
-        self._detector = detector_class(*sides, within=within, **check_options(method, options))
+        self._detector = detector_class(*sides, within=within, **options)
         self.update()
 
     def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "MeshDetector":
@@ -87,6 +89,13 @@ class MeshDetector:
         """Return the contact records at the positions of the last update."""
         return self._detector.find(self._state)
 
+    def collision_free_step(self) -> float:
+        """Return the largest fraction, 0..1, of the motion of the last update that is proved free of contact between
+        the two meshes, or of the one with itself; only of method "continuous"."""
+        if not self._detector.swept:
+            raise ValueError(f"method {self.chosen.name!r} does not follow motions; use 'continuous'")
+        return float(self._detector.collision_free_step())  # type: ignore[attr-defined]
+
 
 def _positions(name: str, x: Any, mesh: Mesh) -> Any:
     return mesh.vertices if x is None else validate.floats(name, x, mesh.vertices.shape)
@@ -96,7 +105,8 @@ def _positions(name: str, x: Any, mesh: Mesh) -> Any:
 def detector(method: str, a: Mesh, b: Mesh | None = None, *, within: float = 0.002, **options: Any) -> MeshDetector:
     """Create a detector for repeated queries; `b=None` means self-contact.
 
-    `choose_method` resolves "auto"; for meshes its choice is exact (class A).
+    `choose_method` resolves "auto"; for meshes its choice is exact (class A). Options of the method are keywords, or
+    part of its name: `pliant.detector("bvh:volume=sphere", cloth)`.
 
     >>> hits = pliant.detector("brute-force", cloth, body, within=0.005).update(x_cloth, x_body).find()
     """

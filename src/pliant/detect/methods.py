@@ -1,19 +1,15 @@
 """The registry of detectors by name: the built-in ones, those of `register`, and those of installed packages."""
 
 import importlib
-import inspect
 import logging
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from ..arguments import unknown_option
 from ..validate import choice
 from .base import BaseDetector, Finds, class_with_defaults
 
 GROUP = "pliant.detectors"  # entry points, name = "module:Class"
 EARLIER = {"tree": "bvh", "stochastic-tree": "stochastic-bvh"}  # earlier names, still accepted
-# keywords of the constructor that are passed separately from a method's options
-_NOT_OPTIONS = {"within", "more"}
 _RESERVED = {"auto", *EARLIER}
 # name -> module and class, imported at first use, so that a query loads only the method that it runs
 _BUILT_IN = {
@@ -136,22 +132,6 @@ def _checked(detector: Any) -> type[BaseDetector]:
     if detector.find is BaseDetector.find:
         raise TypeError(f"{detector.__name__} does not implement find(state)")
     return detector
-
-
-def option_names(method: str) -> set[str]:
-    """Return the names of a method's options."""
-    detector_class = METHODS[method]
-    keywords = {p.name for p in inspect.signature(detector_class).parameters.values() if p.kind is p.KEYWORD_ONLY}
-    return (keywords | detector_class.more_options) - _NOT_OPTIONS
-
-
-def check_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a method; raise a TypeError that lists the valid ones if one is unknown."""
-    known = option_names(method)
-    for name in options:
-        if name not in known:
-            raise unknown_option(f"method {method!r}", str(name), known)
-    return dict(options)
 
 
 def method_name(name: str) -> str:

@@ -7,7 +7,8 @@ from ..detect.base import Detector, Reports, Side, with_defaults
 from ..detect.detectors.offset import OffsetDetector
 from ..detect.detectors.rigid_parts import PartsDetector
 from ..detect.fields.sampled import warn_if_too_coarse
-from ..detect.methods import METHODS, check_options, method_name
+from ..detect.methods import METHODS
+from ..detect.options import check_options
 from ..scene import Scene
 from .deformable_contact import DeformableContact
 from .guard import Guard
@@ -38,7 +39,6 @@ def _pairs(scene: Scene) -> list[tuple[int, int]]:
 def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead: float = 1.0) -> list[Detector]:
     """Make one detector per deformable body and obstacle; fields of obstacles of one group are combined. See
     `detection_distances` for `ahead`."""
-    method = method_name(method)
     options = check_options(method, options)
     pairs, distances = _pairs(scene), detection_distances(scene, method, ahead)
     found: list[tuple[int, Any]] = []

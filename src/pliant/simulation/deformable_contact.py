@@ -16,7 +16,8 @@ from .. import renamed, validate
 from ..contacts import Contacts
 from ..detect.base import Finds, Side
 from ..detect.detectors.offset import offset
-from ..detect.methods import METHODS, check_options, method_name
+from ..detect.methods import METHODS
+from ..detect.options import MethodChoice, check_options, merged, parse_method
 from ..respond import RESPONSES
 from ..respond.base import Detect
 from ..scene import Scene
@@ -65,7 +66,8 @@ class DeformableContact(FormerNames):
         options: Mapping[str, Any] | None = None,
         response: str | None = None,
     ) -> None:
-        self.method = able_method(METHOD if method is None else method, len(scene.deformable) > 1)
+        chosen = able_method(METHOD if method is None else method, len(scene.deformable) > 1)
+        self.method, self._class = chosen.text, METHODS[chosen.name]
         able = tuple(name for name, other in RESPONSES.items() if other.between)
         if response in RESPONSES and response not in able:
             names = ", ".join(able)
@@ -80,21 +82,21 @@ class DeformableContact(FormerNames):
         self.thickness = cast(float, scene.thickness)
         self.response = RESPONSES[self.response_name](scene.between_deformables, eps=self.thickness)
         self._beyond = scene.eps - self.thickness  # contact offset of obstacles beyond that of deformable bodies
-        whole = METHODS[self.method].volume
+        whole = self._class.volume
         meshes = {b: scene.bodies[b].mesh for b in scene.deformable}
         sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
         links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable}
-        given = check_options(self.method, options or {})
-        if METHODS[self.method].many and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
-            one = METHODS[self.method](sides[0], more=sides[1:], within=self.thickness, **given)
+        given = check_options(chosen.name, merged(chosen.name, chosen.options, options))
+        if self._class.many and len(sides) > 1 and all(len(s.mesh.tets) for s in sides):
+            one = self._class(sides[0], more=sides[1:], within=self.thickness, **given)
             self._parts = [_Part(one, (scene.deformable_rows,), np.zeros(0, np.int64))]
         else:
             self._parts = [self._part(a, b, given, state, links[a.body]) for a, b in pairs]
         self._found = _contacts.empty()
 
     def _part(self, a: Side, b: Side | None, options: dict[str, Any], state: State, links: NDArray[np.int32]) -> _Part:
-        detector = METHODS[self.method](a, b, within=self.thickness, **options)
+        detector = self._class(a, b, within=self.thickness, **options)
         if b is not None:
             return _Part(detector, (a.rows, b.rows), np.zeros(0, np.int64))
         close = detector.update(state).find(state)
@@ -233,15 +235,16 @@ class DeformableContact(FormerNames):
         self.guard.failed_substeps = count
 
 
-def able_method(name: str, several: bool) -> str:
-    """Return the name, as in METHODS, of a method that finds contacts among deformable bodies."""
-    name = method_name(name)
+def able_method(text: str, several: bool) -> MethodChoice:
+    """Return the method that `text` names, which finds contacts among deformable bodies."""
+    chosen = parse_method(text)
+    name = chosen.name
     wanted = Finds.SELF | Finds.PAIR if several else Finds.SELF
     if wanted not in METHODS[name].finds:
         able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
         missing = "contacts between deformable bodies" if Finds.SELF in METHODS[name].finds else "self-contact"
         raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}")
-    return name
+    return chosen
 
 
 def _box(state: State, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,7 +12,8 @@ from .. import renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import BaseDetector, Detector, with_defaults
-from ..detect.choose import MethodChoice, resolve_method_for_scene
+from ..detect.choose import resolve_method_for_scene
+from ..detect.options import MethodChoice, merged
 from ..dynamics import SOLVERS, DeformableDynamics, default_substeps
 from ..dynamics.contact_springs import SOFT
 from ..errors import MeshFileError
@@ -44,7 +45,8 @@ class Simulation:
     substep, as the papers do.
     `method` names the detector between every deformable body and every obstacle; `chosen` is its name with the reason.
     The default does not depend on the rule for "auto", so that the results of a program stay the same between versions.
-    `options` are passed to each detector. Pass `detectors` to supply your own.
+    `options` are passed to each detector; they can also be part of the name, as in "bvh:volume=sphere". Pass
+    `detectors` to supply your own.
     `response` is one of RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty",
     "geometric" and "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and
     `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
@@ -81,13 +83,14 @@ class Simulation:
         self.clock = clock or Clock(on=False)
         chosen = resolve_method_for_scene(scene, method)
         self.chosen: MethodChoice | None = chosen if detectors is None else None
-        self.method = chosen.name if detectors is None else ""
+        self.method = chosen.text if detectors is None else ""
         self.dynamics = DeformableDynamics(scene, self.solver)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))
         responds = RESPONSES[self.response_name]
         repels = self.dynamics.may_repel and responds.allows_springs(scene)
         ahead = AHEAD if repels else 1.0
-        given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, options or {}, ahead)
+        own = merged(chosen.name, chosen.options, options)
+        given = list(detectors) if detectors is not None else make_detectors(scene, chosen.name, own, ahead)
         self.detectors: list[Detector] = given
         for one in map(with_defaults, given):
             if one.remembers or state is None:  # its state may be of another run

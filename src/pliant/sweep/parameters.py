@@ -89,9 +89,9 @@ def _units(name: str, value: Any) -> str | float:
 
 
 def _method(name: str, value: Any) -> str:
-    from ..detect.methods import method_name
+    from ..detect.options import parse_method
 
-    return method_name(_text(name, value))
+    return parse_method(_text(name, value)).text
 
 
 def _method_or_auto(name: str, value: Any) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
-from ..detect.methods import EARLIER
+from ..detect.options import parse_method
 
 LONGEST = 64 * 1024  # bytes of a message
 REACH = 10.0  # largest distance of a point from the scene centre, in longest sides of the scene's bounding box
@@ -187,9 +187,19 @@ def _do(fields: dict[str, Any], valid: ValidCommands) -> Command:
 def _choose(fields: dict[str, Any], valid: ValidCommands) -> Command:
     what = _name("choose", fields["choose"], valid.choices)
     to = fields["to"]
-    if what == "method" and isinstance(to, str):
-        to = EARLIER.get(to, to)
+    if what == "method":
+        return Choose(what, _method(to, valid.choices[what]))
     return Choose(what, _name(what, to, valid.choices[what]))
+
+
+def _method(value: Any, names: Any) -> str:
+    """A method with its options, as text: one of `names`."""
+    try:
+        chosen = parse_method(value if isinstance(value, str) else "")
+    except ValueError as error:
+        raise Refused(UNSUPPORTED_DATA, f"method: {error}" if ":" in str(value) else "method: unknown name") from None
+    _name("method", chosen.name, names)
+    return chosen.text
 
 
 def _set(fields: dict[str, Any], valid: ValidCommands) -> Command:

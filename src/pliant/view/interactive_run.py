@@ -10,7 +10,8 @@ import numpy as np
 from .. import renamed
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
-from ..detect.methods import METHODS, method_name
+from ..detect.methods import METHODS
+from ..detect.options import options_of, parse_method, text_of
 from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
@@ -103,7 +104,7 @@ class InteractiveRun:
             note(f"creating {name} ...")
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.start_options.options if name == self.start_options.scene else {}))
-        wanted = resolve_method_for_scene(scene, method).name
+        wanted = resolve_method_for_scene(scene, method).text
         substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
         self._begin(name, scene, substeps, wanted, note)
 
@@ -165,6 +166,16 @@ class InteractiveRun:
 
     methods = renamed.attribute("methods", "unavailable_reasons")
 
+    def method_options(self) -> dict[str, list[tuple[str, str, bool]]]:
+        """Return the menus of the current method's options that list their values: for each value the method with it,
+        the value as text, and whether it is the current one."""
+        chosen = parse_method(self.method)
+        menus = {}
+        for name, option in options_of(chosen.name).items():
+            current = chosen.options.get(name, option.default)
+            menus[name] = [(chosen.with_option(name, v).text, text_of(v), v == current) for v in option.values]
+        return {name: rows for name, rows in menus.items() if rows}
+
     @property
     def responses(self) -> tuple[str, ...]:
         return tuple(RESPONSES)
@@ -175,7 +186,7 @@ class InteractiveRun:
 
     def set_method(self, method: str, note: Callable[[str], None]) -> None:
         """Switch to another detection method, continuing from the current state."""
-        method = method_name(method)
+        method = parse_method(method).text
         before, self.substeps_per_part = self.substeps_per_part, 1  # until its speed has been measured
         if method != self.method:
             _reset(self._detectors.get(method, ()))
@@ -290,7 +301,7 @@ def _reset(detectors: Iterable[Detector]) -> None:
 def _distances(method: str, scene: Scene, response: str) -> list[float]:
     """Return the detection distances (m) of a method; larger ones if contacts repel cloth within the implicit solve."""
     repels = scene.cloths and not scene.solids and RESPONSES[response].allows_springs(scene)
-    return detection_distances(scene, method, AHEAD if repels else 1.0)
+    return detection_distances(scene, parse_method(method).name, AHEAD if repels else 1.0)
 
 
 def value_of(scene: Scene, name: str) -> float:

@@ -56,6 +56,7 @@ class SceneDescription:
             "elevation": self.elevation,
             "choices": _choices(run),
             "chosen": chosen | {"response": run.response, "speed": speed},
+            "options": run.method_options(),
             "ranges": {
                 name: dataclasses.asdict(r) | {"value": first[name], "now": value_of(scene, name)}
                 for name, r in run.ranges.items()

@@ -1,14 +1,13 @@
 """BVH construction over AABBs: every method yields a binary tree in depth-first order, which may be widened."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import renamed, validate
-from ...arguments import check_arguments, unknown_option
+from ...arguments import check_arguments
 from ...kernels.bvh import build as _top_down
 from ...kernels.bvh import tree as _kernels
 from ...kernels.bvh.tree import Tree
@@ -17,33 +16,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 VOLUMES = {"box": 6, "14-dop": 14, "18-dop": 18, "26-dop": 26, "sphere": 4, "oriented": 15}
 SPLIT_AXES = {"longest": _top_down.LONGEST, "principal": _top_down.PRINCIPAL, "any": _top_down.ANY}
-RULES = {"median": _top_down.MEDIAN, "mean": _top_down.MEAN, "sah": _top_down.SAH}
-TOP_DOWN = tuple(f"{axis}-{rule}" for axis in SPLIT_AXES for rule in RULES if axis != "any" or rule == "sah")
-BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity")
+RULES = {"median": _top_down.MEDIAN, "mean": _top_down.MEAN, "sah": _top_down.SAH, "volume": _top_down.VOLUME}
+TOP_DOWN = tuple(
+    f"{axis}-{rule}" for axis in SPLIT_AXES for rule in RULES if axis != "any" or rule in ("sah", "volume")
+)
+BUILDS = (*TOP_DOWN, "bottom-up", "insertion", "connectivity", "zones")
+BY_TOPOLOGY = ("connectivity", "zones")  # need the corners of the elements
 ARITIES = (2, 4, 8)
-OPTIONS = ("arity", "leaf", "split", "volume")
 PARTS = 64  # approximate number of subtrees that are distributed over threads
 SMALLEST = 64  # elements of a subtree at least: 1 280 faces are refitted in 14.1 us in 52 parts, in 15.6 us in 157
 ROUNDS = 48  # of merging adjacent clusters; the clusters that remain are merged along the curve
-
-
-def check_tree_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Validate the options of a detector's BVH, whose traversal supports AABBs and one element per leaf only."""
-    for name in options:
-        if name not in OPTIONS:
-            raise unknown_option("the tree of a detector", name, OPTIONS)
-    volume = validate.choice("volume", options.get("volume", "box"), list(VOLUMES))
-    if volume != "box":
-        raise ValueError(
-            f"volume = {volume!r}; detectors traverse AABB trees only: leave it out, or give 'box'; "
-            "pliant.detect.bvh.tree.tree_of and find_pairs accept every volume"
-        )
-    if validate.whole("leaf", options.get("leaf", 1), low=1) != 1:
-        raise ValueError(
-            f"leaf = {options['leaf']}; detectors use one triangle per leaf: leave it out, or give 1; "
-            "pliant.detect.bvh.tree.tree_of and find_pairs accept any number"
-        )
-    return {name: value for name, value in options.items() if name in ("arity", "split")}
 
 
 @check_arguments
@@ -59,7 +41,7 @@ def layout(
 ) -> Tree:
     """Build the topology and element order of a BVH over AABBs `low`, `high` (m,3); its volumes are not set.
 
-    `faces` (m,c), the corners of the elements, define adjacency for the build "connectivity".
+    `faces` (m,c), the corners of the elements, define adjacency for the builds "connectivity" and "zones".
     """
     validate.choice("volume", volume, list(VOLUMES))
     split = validate.choice("split", _renamed_split(split), BUILDS)
@@ -72,9 +54,13 @@ def layout(
     if split in TOP_DOWN:
         axis, rule = split.split("-")
         n = _top_down.build_top_down(low, high, SPLIT_AXES[axis], RULES[rule], leaf, order, starts, counts)
+    elif split in BY_TOPOLOGY and faces is None:
+        raise ValueError(f"split {split!r} needs the corners of the elements; build the BVH from a mesh")
+    elif split == "zones":
+        from ...kernels.bvh import zones as _zones
+
+        n = _zones.build_zones(*_adjacency(neighbours(faces), m), leaf, order, starts, counts)
     else:
-        if split == "connectivity" and faces is None:
-            raise ValueError("split 'connectivity' needs the corners of the elements; build the BVH from a mesh")
         from ...kernels.bvh import merge as _bottom_up
 
         clusters, root = _clustered(low, high, faces, split)
@@ -122,6 +108,14 @@ def neighbours(faces: Any) -> NDArray[np.int64]:
     same = (ends[by[1:]] == ends[by[:-1]]).all(1)
     owner = by // max(faces.shape[1], 1)
     return np.ascontiguousarray(np.stack([owner[:-1][same], owner[1:][same]], 1))
+
+
+def _adjacency(pairs: NDArray[np.int64], m: int) -> tuple[Ints, Ints]:
+    """Return the neighbours of each of m elements as lists in one array (CSR): where each starts (m+1,), and all."""
+    one, two = np.concatenate([pairs, pairs[:, ::-1]]).T
+    order = np.lexsort((two, one))
+    start = np.concatenate([[0], np.cumsum(np.bincount(one, minlength=m))]).astype(np.int32)
+    return start, two[order].astype(np.int32)
 
 
 def _stride(m: int) -> int:

@@ -1,6 +1,6 @@
 """BVH update strategies for deforming meshes: refit, partial refit, lazy refit and rebuild."""
 
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,11 @@ from ...kernels.bvh import fit as _fit
 from ...kernels.bvh import traversal as _traversal
 from ...kernels.bvh.traversal import TraversedBvh
 from .tree import Floats, Found, Ints, flat, refit, set_items, traverse_pairs, tree_of
+from .tree_options import UPDATES
 
-UPDATES = ("bottom-up", "top-down", "hybrid", "lazy", "rebuild")
+if TYPE_CHECKING:
+    from .blended_body import BlendedBody
+
 WORSE = 2.0  # growth of the surface area since the last build that triggers a rebuild; measured, see docs/trees
 
 
@@ -65,7 +68,7 @@ class MovingTree:
             self._fit_part(x, y)
         return self
 
-    def pairs(self, other: "MovingTree | None" = None, *, within: float = 0.0) -> Found:
+    def pairs(self, other: "MovingTree | BlendedBody | None" = None, *, within: float = 0.0) -> Found:
         """Return pairs of elements whose volumes are at most `within` apart; without `other`, each self pair once."""
         one = self.traversed()
         if other is None:

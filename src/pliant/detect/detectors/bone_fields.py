@@ -1,18 +1,18 @@
 """Distance fields of a skinned body: one rigid part per bone, each with its own field."""
 
 from collections.abc import Callable
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import check_arguments
+from ...arguments import Range, check_arguments
 from ...contacts import Contacts
 from ...motion.deforming import Skinned
 from ...motion.rigid import brought
 from ...state import State
-from ..base import BaseDetector, Finds, Side
+from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..fields.bones import SHARE, RigidParts
 from .distance_field import DistanceFieldDetector
 from .rigid_parts import PartsDetector
@@ -46,10 +46,10 @@ class BoneFieldsDetector(BaseDetector):
         body: Side,
         *,
         within: float,
-        share: float = SHARE,
+        share: Annotated[float, Range(above=0.0, high=1.0)] = SHARE,
         midpoints: bool = True,
         cache: bool = True,
-        max_bytes: float | None = None,
+        max_bytes: MaxBytes = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
         if not isinstance(body.motion, Skinned):

@@ -12,7 +12,7 @@ from ...kernels.detectors import brute_force as _kernels
 from ...kernels.detectors.brute_force import CellSearch
 from ...kernels.mesh.features import Segments
 from ...state import State
-from ..base import BaseDetector, Finds, Side
+from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..queries.cells import bin_boxes
 from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of, with_rounding_margin
 
@@ -41,7 +41,7 @@ class BruteForceDetector(BaseDetector):
     source = "the definition"
     obstacle_may_deform = True
 
-    def __init__(self, one: Side, other: Side | None = None, *, within: float, max_bytes: float | None = None) -> None:
+    def __init__(self, one: Side, other: Side | None = None, *, within: float, max_bytes: MaxBytes = None) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.same = other is None
         self.sides = (one, one if other is None else other)

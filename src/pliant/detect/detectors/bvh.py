@@ -1,4 +1,4 @@
-"""Exact contacts by AABB trees that are refitted at every update, between any two meshes or within one."""
+"""Exact contacts by bounding volume hierarchies (BVH), between any two meshes or within one."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -6,15 +6,16 @@ from ... import validate
 from ...arguments import check_arguments
 from ...contacts import Contacts, Pool
 from ...state import State
-from ..base import BaseDetector, Finds, Inside, InsideQuery, Side
-from ..bvh.build import OPTIONS, check_tree_options
+from ..base import BaseDetector, Finds, Inside, InsideQuery, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
+from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, UpdateOrBlend, Volume, Worse
 from ..queries.contact_records import PosedSide, WeldedSide, contacts_of
-from ..queries.proximity import NearPairs
+from ..queries.proximity import near_pairs
 from ..queries.welding import Seams
 
 if TYPE_CHECKING:
     from ..queries.penetration import DeformingClosestPoints
+    from ..queries.tree_pairs import TreePairs
 
 
 @check_arguments
@@ -26,7 +27,9 @@ class BvhDetector(BaseDetector):
     its nearest face at any depth. Open meshes have no inside: distances are positive, the normal points from the second
     feature of a record to the first. Self-contact is unsigned, even of a closed mesh: distances are positive, and no
     vertices inside are added. `cull` skips patches that provably do not touch themselves; it does not change the
-    contacts.
+    contacts, and neither do the options of the BVH: `volume`, `arity`, `leaf` (triangles in a leaf), `split` (the
+    build), `update` with its `margin` (of the lazy one), and `worse` (growth at which it is rebuilt). The update
+    "blend" is for obstacles of a scene that are skinned, have morph targets, or have recorded frames.
     """
 
     name = "bvh"
@@ -36,7 +39,6 @@ class BvhDetector(BaseDetector):
     gives = "distance, normal, depth (closed obstacle)"
     source = "Teschner et al. 2005, section 2"
     obstacle_may_deform = True
-    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -45,23 +47,30 @@ class BvhDetector(BaseDetector):
         *,
         within: float,
         cull: bool = True,
-        max_bytes: float | None = None,
-        **tree: Any,
+        max_bytes: MaxBytes = None,
+        volume: Volume = "box",
+        arity: Arity = 4,
+        leaf: Leaf = 1,
+        split: Split = "longest-sah",
+        update: UpdateOrBlend = "bottom-up",
+        margin: Margin = None,
+        worse: Worse = None,
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.same = other is None
         self.one = WeldedSide.of(one)
         self.other = self.one if other is None else WeldedSide.of(other)
         self.deformable, self.body = self.one.side, self.other.side
-        tree = check_tree_options(tree)
-        a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
+        tree = TreeOptions(volume, arity, leaf, split, update, margin, worse).checked()
+        own = tree.of_leaf_mesh()
+        a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **own)
         b = None
         if other is not None:
             # weld indices disjoint from those of the first side, so that the two are never adjacent
-            b = LeafMesh(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **tree)
+            b = LeafMesh(other.mesh.vertices, other.mesh.topology, self.other.weld + one.mesh.n_vertices, **own)
         self._pool = Pool()
         self._seams = Seams(one, other)
-        self.near = NearPairs(a, b, cull=cull, max_bytes=max_bytes)
+        self.near = near_pairs(a, b, self.within, tree, cull, max_bytes, None if other is None else other.motion)
         self._distance_queries = self._make_distance_queries()
 
     def update(self, state: State) -> Self:
@@ -71,6 +80,7 @@ class BvhDetector(BaseDetector):
         self.near.a.move(state.x[self.one.side.rows])
         if not self.same:
             self.near.b.move(state.x[self.other.side.rows])
+        self.near.moved(state.bones.get(self.body.body))
         for part, query in zip(self._sides, self._distance_queries, strict=True):
             if query is not None:
                 query.update(state.x[part.side.rows])
@@ -102,6 +112,12 @@ class BvhDetector(BaseDetector):
             for part, x, query in zip(self._sides, (near.a.x, near.b.x), self._distance_queries, strict=True)
         )
         return contacts_of(a, a if self.same else b, *near.within(self.within), self._pool)
+
+    @property
+    def broad_phase(self) -> "TreePairs | None":
+        """The BVHs and what their last traversal counted; None for AABB trees with one triangle per leaf, refitted at
+        every update, which the narrow phase traverses itself."""
+        return self.near.broad_phase
 
     @property
     def inside_query(self) -> InsideQuery:

@@ -1,128 +1,62 @@
 """Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
 
 import functools
-import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import validate
-from ...arguments import check_arguments
+from ...arguments import OneOf, Range, check_arguments
 from ...contacts import Contacts
-from ...kernels.bvh import fit as _fit
-from ...kernels.detectors import continuous as _kernels
-from ...kernels.detectors.continuous import HitBuffer, ImpactQuery, MovingSide, SweptGeometry
 from ...kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
 from ...kernels.queries import contact_records as _records
 from ...kernels.queries.surface import ROUNDING
 from ...mesh import Mesh
 from ...state import State
-from ..base import BaseDetector, Finds, Side
-from ..bvh.build import OPTIONS, check_tree_options
-from ..bvh.leaf_mesh import LeafMesh, parts_of
+from ..base import BaseDetector, Finds, MaxBytes, Side
+from ..bvh.leaf_mesh import LeafMesh
+from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, Update, Volume, Worse
+from ..queries.collisions import SOLVERS, CollisionQuery, Hits, Moving
 from ..queries.contact_records import WeldedSide
 from ..queries.welding import Seams
 from .bvh import BvhDetector
 
+if TYPE_CHECKING:
+    from ..queries.tree_pairs import TreePairs
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
-SOLVERS = {"conservative": _kernels.ALL, "cubic": _kernels.ALL_BY_CUBIC}
-# relative to the largest coordinate: twice the rounding error of x_0 + t (x_1 - x_0)
-_SLACK = 2.0**-50
 _BEFORE = 2.0**-20  # of the time of impact: how much earlier the gap is measured if that time is not conservative
-_BYTES = 400  # peak memory per contact during detection
-_ROOM = 4096  # initial size of the buffer for pairs
-
-
-class Hits(NamedTuple):
-    """Pairs that touch during the step, sorted by kind and features."""
-
-    pairs: Rows  # (k,3) kind (see kernels/kinds.py) and the two features
-    time: Floats  # (k,) time of impact, 0..1
-
-
-class Moving:
-    """A `LeafMesh` in motion, with its own BVH of swept AABBs."""
-
-    def __init__(self, leaf_mesh: LeafMesh) -> None:
-        leaves, tree = leaf_mesh.leaves, leaf_mesh.tree
-        self.leaf_mesh, self.leaves = leaf_mesh, leaves
-        self.tree = tree._replace(nodes=tree.nodes.copy(), items=tree.items.copy())
-        m, k, n = len(leaves.face), len(leaves.edge), len(leaves.vertex)
-        shapes = (m, 18), (k, 12), (k, 6), (n, 6), (n, 6)
-        self.at = SweptGeometry(self.tree.nodes, self.tree.items, *(np.empty(shape) for shape in shapes))
-
-    def move(self, x_0: Floats, x_1: Floats) -> None:
-        """Refit the swept AABBs to the linear motion from x_0 to x_1 (n,3)."""
-        self.x_0, self.x_1 = x_0, x_1
-        _kernels.update_motion(self.leaves, validate.read_only(x_0), validate.read_only(x_1), self.at)
-        _fit.refit_boxes(self.tree)
-
-    @property
-    def farthest(self) -> float:
-        """The largest absolute coordinate during the motion."""
-        nodes = self.tree.nodes
-        return float(np.abs(nodes["bounds"][0]).max()) if len(nodes) else 0.0
-
-
-class CollisionQuery:
-    """CCD queries between two moving leaf meshes; `b=None` queries a against itself, excluding adjacent features."""
-
-    def __init__(self, a: Moving, b: Moving | None = None, *, max_bytes: float | None = None) -> None:
-        self.a, self.same = a, b is None
-        self.b = a if b is None else b
-        self.max_bytes = max_bytes
-        self._begin = (
-            a.leaf_mesh.self_traversal_start if self.same else np.zeros(len(a.leaf_mesh.leaves.face), np.int32)
-        )
-        self._parts = parts_of(len(self._begin))
-        self._capacity = _ROOM // self._parts
-
-    def least(self, tolerance: float) -> float:
-        """Return the earliest time of impact, or inf if there is no contact."""
-        return float(self._sweep(_kernels.LEAST, tolerance, 0)[2].min())
-
-    def all(self, tolerance: float, solver: str) -> Hits:
-        """Return every pair that touches, with its time of impact."""
-        while True:
-            hits, counts, _ = self._sweep(SOLVERS[solver], tolerance, self._capacity)
-            if counts.max() <= self._capacity:
-                break
-            # the counts are complete even if the buffer overflowed: allocate enough and repeat
-            self._capacity = int(counts.max() * 1.25) + 1
-            what, advice = f"{counts.sum()} contacts", "take a shorter step or raise max_bytes"
-            validate.budget(what, int(counts.sum()) * _BYTES, advice, self.max_bytes)
-        taken = np.arange(self._capacity) < counts[:, None]
-        pairs, time = hits.pairs[taken], hits.times[taken]
-        order = np.lexsort(pairs.T[::-1])
-        return Hits(pairs[order], time[order])
-
-    def _sweep(self, mode: int, tolerance: float, capacity: int) -> tuple[HitBuffer, NDArray[np.int64], Floats]:
-        a, b, parts = self.a, self.b, self._parts
-        hits = HitBuffer(np.empty((parts, capacity, 3), np.int32), np.empty((parts, capacity)))
-        counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
-        query = ImpactQuery(self.same, mode, tolerance, _SLACK * max(a.farthest, b.farthest))
-        sides = MovingSide(a.leaves, a.at), MovingSide(b.leaves, b.at)
-        _kernels.sweep(*sides, query, self._begin, hits, counts, least)
-        return hits, counts, least
 
 
 @check_arguments
 class Sweep:
     """Collision-free step size of a mesh against itself; keeps its BVH between queries.
 
-    Vertices at equal positions in `mesh` are welded if they coincide at both ends of the motion. Options: those of an
-    AABB tree.
+    Vertices at equal positions in `mesh` are welded if they coincide at both ends of the motion. Options: those of the
+    BVH, as for the method "bvh".
     """
 
-    def __init__(self, mesh: Mesh, **tree: Any) -> None:
+    def __init__(
+        self,
+        mesh: Mesh,
+        *,
+        volume: Volume = "box",
+        arity: Arity = 4,
+        leaf: Leaf = 1,
+        split: Split = "longest-sah",
+        update: Update = "bottom-up",
+        margin: Margin = None,
+        worse: Worse = None,
+    ) -> None:
         self.mesh = mesh
         self._seams = Seams(Side(mesh))
-        self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **check_tree_options(tree)))
-        self._collisions = CollisionQuery(self.moving)
+        tree = TreeOptions(volume, arity, leaf, split, update, margin, worse).checked()
+        self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **tree.of_leaf_mesh()))
+        self._collisions = CollisionQuery(self.moving, tree=tree)
 
     def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
         """Return the largest fraction, 0..1, of the linear motion from x_0 to x_1 (n,3) that is proved collision-free.
@@ -132,6 +66,7 @@ class Sweep:
         """
         shape = self.mesh.vertices.shape
         self.moving.move(validate.floats("x_0", x_0, shape), validate.floats("x_1", x_1, shape))
+        self._collisions.moved()
         if self._seams.update(self.moving.x_0, self.moving.x_1):
             self.moving.leaves = self.moving.leaf_mesh.with_weld(self._seams.sides[0].mesh.weld_index)
         return min(self._collisions.least(validate.number("tolerance", tolerance, low=0.0, high=1.0)), 1.0)
@@ -161,6 +96,8 @@ class ContinuousDetector(BaseDetector):
     through each other. A response that restores the gap thus returns them to their original side. Without motion the
     contacts are those of the method "bvh".
 
+    The options of the BVH, as for "bvh", are those of both its BVHs, of positions at the end and of swept volumes.
+    `velocity_cones` bounds the velocities below every node, and skips triangles that do not approach each other.
     Solver "conservative" misses no contact; "cubic" is the conventional root finder, which may miss some (its
     `guarantee` is C). `tolerance` is the distance that counts as contact, relative to the largest edge of a pair.
     """
@@ -173,7 +110,6 @@ class ContinuousDetector(BaseDetector):
     source = "Teschner et al. 2005, section 2; Provot 1997"
     obstacle_may_deform = True
     swept = True
-    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -181,19 +117,29 @@ class ContinuousDetector(BaseDetector):
         other: Side | None = None,
         *,
         within: float,
-        solver: str = "conservative",
-        tolerance: float = 1e-6,
-        max_bytes: float | None = None,
-        **tree: Any,
+        solver: Annotated[str, OneOf(tuple(SOLVERS))] = "conservative",
+        tolerance: Annotated[float, Range(low=0.0, high=1.0)] = 1e-6,
+        max_bytes: MaxBytes = None,
+        volume: Volume = "box",
+        arity: Arity = 4,
+        leaf: Leaf = 1,
+        split: Split = "longest-sah",
+        update: Update = "bottom-up",
+        margin: Margin = None,
+        worse: Worse = None,
+        velocity_cones: bool = False,
     ) -> None:
-        self.solver = validate.choice("solver", solver, list(SOLVERS))
+        self.solver = solver
         self.guarantee = "A" if solver == "conservative" else "C"
-        self.tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
-        self._proximity = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree)
+        self.tolerance = tolerance
+        tree = TreeOptions(volume, arity, leaf, split, update, margin, worse)
+        self._proximity = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree._asdict())
         near = self._proximity.near
         self._seams = Seams(one, other)
-        b = None if other is None else Moving(near.b)
-        self._collisions = CollisionQuery(Moving(near.a), b, max_bytes=max_bytes)
+        sides = [Moving(mesh, velocity_cones) for mesh in ([near.a] if other is None else [near.a, near.b])]
+        self._collisions = CollisionQuery(
+            *sides, max_bytes=max_bytes, tree=tree, within=within, velocity_cones=velocity_cones
+        )
 
     def update(self, state: State) -> Self:
         """Refit to the positions at the start and at the end of the step."""
@@ -206,8 +152,25 @@ class ContinuousDetector(BaseDetector):
         sides = {id(moving): (moving, part.side.rows) for moving, part in self._parts()}
         for moving, rows in sides.values():
             moving.move(state.x_start[rows], state.x[rows])
+        self._collisions.moved()
         self._moved = any(not np.array_equal(m.x_0, m.x_1) for m, _ in sides.values())
         return self
+
+    @property
+    def broad_phase(self) -> "TreePairs | None":
+        """The BVHs of swept volumes and what their last traversal counted; None for AABB trees with one triangle per
+        leaf, refitted at every update, which the narrow phase traverses itself."""
+        return self._collisions.broad_phase
+
+    @property
+    def tested(self) -> int:
+        """How many pairs of triangles in motion the last `find` tested beyond their volumes and velocities."""
+        return self._collisions.tested
+
+    def collision_free_step(self) -> float:
+        """Return the largest fraction, 0..1, of the motion of the last update that is proved free of contact: the step
+        to the first event. Conservative, as `Sweep.step`; pairs that touch at the start make it 0."""
+        return min(self._collisions.least(self.tolerance), 1.0)
 
     def find(self, state: State) -> Contacts:
         near = self._proximity.find(state)

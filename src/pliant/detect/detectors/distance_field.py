@@ -1,14 +1,14 @@
 """Vertices and edge midpoints of a deformable body against the baked field of a rigid obstacle."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self, cast
+from typing import Annotated, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import renamed, validate
-from ...arguments import check_arguments
+from ...arguments import Range, check_arguments
 from ...contacts import CONTACT, MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels.detectors import rigid_parts as _parts
 from ...kernels.fields import dense as _kernels
@@ -17,7 +17,7 @@ from ...kernels.motion import rigid as _rigid
 from ...mesh import Mesh
 from ...motion.deforming import Deforming, Skinned
 from ...state import State
-from ..base import BaseDetector, Finds, Reports, Side
+from ..base import BaseDetector, Finds, MaxBytes, Reports, Side
 from ..fields.bsp import PlanarField
 from ..fields.cache import baked
 from ..fields.field import DistanceField
@@ -55,7 +55,6 @@ class DistanceFieldDetector(BaseDetector):
     obstacle_may_deform = False
     reports = Reports.POINTS
     signed_if_open = True
-    more_options = frozenset({"share"})  # of `BoneFieldsDetector`
 
     def __init__(
         self,
@@ -66,9 +65,12 @@ class DistanceFieldDetector(BaseDetector):
         field: Sampled | None = None,
         midpoints: bool = True,
         cache: bool = True,
-        max_bytes: float | None = None,
+        max_bytes: MaxBytes = None,
         progress: Callable[[float], None] | None = None,
+        share: Annotated[float, Range(above=0.0, high=1.0)] | None = None,
     ) -> None:
+        if share is not None:  # an option of `BoneFieldsDetector`
+            raise ValueError(f"share = {share:g} is for a skinned obstacle; {obstacle.mesh.name!r} has no bones")
         self.deformable, self.obstacle = deformable, obstacle
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = deformable.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)

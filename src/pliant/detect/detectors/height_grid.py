@@ -14,7 +14,7 @@ from ...kernels.fields import dense as _records
 from ...kernels.fields import height_grid as _kernels
 from ...kernels.motion import rigid as _rigid
 from ...state import State
-from ..base import BaseDetector, Finds, Reports, Side
+from ..base import BaseDetector, Finds, MaxBytes, Reports, Side
 from ..fields.height_grid import Floats, HeightGrid, blank, query_columns
 from ..fields.height_grids import HeightGrids
 from ..fields.height_sequence import HeightSequence
@@ -54,7 +54,7 @@ class HeightGridDetector(BaseDetector):
         directions: Sequence[str] | None = None,
         resolution: int | None = None,
         midpoints: bool = True,
-        max_bytes: float | None = None,
+        max_bytes: MaxBytes = None,
     ) -> None:
         self.deformable, self.obstacle = deformable, obstacle
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)

@@ -1,23 +1,24 @@
 """Spatial hashing of tetrahedral bodies: all vertices inside tets, between two bodies or within one."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import renamed, validate
-from ...arguments import check_arguments
+from ...arguments import OneOf, check_arguments
 from ...contacts import Contacts
 from ...state import State
-from ..base import STATE_WIDTH, BaseDetector, Finds, Reports, Side
+from ..base import STATE_WIDTH, BaseDetector, Finds, MaxBytes, Reports, Side
 from ..queries.consistent_depth import ConsistentDepth
 from ..queries.tet_hash import TetHash
 from ..queries.welding import Seams
 from .brute_force import BruteForceDetector
 
 DEPTHS = ("consistent", "nearest")
+_BYTES = 400  # peak memory per vertex inside during detection
 
 
 @check_arguments
@@ -50,21 +51,23 @@ class SpatialHashDetector(BaseDetector):
         within: float,
         cell: float | None = None,
         more: Sequence[Side] = (),
-        depth: str = "consistent",
-        max_bytes: float | None = None,
+        depth: Annotated[str, OneOf(DEPTHS)] = "consistent",
+        max_bytes: MaxBytes = None,
     ) -> None:
-        self.depth = validate.choice("depth", depth, DEPTHS)
+        self.depth = depth
         self.sides = (one, *more) if other is None else (one, other)
         self._mutual = other is not None
         self._flat: BruteForceDetector | None = None
         if more and (other is not None or not all(len(side.mesh.tets) for side in self.sides)):
             raise ValueError("more requires other=None and tets in every body; leave out other, or add tets")
         if not all(len(side.mesh.tets) for side in self.sides):
+            if cell is not None or depth != DEPTHS[0]:
+                raise ValueError("cell and depth are for bodies with tets; leave them out, or add tets to every body")
             self._flat = BruteForceDetector(one, other, within=within, max_bytes=max_bytes)
             self.reports = Reports.FEATURES
             return
         validate.number("within", within, low=0.0, high=validate.LARGEST)
-        self._cell = cell
+        self._cell, self.max_bytes = cell, max_bytes
         self._seams = Seams(*self.sides)
         self._reweld()
 
@@ -122,6 +125,9 @@ class SpatialHashDetector(BaseDetector):
         if self._flat is not None:
             raise ValueError("a side without tets contains no vertices; use find()")
         pairs = self._hash.pairs()
+        if self.max_bytes is not None:
+            advice = "raise max_bytes"
+            validate.budget(f"{len(pairs)} vertices inside", _BYTES * len(pairs), advice, self.max_bytes)
         if self._mutual:
             vertices, tets = self._split
             pairs = pairs[(pairs[:, 0] < vertices) != (pairs[:, 1] < tets)]

@@ -14,9 +14,9 @@ from ...kernels.detectors.sphere_pairs import EdgeLevels, FaceLevels, Spheres
 from ...kernels.detectors.sphere_surface import DEEPEST
 from ...kernels.mesh.features import Segments, Triangles
 from ...state import State
-from ..base import BaseDetector, Finds, Side
-from ..bvh.build import OPTIONS, check_tree_options
+from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
+from ..bvh.tree_options import Arity, Split
 from ..queries.contact_records import (
     PosedSide,
     WeldedSide,
@@ -69,7 +69,6 @@ class SphereSurfaceDetector(BaseDetector):
     source = "Jung, Hong, Choi 2005"
     obstacle_may_deform = True
     finds_deep = False
-    more_options = frozenset(OPTIONS)
 
     def __init__(
         self,
@@ -81,8 +80,9 @@ class SphereSurfaceDetector(BaseDetector):
         tolerance: Tolerance | None = None,
         camera: Any = None,
         cull: bool = True,
-        max_bytes: float | None = None,
-        **tree: Any,
+        max_bytes: MaxBytes = None,
+        arity: Arity = 4,
+        split: Split = "longest-sah",
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.levels, self.tolerance = _refinement(self.within, levels, tolerance, camera)
@@ -90,7 +90,7 @@ class SphereSurfaceDetector(BaseDetector):
         self.same = other is None
         self.one = WeldedSide.of(one)
         self.other = self.one if other is None else WeldedSide.of(other)
-        tree = check_tree_options(tree)
+        tree: Any = {"arity": arity, "split": split}
         a = LeafMesh(one.mesh.vertices, one.mesh.topology, self.one.weld, **tree)
         b = None
         if other is not None:

@@ -52,6 +52,8 @@ class HeightGrids:
             directions = facing(mesh)
         elif isinstance(directions, str):
             directions = (directions,)
+        if not directions:
+            raise ValueError("directions is empty; expected one or more of +x, -x, +y, -y, +z, -z")
         made = [HeightGrid.of_mesh(mesh, d, spacing=spacing, max_bytes=max_bytes) for d in directions]
         return cls(made, whole=True)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...kernels.bvh.leaf_mesh import PARTS
+from ...kernels.bvh.leaf_mesh import PARTS, LeafGeometry
 from ...kernels.jit import worth
 from ...kernels.queries import proximity as _proximity
 from ...kernels.queries.proximity import BvhSearch, LeafSide
@@ -16,8 +16,11 @@ from ..bvh.leaf_mesh import LeafMesh, parts_of
 from .contact_records import NO_PAIRS, with_rounding_margin
 
 if TYPE_CHECKING:
+    from ...motion.deforming import Deforming
     from ..bvh.cones import Cones
+    from ..bvh.tree_options import TreeOptions
     from .approach import Approach
+    from .tree_pairs import TreePairs
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -41,11 +44,15 @@ class NearPairs:
         self.a, self.same = a, b is None
         self.b = a if b is None else b
         self.max_bytes = max_bytes
+        self.broad_phase: TreePairs | None = None  # of `TreeNearPairs`
         self.cones = _cones(a) if cull and self.same else None
         self._begin = a.self_traversal_start if self.same else np.zeros(len(a.leaves.face), np.int32)
         # pairs for which there is space, per part if there are PARTS of them
         self.space = np.zeros((0, 3), np.int32)  # workspace of `approaching`
         self.capacity = _EACH * max(len(self._begin), len(self.b.leaves.face)) // PARTS + 64
+
+    def moved(self, sample: NDArray[np.float64] | None = None) -> None:
+        """Take the positions that the leaf meshes have moved to; only `TreeNearPairs` keeps anything for them."""
 
     def within(self, distance: float, *, drifting: bool = False) -> tuple[Rows, Rows, Rows]:
         """Return sorted pairs (k,2): vertices of a and faces of b, vertices of b and faces of a, edges.
@@ -91,9 +98,14 @@ class NearPairs:
         return self._begin if self.cones is None else self.cones.begin(reach)
 
     def _traverse(self, reach: float, within: float, begin: Rows) -> tuple[Rows, Counts]:
-        a, b = self.a, self.b
-        one, two, search = LeafSide(*a.leaves, *a.at), LeafSide(*b.leaves, *b.at), BvhSearch(self.same, begin, reach)
+        at_a, at_b, begin = self._sides(reach, begin)
+        one, two = LeafSide(*self.a.leaves, *at_a), LeafSide(*self.b.leaves, *at_b)
+        search = BvhSearch(self.same, begin, reach)
         return self._with_space(parts_of(len(begin)), _proximity.near_pairs, one, two, search, within)
+
+    def _sides(self, reach: float, begin: Rows) -> tuple[LeafGeometry, LeafGeometry, Rows]:
+        """Return both sides, the second with the BVH to traverse, and where each traversal starts."""
+        return self.a.at, self.b.at, begin
 
     def _with_space(self, parts: int, launch: Callable[..., None], *query: Any) -> tuple[Rows, Counts]:
         """Run a kernel that finds pairs in `parts` chunks, with enough space for its results."""
@@ -108,12 +120,13 @@ class NearPairs:
     def make_room(self, found: Rows, counts: Counts) -> bool:
         """Return whether `found` (parts,cap,3) had space for all pairs; if not, raise the capacity."""
         parts, most = len(counts), int(counts.max())
-        if most < found.shape[1]:
-            return True
-        self.capacity = int(most * 1.25) * parts // PARTS + 1
-        advice = "reduce the detection distance or raise max_bytes"
-        validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
-        return False
+        enough = most < found.shape[1]
+        if not enough or self.max_bytes is not None:
+            advice = "reduce the detection distance or raise max_bytes"
+            validate.budget(f"{counts.sum()} contacts", int(counts.sum()) * _BYTES, advice, self.max_bytes)
+        if not enough:
+            self.capacity = int(most * 1.25) * parts // PARTS + 1
+        return enough
 
     def ordered(self, found: Rows, counts: Counts) -> tuple[Rows, Rows, Rows]:
         """Sort rows (kind, feature, feature) into the arrays that `within` returns."""
@@ -130,6 +143,23 @@ class NearPairs:
         worth(_proximity.sort_buckets, total, _WORTH_THREADS)(start, pairs)
         one, two = int(start[n_a]), int(start[base[1]])
         return pairs[:one], pairs[one:two], pairs[two:]
+
+
+def near_pairs(
+    a: LeafMesh,
+    b: LeafMesh | None,
+    within: float,
+    tree: "TreeOptions",
+    cull: bool,
+    max_bytes: float | None,
+    motion: "Deforming | None",
+) -> NearPairs:
+    """Return the proximity queries with a BVH of these options, for the given distance; motion: of the second side."""
+    if tree.fast:
+        return NearPairs(a, b, cull=cull, max_bytes=max_bytes)
+    from .tree_pairs import TreeNearPairs
+
+    return TreeNearPairs(a, b, within=within, tree=tree, cull=cull, max_bytes=max_bytes, motion=motion)
 
 
 def _sorted(found: Rows, counts: Counts, base: Counts, n_a: int) -> tuple[Rows, Rows, Rows]:

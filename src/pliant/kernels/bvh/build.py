@@ -13,7 +13,8 @@ from ..jit import kernel
 
 # the split axis: the longest of the box of the centres, the principal axis of the centres, or the best coordinate axis
 LONGEST, PRINCIPAL, ANY = 0, 1, 2
-MEDIAN, MEAN, SAH = 0, 1, 2  # the split position: median, mean, or least surface area heuristic (SAH) cost
+# the split position: median, mean, or least cost: of the surface area heuristic (SAH), or the sum of both volumes
+MEDIAN, MEAN, SAH, VOLUME = 0, 1, 2, 3
 BINS = 16
 DEEP = 40  # levels after which every split is at the median: limits the depth to DEEP + log2(m)
 
@@ -139,6 +140,12 @@ def half_surface(box):
 
 
 @kernel
+def volume_of(box):
+    """Volume of a box (6,), 0 for an empty one."""
+    return max(box[3] - box[0], 0.0) * max(box[4] - box[1], 0.0) * max(box[5] - box[2], 0.0)
+
+
+@kernel
 def grow_box(box, low, high, e):
     for a in range(3):
         box[a], box[a + 3] = min(box[a], low[e, a]), max(box[a + 3], high[e, a])
@@ -164,9 +171,10 @@ def fill_bins(boxes, key, order, first, last, bins):
 
 
 @kernel
-def best_bin(bins):
-    """Bin after which to split for the least SAH cost (sum of area times elements), and that cost; -1 if none."""
-    cost = np.zeros(BINS)
+def best_bin(bins, rule):
+    """Bin after which to split, and its costs; -1 if none. The first cost decides: the sum of both volumes if `rule` is
+    VOLUME, else 0; then the SAH cost: the sum of area times elements."""
+    cost, volume = np.zeros(BINS), np.zeros(BINS)
     box = np.empty(6)
     empty_box(box)
     count = 0.0
@@ -175,30 +183,33 @@ def best_bin(bins):
             box[a], box[a + 3] = min(box[a], bins[b, a]), max(box[a + 3], bins[b, a + 3])
         count += bins[b, 6]
         cost[b - 1] = half_surface(box) * count if count > 0.0 else np.inf
+        volume[b - 1] = volume_of(box) if rule == VOLUME else 0.0
     empty_box(box)
-    count, best, least = 0.0, -1, np.inf
+    count, best, least, smallest = 0.0, -1, np.inf, np.inf
     for b in range(BINS - 1):
         for a in range(3):
             box[a], box[a + 3] = min(box[a], bins[b, a]), max(box[a + 3], bins[b, a + 3])
         count += bins[b, 6]
-        if count > 0.0 and cost[b] + half_surface(box) * count < least:
-            best, least = b, cost[b] + half_surface(box) * count
-    return best, least
+        both = volume[b] + volume_of(box) if rule == VOLUME else 0.0
+        one = cost[b] + half_surface(box) * count
+        if count > 0.0 and one < np.inf and (both < smallest or (both == smallest and one < least)):
+            best, smallest, least = b, both, one
+    return best, smallest, least
 
 
 @kernel
-def least_split(boxes, key, order, first, last, bins):
-    """Split by key at the least SAH cost, evaluated on bins; return the start of the second part and that cost."""
+def least_split(boxes, key, order, first, last, bins, rule):
+    """Split by key at the least cost, evaluated on bins; return the start of the second part."""
     least, width = fill_bins(boxes, key, order, first, last, bins)
-    best, cost = best_bin(bins)
+    best = best_bin(bins, rule)[0]
     if best < 0:
-        return first, cost
+        return first
     i = first
     for q in range(first, last):
         if min(int((key[q] - least) / width), BINS - 1) <= best:
             swap(key, order, i, q)
             i += 1
-    return i, cost
+    return i
 
 
 @kernel
@@ -213,16 +224,16 @@ def axis_of(twice, order, first, last, rule):
 
 
 @kernel
-def best_axis(boxes, order, first, last, key, bins):
+def best_axis(boxes, order, first, last, key, bins, rule):
     """The coordinate axis whose best split costs least."""
-    axis, least = (1.0, 0.0, 0.0), np.inf
+    axis, smallest, least = (1.0, 0.0, 0.0), np.inf, np.inf
     for a in range(3):
         one = (1.0 if a == 0 else 0.0, 1.0 if a == 1 else 0.0, 1.0 if a == 2 else 0.0)
         fill_keys(boxes.twice, order, first, last, one, key)
         fill_bins(boxes, key, order, first, last, bins)
-        _, cost = best_bin(bins)
-        if cost < least:
-            axis, least = one, cost
+        _, volume, cost = best_bin(bins, rule)
+        if volume < smallest or (volume == smallest and cost < least):
+            axis, smallest, least = one, volume, cost
     return axis
 
 
@@ -230,15 +241,15 @@ def best_axis(boxes, order, first, last, key, bins):
 def halve(boxes, order, first, last, key, bins, along, rule):
     """Reorder positions first..last-1 into two halves; return the start of the second."""
     if along == ANY:
-        axis = best_axis(boxes, order, first, last, key, bins)
+        axis = best_axis(boxes, order, first, last, key, bins, rule)
     else:
         axis = axis_of(boxes.twice, order, first, last, along)
     fill_keys(boxes.twice, order, first, last, axis, key)
     at = first
     if rule == MEAN:
         at = mean_split(key, order, first, last)
-    elif rule == SAH:
-        at, _ = least_split(boxes, key, order, first, last, bins)
+    elif rule != MEDIAN:
+        at = least_split(boxes, key, order, first, last, bins, rule)
     if at == first:
         at = (first + last) // 2
         select(key, order, first, last, at)

@@ -50,6 +50,8 @@ class SweptGeometry(NamedTuple):
     edge_boxes: np.ndarray  # (k,6)
     vertices: np.ndarray  # (n,6)
     vertex_boxes: np.ndarray  # (n,6)
+    # (nodes,12) box at the start, and box of the velocities, of the triangles below each node; no rows if not used
+    node_motion: np.ndarray
 
 
 class MovingSide(NamedTuple):
@@ -64,6 +66,7 @@ class ImpactQuery(NamedTuple):
     mode: int  # LEAST, ALL or ALL_BY_CUBIC
     tolerance: float  # distance that counts as contact, relative to the largest edge of a pair
     slack: float  # bound of the rounding error of positions, metres
+    velocity_cones: bool  # whether nodes that do not approach a triangle are skipped by `SweptGeometry.node_motion`
 
 
 class Batch(NamedTuple):
@@ -222,23 +225,89 @@ def extent(w):
 
 
 @kernel
+def lower(a, b, c):
+    return (min(a[0], b[0], c[0]), min(a[1], b[1], c[1]), min(a[2], b[2], c[2]))
+
+
+@kernel
+def upper(a, b, c):
+    return (max(a[0], b[0], c[0]), max(a[1], b[1], c[1]), max(a[2], b[2], c[2]))
+
+
+@kernel
+def motion_of(x):
+    """Box at the start, low and high, and box of the velocities of a triangle with `corners` x; metres, and metres per
+    step."""
+    a, b, c = x[0], x[1], x[2]
+    u, v, w = sub(x[3], a), sub(x[4], b), sub(x[5], c)
+    low, high, slowest, fastest = lower(a, b, c), upper(a, b, c), lower(u, v, w), upper(u, v, w)
+    return (
+        low[0], low[1], low[2], high[0], high[1], high[2],
+        slowest[0], slowest[1], slowest[2], fastest[0], fastest[1], fastest[2],
+    )  # fmt: skip
+
+
+@kernel
+def stay_apart(u, motion, i, gap):
+    """Whether the triangle with motion `u` stays farther than `gap` from all below node i along a coordinate axis: it
+    is at the start, and still would be at the end of the least favourable velocities."""
+    for k in range(3):
+        above, below = u[k] - motion[i, 3 + k], motion[i, k] - u[3 + k]
+        if above > gap and above + (u[6 + k] - motion[i, 9 + k]) > gap:
+            return True
+        if below > gap and below + (motion[i, 6 + k] - u[9 + k]) > gap:
+            return True
+    return False
+
+
+@kernel
+def fit_node_motion(nodes, faces, motion):
+    """Fill `motion` (nodes,12) of a BVH with one triangle per leaf, from the corners `faces` (m,18); see
+    `SweptGeometry`."""
+    for i in range(len(nodes) - 1, -1, -1):
+        end = nodes[i]["skip"]
+        if end == i + 1:
+            own = motion_of(corners(faces, nodes[i]["first"]))
+            for k in range(12):
+                motion[i, k] = own[k]
+            continue
+        for k in range(12):
+            motion[i, k] = motion[i + 1, k]
+        child = nodes[i + 1]["skip"]
+        while child < end:
+            for k in range(3):
+                motion[i, k] = min(motion[i, k], motion[child, k])
+                motion[i, 3 + k] = max(motion[i, 3 + k], motion[child, 3 + k])
+                motion[i, 6 + k] = min(motion[i, 6 + k], motion[child, 6 + k])
+                motion[i, 9 + k] = max(motion[i, 9 + k], motion[child, 9 + k])
+            child = nodes[child]["skip"]
+
+
+@kernel
+def gap_of(tolerance):
+    """More than the distance, relative to the sizes of a pair, at which impact.py reports a contact, so that the tests
+    of whole triangles agree with those of all features."""
+    return 2.0 * tolerance + 16.0 * MARGIN
+
+
+@kernel
 def sweep_range(one, two, query, begin, first, last, hits):
-    """Return (count, least time) of triangles first..last-1 of one side with those of the other. Pairs that touch are
-    written to `hits` while there is space; with LEAST only those that were the least when found. One loop, because a
-    call that takes arrays costs more than the whole body.
+    """Return (count, least time, tested pairs of triangles) of triangles first..last-1 of one side with those of the
+    other. Pairs that touch are written to `hits` while there is space; with LEAST only those that were the least when
+    found. One loop, because a call that takes arrays costs more than the whole body.
 
     begin (m,) is the node of the second side where each triangle's traversal starts.
     """
     (a, at_a), (b, at_b), slack = one, two, query.slack
-    nodes, total, count, until = at_b.nodes, len(at_b.nodes), 0, math.inf
+    nodes, total, count, until, tested = at_b.nodes, len(at_b.nodes), 0, math.inf, 0
+    cones, motion = query.velocity_cones, at_b.node_motion
     batches, n_t, n_e, n_b = np.empty((3, BATCH, 2), np.int32), 0, 0, 0
     there, edges, back = batches[VERTEX_TO_FACE], batches[EDGE_TO_EDGE], batches[FACE_TO_VERTEX]
-    # more than the distance at which impact.py reports a contact, so that both agree on all features
-    least_gap = 2.0 * query.tolerance + 16.0 * MARGIN
+    least_gap = gap_of(query.tolerance)
     for p in range(first, last):
         own, x = grown(box(at_a.boxes, p), slack), corners(at_a.faces, p)
         n = cross(sub(x[4], x[3]), sub(x[5], x[3]))
-        own_span, own_extent, wide = span(n, x[0], x[3], x), extent(own), largest(n)
+        own_span, own_extent, wide, own_motion = span(n, x[0], x[3], x), extent(own), largest(n), motion_of(x)
         i_0, i_1, i_2 = a.welded[p, 0], a.welded[p, 1], a.welded[p, 2]
         at = np.int64(begin[p])
         while at < total:
@@ -247,9 +316,13 @@ def sweep_range(one, two, query, begin, first, last, hits):
             if w[0] > own[3] or w[3] < own[0] or w[1] > own[4] or w[4] < own[1] or w[2] > own[5] or w[5] < own[2]:
                 at = np.int64(node["skip"])
                 continue
+            if cones and stay_apart(own_motion, motion, at, least_gap * (own_extent + extent(w)) + 4.0 * slack):
+                at = np.int64(node["skip"])
+                continue
             at += 1
             if node["skip"] > at:
                 continue
+            tested += 1
             q, other = node["first"], grown((w[0], w[1], w[2], w[3], w[4], w[5]), slack)
             gap = wide * (least_gap * (own_extent + extent(other)) + slack) + 1e-300
             if beside(own_span, span(n, x[0], x[3], corners(at_b.faces, q)), gap):
@@ -273,14 +346,15 @@ def sweep_range(one, two, query, begin, first, last, hits):
             if max(n_t, n_e, n_b) > BATCH - 9:
                 count, until = batch_impacts(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
                 n_t, n_e, n_b = 0, 0, 0
-    return batch_impacts(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
+    count, until = batch_impacts(one, two, query, batches, (n_t, n_e, n_b), hits, count, until)
+    return count, until, tested
 
 
 @kernel(parallel=True)
-def sweep(one, two, query, begin, hits, counts, least):
+def sweep(one, two, query, begin, hits, counts, least, tested):
     """Each chunk of triangles writes to its own rows of `hits` (parts,cap,3) and (parts,cap); counts (parts,) may
-    exceed the space. least (parts,): the least time of each chunk, inf if nothing touches. The number of parts is a
-    power of two.
+    exceed the space. least (parts,): the least time of each chunk, inf if nothing touches; tested (parts,): the pairs
+    of triangles it reached. The number of parts is a power of two.
     """
     a = LeafArrays(*one.leaves)  # a parallel loop takes no tuples within tuples
     at_a = SweptGeometry(*one.swept)
@@ -291,6 +365,6 @@ def sweep(one, two, query, begin, hits, counts, least):
         part = c * STRIDE % parts
         first, last = part * m // parts, (part + 1) * m // parts
         own = HitBuffer(hits.pairs[part], hits.times[part])
-        counts[part], least[part] = sweep_range(
+        counts[part], least[part], tested[part] = sweep_range(
             MovingSide(a, at_a), MovingSide(b, at_b), query, begin, first, last, own
         )

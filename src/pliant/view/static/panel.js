@@ -26,6 +26,11 @@ function measured(value, unit) {
   return unit === "m" && Math.abs(value) < 0.1 ? `${legible(1000 * value)} mm` : `${legible(value)} ${unit}`.trim();
 }
 
+// The name of a method without its options.
+function named(method) {
+  return (method ?? "").split(":")[0];
+}
+
 // A slider of a thousand steps; `log`: logarithmic scale.
 class Slider {
   constructor(name, range, value, changed) {
@@ -72,7 +77,7 @@ class Panel {
     const focused = document.activeElement?.id;
     this.hello = hello;
     this.chosen = { ...hello.chosen };
-    $("menus").replaceChildren(this.menu("scene"), this.chips("method"));
+    $("menus").replaceChildren(this.menu("scene"), this.chips("method"), this.options());
     $("ways").replaceChildren(this.menu("self"), this.menu("response"));
     this.sliders = Object.entries(hello.ranges).map(([name, range]) => new Slider(name, range, range.now, (...set) => this.later(...set)));
     $("sliders").replaceChildren(...this.sliders.map(({ element }) => element));
@@ -100,7 +105,7 @@ class Panel {
 
   // One button per method, to switch quickly while the scene runs.
   chips(what) {
-    const rows = this.hello.choices[what] ?? [], chosen = this.hello.chosen[what];
+    const rows = this.hello.choices[what] ?? [], chosen = named(this.hello.chosen[what]);
     const chip = ([value, text]) => {
       const input = make("input", { type: "radio", name: what, value, id: `${what}-${value}`, checked: value === chosen });
       input.onchange = () => this.choose(what, value);
@@ -109,6 +114,16 @@ class Panel {
     const field = make("fieldset", { className: "menu", hidden: !rows.length }, make("legend", {}, MENUS[what]));
     field.append(make("div", { className: "chips" }, ...rows.filter(([, , why]) => !why).map(chip)), this.reasons(rows));
     return field;
+  }
+
+  // The options of the method that list their values; the value of a row is the method with that option.
+  options() {
+    const menus = Object.entries(this.hello.options ?? {}).map(([name, rows]) => {
+      const select = make("select", { id: `option-${name}` }, ...rows.map(([value, text, chosen]) => make("option", { value, textContent: text, selected: chosen })));
+      select.onchange = () => { this.choose("method", select.value); $("picture").focus({ preventScroll: true }); };
+      return make("div", { className: "menu" }, make("label", { htmlFor: select.id }, name.replaceAll("_", " ")), select);
+    });
+    return make("div", { id: "options", hidden: !menus.length }, ...menus);
   }
 
   reasons(rows) {
@@ -145,7 +160,7 @@ class Panel {
   // Choose the next available method, for a key.
   nextMethod(by) {
     const rows = (this.hello.choices.method ?? []).filter(([, , why]) => !why);
-    const at = rows.findIndex(([value]) => value === this.chosen.method);
+    const at = rows.findIndex(([value]) => value === named(this.chosen.method));
     if (rows.length > 1) $(`method-${rows[(at + by + rows.length) % rows.length][0]}`).click();
   }
 

@@ -27,9 +27,10 @@ from ....kernels.detectors.stochastic.traversal import (
     Traversal,
 )
 from ....state import State
-from ...base import BaseDetector, Finds, Side
+from ...base import BaseDetector, Finds, MaxBytes, Side
 from ...bvh.leaf_mesh import with_isolated_vertices
 from ...bvh.tree import refit, tree_of
+from ...bvh.tree_options import Arity, Split
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of, with_rounding_margin
 from ...queries.penetration import DeformingClosestPoints
 from ...queries.welding import Seams
@@ -71,9 +72,9 @@ class StochasticBvhDetector(BaseDetector):
         quality: float = 1.0,
         budget_ms: float | None = None,
         clock: Callable[[], float] = time.perf_counter,
-        max_bytes: float | None = None,
-        arity: int = 4,
-        split: str = "longest-sah",
+        max_bytes: MaxBytes = None,
+        arity: Arity = 4,
+        split: Split = "longest-sah",
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.quality = validate.number("quality", quality, low=0.0, high=1.0)
@@ -178,6 +179,8 @@ class StochasticBvhDetector(BaseDetector):
             self._grow(int(progress[SIZE]), int(progress[FOUND]))
             progress[FOUND] = add_features(query, self._batch, 0, progress[IN_BATCH], self._out, progress[FOUND])
         self._found = self._out[: progress[FOUND]]
+        if self.max_bytes is not None:
+            self._check_memory(len(self._found))
         self.enqueued = int(progress[NUMBER])
         count = progress[FOUND] + 1.0
         rate = count / (expected[VISITED] + 1.0)
@@ -192,6 +195,10 @@ class StochasticBvhDetector(BaseDetector):
         spent = self._clock() - self._began
         return 1e-3 * self.budget_ms - spent - 1.3 * self._recording * (found + FIXED)
 
+    def _check_memory(self, found: int) -> None:
+        advice = "reduce the detection distance or raise max_bytes"
+        validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
+
     def _grow(self, size: int, found: int) -> None:
         """Double the capacity of the buffers that are nearly full."""
         if size + _kernels.OPENED > len(self._queue.key):
@@ -200,8 +207,7 @@ class StochasticBvhDetector(BaseDetector):
                 new[:size] = old[:size]
             self._queue = more
         if found + 16 * len(self._batch) > len(self._out):
-            advice = "reduce the detection distance or raise max_bytes"
-            validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
+            self._check_memory(found)
             self._out = np.concatenate([self._out[:found], np.empty((len(self._out) + found, 3), np.int32)])
 
 

@@ -14,7 +14,7 @@ from ....kernels.detectors.stochastic import flood as _flood
 from ....kernels.detectors.stochastic.features import FacetQuery
 from ....kernels.detectors.stochastic.flood import Seen
 from ....state import State
-from ...base import BaseDetector, Finds, Side
+from ...base import BaseDetector, Finds, MaxBytes, Side
 from ...queries.contact_records import WeldedSide, with_rounding_margin
 from ...queries.welding import Seams
 from .facets import joined, levels_of
@@ -59,7 +59,7 @@ class ActivePairsDetector(BaseDetector):
         seed: int = 0,
         far: float | None = None,
         spread: int | None = None,
-        max_bytes: float | None = None,
+        max_bytes: MaxBytes = None,
     ) -> None:
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.fresh = validate.whole("fresh", fresh, low=0, high=1_000_000)

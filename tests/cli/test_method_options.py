@@ -1,0 +1,62 @@
+"""Options of a method on the command line: listed, read, and refused before anything is made."""
+
+import json
+import pathlib
+
+import pytest
+
+from pliant import cli
+from pliant.detect.methods import METHODS
+from pliant.detect.options import options_of
+
+
+def test_methods_lists_every_option_with_its_values_and_default(capsys):
+    assert cli.run(["methods", "--json"]) == 0
+    rows = {row["name"]: row["options"] for row in json.loads(capsys.readouterr().out)}
+    assert {name: [option["name"] for option in options] for name, options in rows.items()} == {
+        name: list(options_of(name)) for name in METHODS
+    }
+    volume = next(option for option in rows["bvh"] if option["name"] == "volume")
+    assert volume == {
+        "name": "volume",
+        "values": "one of box, 14-dop, 18-dop, 26-dop, sphere, oriented",
+        "default": "box",
+    }
+    assert cli.run(["methods", "bvh"]) == 0
+    told = capsys.readouterr().out
+    assert "velocity_cones" not in told
+    assert "bottom-up, top-down, hybrid, lazy, rebuild" in " ".join(told.split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["drape", "--scene", "ribbon", "--method"],
+        ["drape", "--scene", "ribbon", "--self-method"],
+        ["play", "ribbon", "--method"],
+        ["compare", "ribbon", "--methods"],
+        ["methods"],
+    ],
+)
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("bvh:volume=cube", "unknown volume 'cube'"), ("bvh:sides=3", "no option 'sides'"), ("hvb:arity=2", "'hvb'")],
+)
+def test_a_wrong_option_is_one_line_before_anything_is_made(command, text, told, capsys):
+    assert cli.run([*command, text]) == 2
+    said = capsys.readouterr().err
+    assert told in said or (command == ["methods"] and "unknown method" in said)
+    assert "making" not in said
+    assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.compiled
+def test_a_file_and_the_command_line_give_options_and_the_table_names_them(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "run.toml"
+    file.write_text('scene = "tablecloth-on-ball"\nmethod = "bvh:volume=18-dop,leaf=4"\nframes = 1\nresolution = 6\n')
+    assert cli.run(["drape", "--config", "run.toml", "--json", "-o", "a.npz"]) == 0
+    method = json.loads(capsys.readouterr().out)["method"]
+    assert method == {"name": "bvh", "why": "requested", "options": {"volume": "18-dop", "leaf": 4}}
