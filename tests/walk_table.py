@@ -288,7 +288,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "quality": "number", "budget_ms": "number?", "clock": "called", "max_bytes": "number?", "arity": "whole", "split": "choice",
     },
     "active-pairs": {"fresh": "whole", "seed": "whole", "far": "number?", "spread": "whole?", "max_bytes": "number?"},
-    "image-space": {},
+    "image-space": {"test": "choice?", "resolution": "whole?"},
 }  # fmt: skip
 
 

@@ -102,7 +102,7 @@ def test_every_method_on_a_cloth_in_a_ball_keeps_what_it_promises():
     (role,) = found.roles
     able = [name for name, method in METHODS.items() if method.finds & Finds.OBSTACLE]
     assert {row.method.split()[0] for row in role.rows} == set(able)
-    assert len(role.rows) == len(able) + sum(len(METHODS[name].variants) for name in able) == len(able) + 1
+    assert len(role.rows) == len(able) + sum(len(METHODS[name].variants) for name in able) >= len(able) + 2
     assert found.broken == []
     for row in role.rows:
         assert row.expected > 5, row.method
