@@ -105,7 +105,9 @@ def _options(name: str, seed: int) -> dict[str, Any]:
 
 
 def _words(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value:g}" for key, value in options.items())
+    return ", ".join(
+        f"{key} {value if isinstance(value, str) else format(value, 'g')}" for key, value in options.items()
+    )
 
 
 def _near(seen: ComparedStates, role: str, within: float | None) -> tuple[list[Query], float]:
