@@ -154,7 +154,7 @@ class _Trials:
         if detectors and built < _BUILD_TWICE:  # the first build may include compilation
             detectors, refused, built = self._build(name, options)
         if not detectors:
-            return Unfit(name, METHODS[name].needs, refused)
+            return Unfit(label, METHODS[name].needs, refused)
         try:
             verdicts_by_state, seconds, recalls = self._evaluate(detectors, report_progress)
             while len(seconds) < PASSES + 1:
