@@ -287,7 +287,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "stochastic-bvh": {
         "quality": "number", "budget_ms": "number?", "clock": "called", "max_bytes": "number?", "arity": "whole", "split": "choice",
     },
-    "active-pairs": {"fresh": "whole", "seed": "whole", "far": "number?", "spread": "whole?", "max_bytes": "number?"},
+    "active-pairs": {"fresh": "whole", "seed": "whole", "far": "number?", "spread": "whole?", "tracking": "choice", "max_bytes": "number?"},
     "image-space": {"test": "choice?", "resolution": "whole?"},
 }  # fmt: skip
 
