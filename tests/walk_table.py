@@ -282,7 +282,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "continuous": {"solver": "choice", "tolerance": "number", "max_bytes": "number?", **TREE},
     "height-grid": {"grids": "instance?", "directions": "several?", "resolution": "whole?", "midpoints": "flag", "max_bytes": "number?"},
     "bone-boxes": {"slabs": "whole", "midpoints": "flag", "exact": "flag", "deep": "flag", "every": "number"},
-    "sphere-surface": {"levels": "whole?", "tolerance": "number?", "camera": "array?", "cull": "flag", "max_bytes": "number?", **TREE},
+    "sphere-surface": {"levels": "whole?", "tolerance": "number?", "camera": "array?", "child": "choice", "cull": "flag", "max_bytes": "number?", **TREE},
     "spatial-hash": {"cell": "number?", "table": "whole?", "hash": "choice", "depth": "choice", "max_bytes": "number?"},
     "stochastic-bvh": {
         "quality": "number", "budget_ms": "number?", "clock": "called", "max_bytes": "number?", "arity": "whole", "split": "choice",
