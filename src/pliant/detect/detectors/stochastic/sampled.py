@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ....kernels.detectors.stochastic import leaf_pairs as _kernels
 from ....kernels.detectors.stochastic.features import FacetQuery
-from ....kernels.detectors.stochastic.leaf_pairs import Leaves
+from ....kernels.detectors.stochastic.leaf_pairs import Leaves, Space
 from ....kernels.detectors.stochastic.traversal import STEPS, StochasticBvh
 from .facets import Ints
 
@@ -96,7 +96,7 @@ class LeafPairs:
         """Append the contacts of pairs of leaves (k,2); return the number of each (k,)."""
         counts, at = np.zeros(len(pairs), np.int64), 0
         while True:
-            arguments = self._a, self._b, query, pairs, at, self._batch, self._out, self._found, counts
+            arguments = self._a, self._b, query, pairs, at, Space(self._batch, self._out), self._found, counts
             at, self._found = _kernels.find_contacts(*arguments)
             if at == len(pairs):
                 return counts

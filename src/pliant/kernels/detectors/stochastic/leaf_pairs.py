@@ -19,6 +19,13 @@ class Leaves(NamedTuple):
     probability: np.ndarray  # (cap,)
 
 
+class Space(NamedTuple):
+    """Space for the contacts of pairs of leaves."""
+
+    batch: np.ndarray  # (t,2) i4 pairs of triangles of two leaves
+    out: np.ndarray  # (cap,3) i4 contacts: kind and the two features
+
+
 @kernel
 def find_leaf_pairs(a, b, same, reach, stack, leaves):
     """Write all pairs of leaves within reach, in a fixed order. Return their number, which may exceed the space, and
@@ -58,10 +65,11 @@ def find_leaf_pairs(a, b, same, reach, stack, leaves):
 
 
 @kernel
-def find_contacts(a, b, query, pairs, first, batch, out, found, counts):
-    """Append the contacts of pairs of leaves (k,2), from row `first` on, to `out` after its first `found` rows; fill
-    counts (k,). Return the row at which the space in `out` ended, k if it did not, and the new number of contacts.
+def find_contacts(a, b, query, pairs, first, space, found, counts):
+    """Append the contacts of pairs of leaves (k,2), from row `first` on, to the first `found` of `space.out`; fill
+    counts (k,). Return the row at which that space ended, k if it did not, and the new number of contacts.
     """
+    batch, out = space.batch, space.out
     for m in range(first, len(pairs)):
         if found + 16 * len(batch) > len(out):
             return m, found
