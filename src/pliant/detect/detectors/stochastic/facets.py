@@ -81,7 +81,7 @@ def levels_of(parts: Sequence[WeldedSide], x: Floats, *, max_bytes: float | None
         links.append(edges[edges[:, 0] != edges[:, 1]])
         rows.append(np.unique(links[-1]))
     level = np.concatenate(links)
-    edges, up = [_median_length(x, level)], [np.zeros((0, stop), np.int64)]
+    lengths, up = [_median_length(x, level)], [np.zeros((0, stop), np.int64)]
     kept, home = list(rows), np.arange(stop)
     starts: list[Ints] = []
     rings: list[Ints] = []
@@ -97,14 +97,14 @@ def levels_of(parts: Sequence[WeldedSide], x: Floats, *, max_bytes: float | None
         kept = [np.unique(taken[few]) for few in kept]
         level = np.sort(taken[level], 1)
         level = np.unique(level[level[:, 0] != level[:, 1]], axis=0)
-        edges.append(_median_length(x, level))
+        lengths.append(_median_length(x, level))
         up.append(taken[None])
     number = np.zeros(stop, np.int64)
     for few in kept:
         number[few] = np.arange(len(few))
     graphs = Graphs(np.stack(starts).astype(np.int32), np.concatenate(rings).astype(np.int32))
     between = _along(x, level, kept[0], number, max_bytes) if len(parts) == 1 else np.zeros((0, 0))
-    return Levels(graphs, tuple(rows), tuple(kept), number[home], between, np.array(edges), np.concatenate(up))
+    return Levels(graphs, tuple(rows), tuple(kept), number[home], between, np.array(lengths), np.concatenate(up))
 
 
 def _median_length(x: Floats, links: Rows) -> float:
