@@ -36,7 +36,7 @@ COLUMNS = (
 )
 FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 10.0)
 BUCKETS = (64, 256, 1024, 4096, 16_384, 65_536, 262_144)
-BUCKET_CELLS = (0.5, 1.0, 2.0)  # times the median box of a tet
+BUCKET_CELLS = (1.0, 2.0)  # times the median box of a tet
 _FRAMES = 4
 NOTES = (
     "1-thread-ms: CPU time on one thread, all-threads-ms: wall-clock time on all cores, best of several runs; "
