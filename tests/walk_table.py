@@ -283,13 +283,13 @@ OPTIONS: dict[str, dict[str, str]] = {
     "continuous": {"solver": "choice", "tolerance": "number", "max_bytes": "number?", "velocity_cones": "flag", **BVH},
     "height-grid": {"grids": "instance?", "directions": "several?", "resolution": "whole?", "midpoints": "flag", "max_bytes": "number?"},
     "bone-boxes": {"slabs": "whole", "midpoints": "flag", "exact": "flag", "deep": "flag", "every": "number"},
-    "sphere-surface": {"levels": "whole?", "tolerance": "number?", "camera": "array?", "cull": "flag", "max_bytes": "number?", **TREE},
-    "spatial-hash": {"cell": "number?", "depth": "choice", "max_bytes": "number?"},
+    "sphere-surface": {"levels": "whole?", "tolerance": "number?", "camera": "array?", "child": "choice", "cull": "flag", "max_bytes": "number?", **TREE},
+    "spatial-hash": {"cell": "number?", "table": "whole?", "hash": "choice", "depth": "choice", "max_bytes": "number?"},
     "stochastic-bvh": {
         "quality": "number", "budget_ms": "number?", "clock": "called", "max_bytes": "number?", "arity": "whole", "split": "choice",
     },
-    "active-pairs": {"fresh": "whole", "seed": "whole", "far": "number?", "spread": "whole?", "max_bytes": "number?"},
-    "image-space": {},
+    "active-pairs": {"fresh": "whole", "seed": "whole", "far": "number?", "spread": "whole?", "tracking": "choice", "max_bytes": "number?"},
+    "image-space": {"test": "choice?", "resolution": "whole?"},
 }  # fmt: skip
 
 

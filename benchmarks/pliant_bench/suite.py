@@ -171,16 +171,17 @@ def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
 
 
 def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Figures of the survey of 2005 and of pliant; the size of a hash cell."""
+    """Figures of the survey of 2005 and of pliant; hash cells and hash tables."""
     about, load = _begin(progress, fields=False)
     survey = teschner.survey_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
     cells = teschner.cells_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
+    buckets = teschner.buckets_table(quick=quick, repeats=repeats, progress=progress)
     said, notes = teschner.findings(survey, cells), [f"Source: {TESCHNER_2005}.", *teschner.NOTES, _load(load)]
     return Report(
         title="Methods of the survey of 2005",
         findings=said,
-        tables=[survey, cells],
-        charts=[teschner.cells_chart(cells)],
+        tables=[survey, cells, buckets],
+        charts=[teschner.cells_chart(cells), teschner.buckets_chart(buckets)],
         notes=notes,
         about=about,
     )

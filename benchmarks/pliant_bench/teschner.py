@@ -4,6 +4,7 @@ A part of the table is a function `(quick=, repeats=, folder=, progress=)` that 
 is listed in PARTS.
 """
 
+import itertools
 import pathlib
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.detect.queries.tet_hash import CELL, TetHash, cell_of
+from pliant.detect.queries.tet_hash import CELL, HASHES, TetHash, cell_of
 from pliant.report.charts import curves_svg
 from pliant.report.tables import Chart, Column, Table
 
@@ -34,6 +35,8 @@ COLUMNS = (
     Column("wrong", show="{:d}"),
 )
 FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 10.0)
+BUCKETS = (64, 256, 1024, 4096, 16_384, 65_536, 262_144)
+BUCKET_CELLS = (1.0, 2.0)  # times the median box of a tet
 _FRAMES = 4
 NOTES = (
     "1-thread-ms: CPU time on one thread, all-threads-ms: wall-clock time on all cores, best of several runs; "
@@ -150,6 +153,40 @@ def cells_chart(table: Table) -> Chart:
     label = "Milliseconds for all pairs on one thread against the size of a cell"
     svg = curves_svg(curves, ("cell over the median box of a tet", "milliseconds"), label)
     return Chart("hash-cells", f"{label}, both logarithmic.", svg)
+
+
+def buckets_table(*, quick: bool, repeats: int, progress: Progress) -> Table:
+    """Time of all pairs and hash collisions against the number of buckets and the size of a cell, for both hashes."""
+    rows = []
+    for name, (x, tets) in _cell_cases(quick).items():
+        size, wanted = cell_of(x, tets) / CELL, TetHash(x, tets).pairs()
+        for hashed, factor, buckets in itertools.product(HASHES, BUCKET_CELLS, BUCKETS):
+            progress(f"{name}: {buckets} buckets, {hashed}")
+            found = TetHash(x, tets, cell=factor * size, hash=hashed, table=buckets)
+            same = np.array_equal(found.pairs(), wanted)
+            took = measured(lambda found=found, x=x: found.update(x).pairs(), repeats)["one_ms"]  # type: ignore[misc]
+            row = {"scene": name, "hash": hashed, "factor": factor, "buckets": buckets, "collisions": found.collisions}
+            rows.append(row | {"same": "yes" if same else "NO", "one_ms": took})
+    columns = (
+        Column("scene"),
+        Column("hash"),
+        Column("factor", "cell", "{:g}"),
+        Column("buckets", show="{:,}"),
+        Column("collisions", show="{:,}"),
+        Column("one_ms", "1-thread-ms", "{:.2f}"),
+        Column("same", "same-pairs"),
+    )
+    return Table("hash-buckets", "Hash functions and numbers of buckets: collisions, ms for all pairs", columns, rows)
+
+
+def buckets_chart(table: Table) -> Chart:
+    curves: dict[str, list[tuple[float, float]]] = {}
+    first = table.rows[0]["scene"]
+    for row in table.rows:
+        if row["scene"] == first:
+            curves.setdefault(f"{row['hash']}, cells {row['factor']:g}", []).append((row["buckets"], row["one_ms"]))
+    label = f"Milliseconds for all pairs on one thread against the number of buckets: {first}"
+    return Chart("hash-buckets", f"{label}, both logarithmic.", curves_svg(curves, ("buckets", "milliseconds"), label))
 
 
 def findings(survey: Table, cells: Table) -> list[str]:

@@ -26,6 +26,7 @@ CHARTS: dict[str, Callable[[Table], Chart]] = {
     "active-pairs": functools.partial(stochastic.cost_chart, name="active-pairs"),
     "fuhrmann2003-table1": against_paper.paper_chart,
     "growth": growth.growth_chart,
+    "hash-buckets": _teschner.buckets_chart,
     "hash-cells": _teschner.cells_chart,
     "jung-fall": jung.chart,
     "neal-cost": height_grids.cost_chart,

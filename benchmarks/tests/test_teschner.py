@@ -16,6 +16,7 @@ def test_the_survey_comes_out_as_json_page_and_files(tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(teschner, "PARTS", (teschner.hash_rows,))
     monkeypatch.setattr(teschner, "FACTORS", (0.3, 1.0, 3.0))
+    monkeypatch.setattr(teschner, "BUCKETS", (16, 4096))
     options = ["--quick", "--repeats", "1", "--json", "-o", "r.html", "--save", "results"]
     assert cli.run(["bench", "--paper", "teschner2005", *options]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -23,7 +24,12 @@ def test_the_survey_comes_out_as_json_page_and_files(tmp_path, monkeypatch, caps
     assert row["wrong"] == 0
     assert row["ratio"] == pytest.approx(1000.0 / 15.0 / row["all_ms"])
     assert {cell["same"] for cell in said["tables"]["hash-cells"]} == {"yes"}
-    assert all(any(name in path for path in said["written"]) for name in ("hash-cells.svg", "teschner2005.csv"))
+    buckets = said["tables"]["hash-buckets"]
+    assert {row["same"] for row in buckets} == {"yes"}
+    few, many = (sum(row["collisions"] for row in buckets if row["buckets"] == size) for size in (16, 4096))
+    assert few > many
+    names = ("hash-cells.svg", "hash-buckets.svg", "teschner2005.csv")
+    assert all(any(name in path for path in said["written"]) for name in names)
 
 
 def test_vertices_in_tets_are_all_found_and_a_peer_that_loses_one_is_found_out(monkeypatch):

@@ -130,23 +130,29 @@ class Sides:
 
 
 def detector_signs(trial, name, body, points, truth, given):
-    """A vertex inside a closed body is found at any depth, with a negative distance; one outside never is."""
+    """A vertex inside a closed body is found at any depth, with a negative distance; one outside never is. By layered
+    depth images, one nearer to a face than the bound of the detector may be missed."""
     method = SOLID[int(trial.rng.integers(len(SOLID)))]
+    layered = method == "image-space" and trial.rng.random() < 0.5
+    options = {"resolution": int(trial.rng.integers(1, 200))} if layered else {}
     if not body.issues.closed or body.issues.inward:
         return
     cloud = pliant.Mesh(points, np.zeros((0, 3), int))
     try:
-        hits = pliant.detector(method, cloud, body, within=0.05 * truth.size).find()
+        detector = pliant.detector(method, cloud, body, within=0.05 * truth.size, **options)
+        hits = detector.find()
     except ValueError:
         trial.note(f"{method} refused")
         return
-    trial.note(method)
+    trial.note("image-space by layers" if layered else method)
     own = hits[(hits["kind"] == VERTEX_FACE) & (hits["bodies"][:, 0] == 0)]
     inside = np.zeros(len(points), bool)
     inside[own["elements"][own["distance"] < 0.0, 0]] = True
     outside = np.zeros(len(points), bool)
     outside[own["elements"][own["distance"] > 0.0, 0]] = True
     lost = truth.clear & truth.inside & ~inside
+    if layered:
+        lost &= truth.away > detector._detector.bounds[0]
     false = truth.clear & ~truth.inside & inside
     both = truth.clear & inside & outside
     what = f"{method}, {name}"

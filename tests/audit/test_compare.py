@@ -102,7 +102,8 @@ def test_every_method_on_a_cloth_in_a_ball_keeps_what_it_promises():
     (role,) = found.roles
     able = [name for name, method in METHODS.items() if method.finds & Finds.OBSTACLE]
     assert {row.method.split(":")[0] for row in role.rows} == set(able)
-    assert len(role.rows) == len(able) + sum(len(METHODS[name].variants) for name in able) == len(able) + 1
+    assert [unfit.name for unfit in role.unfit] == ["spatial-hash:hash=xor"]  # which has a use for tets alone
+    assert len(role.rows) == len(able) + sum(len(METHODS[name].variants) for name in able) - 1 >= len(able) + 2
     assert found.broken == []
     for row in role.rows:
         assert row.expected > 5, row.method
@@ -118,7 +119,7 @@ def test_self_contact_lists_those_that_cannot_find_it_with_their_reason():
     why = {unfit.name: unfit.why for unfit in role.unfit}
     assert why["distance-field"] == why["height-grid"] == why["bone-boxes"] == "finds obstacle only"
     assert "closed mesh" in why["image-space"]
-    assert {row.method.split(":")[0] for row in role.rows} | set(why) == set(METHODS)
+    assert {label.split(":")[0] for label in (*(row.method for row in role.rows), *why)} == set(METHODS)
     assert found.row("bvh").expected == found.row("brute-force").found > 50
 
 

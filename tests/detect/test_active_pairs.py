@@ -121,7 +121,7 @@ def test_a_pair_goes_downhill_to_where_no_neighbour_is_nearer(rng):
     pairs = pairs.astype(np.int32)
     apart = np.zeros(50)
     start = np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1)
-    descent.descend(levels.graphs, x, len(levels.graphs.start) - 1, 0.0, 1000, pairs, apart)
+    descent.descend(levels.graphs, x, len(levels.graphs.start) - 1, 0, 0.0, 1000, pairs, apart)
     assert (apart <= start).all()
     assert np.allclose(apart, np.linalg.norm(x[pairs[:, 0]] - x[pairs[:, 1]], axis=1))
     ring = lambda v: levels.graphs.ring[levels.graphs.start[0, v] : levels.graphs.start[0, v + 1]]  # noqa: E731
@@ -198,3 +198,47 @@ def test_nothing_to_look_at_gives_nothing():
     pairs = ActivePairsDetector(*sides, within=0.1)
     assert len(found_by(pairs, x)) == 0
     assert np.isnan(pairs.estimated_recall)
+
+
+def approaching(steps):
+    """Two bumpy balls of 4 098 vertices, from a gap of a radius to a touch."""
+    ball = octahedron(5)
+    bumps = ball.vertices * (1.0 + 0.02 * np.sin(9.0 * ball.vertices).sum(1, keepdims=True))
+    one, two = ball.moved(bumps), ball.moved(bumps[:, [1, 2, 0]])
+    sides = Side(one, 0, 0), Side(two, one.n_vertices, 1)
+    width = one.vertices[:, 0].max() - two.vertices[:, 0].min()
+    gaps = np.linspace(0.9, -0.03, steps)
+    return sides, [np.concatenate([one.vertices, two.vertices + np.array([width + gap, 0.0, 0.0])]) for gap in gaps]
+
+
+@pytest.mark.compiled
+def test_pairs_that_are_far_apart_are_tracked_on_coarse_levels_and_refined_until_they_touch():
+    sides, frames = approaching(24)
+    found, levels = {}, []
+    for tracking in ("fine", "levels"):
+        mine = ActivePairsDetector(*sides, within=0.01, seed=3, tracking=tracking)
+        for k, x in enumerate(frames):
+            state = State.at(x)
+            hits = mine.update(state).find(state)
+            mine._guess = lambda x: np.zeros((0, 2), np.int32)  # what is found after the first update was tracked
+            if tracking == "levels":
+                levels.append(int(mine.coarse.level.max(initial=0)))
+            assert k or not len(hits)
+        found[tracking] = len(hits)
+    exact = found_by(BvhDetector(*sides, within=0.01), frames[-1])
+    assert found["fine"] == 0
+    assert found["levels"] >= 0.9 * len(exact) > 20
+    assert levels[0] > levels[-2]
+
+
+@pytest.mark.compiled
+def test_tracking_on_levels_is_deterministic_and_starts_anew_after_a_reset():
+    sides, frames = approaching(8)
+    runs = []
+    mine = ActivePairsDetector(*sides, within=0.01, seed=3, tracking="levels")
+    for _ in range(2):
+        runs.append(b"".join(found_by(mine, x).tobytes() for x in frames))
+        mine.reset()
+    assert runs[0] == runs[1]
+    with pytest.raises(ValueError, match="tracking"):
+        ActivePairsDetector(*sides, within=0.01, tracking="coarse")

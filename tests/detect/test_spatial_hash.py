@@ -39,6 +39,29 @@ def test_of_two_bodies_exactly_the_vertices_inside_the_other_have_a_contact(dept
 
 @DEPTHS
 @pytest.mark.compiled
+def test_contacts_are_the_same_for_every_hash_function_and_table(depth):
+    bar, x = curled()
+    wanted = pliant.detector("spatial-hash", bar, depth=depth).update(x).find()
+    assert len(wanted) > 10
+    for options in ({"hash": "xor"}, {"hash": "xor", "table": 5, "cell": 0.02}, {"table": 64}):
+        found = pliant.detector("spatial-hash", bar, depth=depth, **options).update(x).find()
+        assert found.tobytes() == wanted.tobytes()
+
+
+def test_options_of_the_table_are_refused_where_they_have_no_use_or_no_sense():
+    bar, ball = pliant.shapes.bar(), pliant.shapes.ball(0.1)
+    for wrong in ({"cell": 0.1}, {"table": 64}, {"hash": "xor"}, {"depth": "nearest"}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} = .* applies to tets, and there are none in"):
+            pliant.detector("spatial-hash", bar, ball, **wrong)
+    for wrong in ({"table": 0}, {"table": 2**40}, {"hash": "sum"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            pliant.detector("spatial-hash", bar, **wrong)
+    with pytest.raises(ValueError, match="a table of 1000000 buckets needs 15"):
+        pliant.detector("spatial-hash", bar, table=1_000_000, max_bytes=1e6)
+
+
+@DEPTHS
+@pytest.mark.compiled
 def test_contacts_keep_the_promises_of_the_record(depth):
     a, b = two_bars()
     x = np.concatenate([a.vertices, b.vertices])

@@ -21,7 +21,7 @@ COUNT = cases(20_000 if COMPILED else 60)
 OWNERS = Owners(np.zeros(2, np.int32), np.zeros(2, np.int32))  # like those of a detector
 
 
-def of_faces(points, level):
+def of_faces(points, level, nearest=False):
     """Records of the first point and the triangle of the others, rows of (n,4,3)."""
     n = len(points)
     out, degenerate = empty(n), np.empty(n, bool)
@@ -32,19 +32,19 @@ def of_faces(points, level):
     )
     faces.flags.writeable = False  # like those of a mesh: one compiled kernel serves both
     levels, tips = np.full(n, level, np.int32), np.ascontiguousarray(points[:, 0])
-    faces, fine = Triangles(corners, faces), kernels.FaceLevels(levels, level)
+    faces, fine = Triangles(corners, faces), kernels.FaceLevels(levels, level, nearest)
     kernels.fill_faces(tips, faces, here, fine, np.zeros(0), OWNERS, out, degenerate)
     return out
 
 
-def of_edges(points, level):
+def of_edges(points, level, nearest=False):
     """Records of the edges from the first to the second point and from the third to the fourth."""
     n = len(points)
     out, degenerate = empty(n), np.empty(n, bool)
     one, two = (np.ascontiguousarray(points[:, s]).reshape(-1, 3) for s in (slice(0, 2), slice(2, 4)))
     ends, here = np.arange(2 * n, dtype=np.int32).reshape(-1, 2), np.arange(n, dtype=np.int32)[:, None].repeat(2, 1)
     levels = np.full(n, level, np.int32)
-    fine = kernels.EdgeLevels(levels, levels, level)
+    fine = kernels.EdgeLevels(levels, levels, level, nearest)
     kernels.fill_edges(Segments(one, ends), Segments(two, ends), here, fine, OWNERS, out, degenerate)
     return out
 
@@ -181,6 +181,57 @@ def test_going_down_is_splitting_triangles_and_choosing_the_nearest_child(level,
     np.testing.assert_allclose(of_faces(points, level)["distance"][clear], expected[clear], rtol=0, atol=1e-12)
 
 
+def slowly_to_nearest(tip, corners, level):
+    """The paper's descent in plain words: go on with the child at the nearest sphere, the middle one for the centre."""
+    size = 2 / 3 * np.linalg.norm(corners - corners.mean(0), axis=1).max() * 0.5**level
+    for _ in range(level):
+        a, b, c = corners
+        d, e, f = (a + b) / 2, (b + c) / 2, (c + a) / 2
+        away = np.linalg.norm(tip - np.array([a, b, c, (a + b + c) / 3]), axis=1)
+        corners = np.array([[a, d, f], [d, b, e], [f, e, c], [e, f, d]])[int(np.argmin(away))]
+    centres = np.concatenate([corners, [corners.mean(0)]])
+    away = np.linalg.norm(tip - centres, axis=1)
+    chosen = away <= size if (away <= size).sum() > 1 else away == away.min()
+    return float(np.linalg.norm(tip - centres[chosen].mean(0)))
+
+
+def slowly_halved(a, b, c, d, level):
+    """The paper's edges: halve both, go on with the halves at the two nearest ends; the least distance of midpoints."""
+    least = np.inf
+    for k in range(level + 1):
+        one, two = (a + b) / 2, (c + d) / 2
+        least = min(least, np.linalg.norm(one - two))
+        if k < level:
+            ends = [(np.linalg.norm(p - q), i, j) for i, p in enumerate((a, b)) for j, q in enumerate((c, d))]
+            _, i, j = min(ends)
+            a, b, c, d = ((a, one), (one, b))[i] + ((c, two), (two, d))[j]
+    return least
+
+
+@pytest.mark.parametrize("level", range(5))
+def test_the_papers_descent_goes_to_the_nearest_spheres_and_ends(level, rng):
+    points = rng.normal(size=(cases(60), 4, 3))
+    expected = [slowly_to_nearest(row[0], row[1:], level) for row in points]
+    np.testing.assert_allclose(of_faces(points, level, True)["distance"], expected, rtol=0, atol=1e-12)
+    expected = [slowly_halved(*row, level) for row in points]
+    np.testing.assert_allclose(of_edges(points, level, True)["distance"], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("level", [0, 1, 3, 8])
+def test_the_papers_descent_stays_within_the_bound_of_level_0_and_does_not_get_much_below(level, rng):
+    points = triangles(rng, COUNT)
+    over = of_faces(points, level, True)["distance"] - pliant.geometry.point_triangle_distance(points)
+    share = (over - rounding(points)) / radius(points)
+    assert (over >= -rounding(points)).all()
+    assert share.max() <= 1.0
+    assert share.max() > 0.3 or COUNT < 5000
+    points = edges(rng, COUNT)
+    over = of_edges(points, level, True)["distance"] - pliant.geometry.edge_edge_distance(points)
+    both = np.linalg.norm(points[:, 1] - points[:, 0], axis=1) + np.linalg.norm(points[:, 3] - points[:, 2], axis=1)
+    assert (over >= -rounding(points)).all()
+    assert ((over - rounding(points)) / (0.5 * both)).max() <= 1.0
+
+
 def crumpled(rng, n=14):
     flat = sheet(n, 1.0)
     x = flat.vertices + rng.normal(size=flat.vertices.shape) * 0.01
@@ -201,7 +252,11 @@ SCENES = {
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("options", [{"levels": k} for k in range(4)] + [{"tolerance": 0.004}, {}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"levels": k} for k in range(4)] + [{"tolerance": 0.004}, {}, {"levels": 2, "child": "nearest"}],
+    ids=str,
+)
 @pytest.mark.parametrize("scene", SCENES)
 def test_all_that_are_nearer_than_the_distance_less_the_bound_are_found_and_none_that_are_farther(scene, options, rng):
     a, b = SCENES[scene](rng)

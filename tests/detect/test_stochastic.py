@@ -14,6 +14,7 @@ from pliant.kernels import jit
 from pliant.kernels.detectors.stochastic import traversal as kernels
 from pliant.kernels.detectors.stochastic.features import FacetQuery
 from pliant.state import State
+from pliant_bench.random_folds import NEAR, calibration, random_fold
 from pliant_bench.stochastic import folded_cloth, gut, sliding_tori
 
 QUALITIES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
@@ -86,14 +87,32 @@ def test_recall_never_falls_as_quality_rises():
 
 
 @pytest.mark.compiled
-def test_most_is_found_before_half_of_the_pairs_of_nodes_are_opened():
+def test_most_is_found_before_half_of_the_pairs_of_leaves_are_tested():
     scene = folded_cloth(112, 1)
     truth = found_by(BvhDetector(*scene.sides, within=scene.within), scene.frames[0])
     some, all_of_it = (StochasticBvhDetector(*scene.sides, within=scene.within, quality=q) for q in (0.5, 1.0))
     found_by(all_of_it, scene.frames[0])
     recall = measured_recall(found_by(some, scene.frames[0]), truth).contacts
     assert recall > 0.5
-    assert some.enqueued < 0.5 * all_of_it.enqueued
+    assert some.tested < 0.5 * all_of_it.tested
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("quality", [0.3, 0.8])
+def test_on_random_folds_the_true_recall_is_within_a_twentieth_of_the_estimate(quality):
+    found = calibration([random_fold(seed) for seed in range(20)], quality)
+    assert (np.abs(found[:, 1] - found[:, 0]) <= NEAR).mean() >= 0.9
+    assert (found[:, 1] >= quality).all()
+    assert found[:, 0].mean() < 0.5 * (1.0 + quality) + 0.1  # and it does not find all of them
+
+
+@pytest.mark.compiled
+def test_between_two_bodies_the_true_recall_is_near_the_estimate_too():
+    scene = sliding_tori(48, 4)
+    for x in scene.frames:
+        mine = StochasticBvhDetector(*scene.sides, within=scene.within, quality=0.6)
+        exact = found_by(BvhDetector(*scene.sides, within=scene.within), x)
+        assert abs(measured_recall(found_by(mine, x), exact).contacts - mine.estimated_recall) < 0.1
 
 
 @pytest.mark.compiled

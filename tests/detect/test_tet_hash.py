@@ -5,9 +5,10 @@ import pytest
 
 import naive
 from conftest import SEED, cases
-from pliant.detect.queries.tet_hash import CELL, TetHash, cell_of, table_of
+from pliant.detect.queries.tet_hash import CELL, TetHash, cell_of, quantise
 from pliant.kernels import jit
 from pliant.kernels.geometry.tetra import point_in_tetra
+from pliant.kernels.queries.tet_hash_cells import bucket_of_cell
 
 FAR = np.array([148376.0, 1234.0, -223423.0])
 
@@ -127,7 +128,8 @@ def check_scene(case):
     x, tets = scene(rng, int(rng.integers(5, 15)))
     size = cell_of(x, tets) / CELL
     given = [None, 0.1, 0.1 * size, 10.0 * size, size * 10.0 ** rng.uniform(-1.0, 1.0)][case // len(SCENES) % 5]
-    found = TetHash(x, tets, cell=given)
+    options = [{}, {"hash": "xor"}, {"table": 2 ** (case % 8)}, {"hash": "xor", "table": case % 97 + 1}][case % 4]
+    found = TetHash(x, tets, cell=given, **options)
     np.testing.assert_array_equal(found.pairs(), brute(x, tets))
     y = x[rng.permutation(len(x))]
     np.testing.assert_array_equal(found.update(y).pairs(), brute(y, tets))
@@ -203,19 +205,37 @@ def test_many_pairs_are_all_kept():
 def test_coordinates_of_a_table_never_fall_where_x_rises(rng):
     for h in (1e-7, 0.1, 10.0):  # with gaps left out, hashed, all in one
         x = np.sort(np.concatenate([rng.normal(size=(200, 3)), 1e5 + rng.normal(size=(50, 3))]), 0)
-        words = table_of(x, h).words[: len(x)]
+        words = quantise(x, h)[0]
         for axis in range(3):
             assert (np.diff(words >> 21 * axis & (1 << 20) - 1) >= 0).all()
 
 
+def test_the_hash_function_of_the_paper_is_the_printed_one():
+    for i, j, k, n in ((0, 0, 0, 7), (3, 5, 8, 1009), (1 << 19, 77, (1 << 20) - 1, 999_983)):
+        assert bucket_of_cell(i, j, k, n) == (i * 73856093 ^ j * 19349663 ^ k * 83492791) % n
+
+
+@pytest.mark.parametrize("hash", ["rows", "xor"])
+def test_a_smaller_table_has_more_collisions_and_the_same_pairs(hash, rng):
+    x, tets = soup(rng.normal(size=(400, 1, 3)) + 0.1 * rng.normal(size=(400, 4, 3)))
+    found = [TetHash(x, tets, cell=0.1, hash=hash, table=size) for size in (1, 64, 1 << 20)]
+    assert [each.buckets for each in found] == [1, 64, 1 << 20]
+    assert found[0].collisions > found[1].collisions > found[2].collisions
+    cells = len(np.unique(np.floor((x - x.min(0)) / ([0.025, 0.1, 0.1] if hash == "rows" else 0.1)), axis=0))
+    assert found[0].collisions == pytest.approx(cells - 1, rel=0.02)
+    for each in found:
+        np.testing.assert_array_equal(each.pairs(), TetHash(x, tets).pairs())
+
+
 @pytest.mark.compiled
-def test_pairs_do_not_depend_on_threads(rng):
+@pytest.mark.parametrize("hash", ["rows", "xor"])
+def test_pairs_do_not_depend_on_threads(hash, rng):
     x, tets = soup(rng.normal(size=(6000, 1, 3)) + 0.1 * rng.normal(size=(6000, 4, 3)))
     before, found = jit.threads(), []
     try:
         for count in (1, 2):
             jit.set_threads(count)
-            found.append(TetHash(x, tets).pairs().tobytes())
+            found.append(TetHash(x, tets, hash=hash).pairs().tobytes())
     finally:
         jit.set_threads(before)
     assert found[0] == found[1]

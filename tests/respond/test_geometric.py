@@ -8,6 +8,7 @@ from pliant.detect import METHODS, Reports
 from pliant.detect.base import Finds, Side
 from pliant.detect.detectors.brute_force import BruteForceDetector
 from pliant.kernels import jit
+from pliant.mesh import Mesh
 from pliant.respond import RESPONSES, Geometric
 from pliant.respond.geometric import FREE
 from pliant.scene import Body, Cloth, Scene
@@ -89,6 +90,20 @@ def test_what_there_is_no_room_for_remains_and_is_counted(rng):
     held = np.isin(found["bodies"], (0, 3)).all(1)
     assert response.unresolved == (found["distance"][~held] < FREE * EPS).sum() > 0
     assert response.passes == 6
+
+
+def test_what_has_passed_through_is_counted_although_nothing_is_near():
+    # a large triangle through the middle of another: its features are farther apart than the distance
+    one = Mesh([[-1.0, 0.0, -1.0], [1.0, 0.0, -1.0], [0.0, 0.0, 1.0]], [[0, 1, 2]])
+    two = Mesh([[0.0, -1.0, 0.0], [0.0, 1.0, -0.1], [0.1, 1.0, 0.1]], [[0, 1, 2]])
+    scene = Scene([Body(one), Body(two)], thickness=EPS, self_contact="push", gravity=(0.0, 0.0, 0.0))
+    sim = Simulation(scene, self_method="bvh", self_response="geometric")
+    frame = sim.step()
+    assert (frame.unresolved, frame.intersections) == (0, 1)
+    apart = scene.start()
+    apart.x[3:, 1] += 3.0
+    frame = Simulation(scene, self_method="bvh", self_response="geometric", state=apart).step()
+    assert (frame.unresolved, frame.intersections) == (0, 0)
 
 
 def test_nobody_to_look_means_the_contacts_that_were_given(rng):

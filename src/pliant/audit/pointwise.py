@@ -120,17 +120,23 @@ def _count_false(detector: BaseDetector, facts: GroundTruth, rows: Rows, at: Flo
 
 def inside(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
     """Compare vertices inside the other, closed, side; for self-contact, those inside another part of the side."""
-    query, slack = facts.query, facts.slack
+    query, slack, bound = facts.query, facts.slack, max(detector.bounds)
     if query.other is None:
         tested, sure, perhaps = facts.inside_itself
         reported = found["elements"][:, 0].astype(np.int64)
-        return _stated(detector, _sets(reported[np.isin(reported, tested)], sure, perhaps, facts.x))
-    bound, parts = max(detector.bounds), []
+        certain = facts.deep_inside_itself(bound)
+        return _stated(detector, _sets(reported[np.isin(reported, tested)], sure, perhaps, facts.x, certain))
+    parts = []
     for which, (x, exact) in enumerate(zip((facts.x, facts.y), facts.vertices, strict=True)):
         records = found[found["bodies"][:, 0] == (query.one, query.two)[which].body]
         rows = records["elements"][:, 0].astype(np.int64)
         d = exact.distance if query.solid[1 - which] else np.full(len(x), np.inf)
-        part = _sets(rows, np.flatnonzero(d < -slack), np.flatnonzero(d <= slack), x)
+        sure, perhaps, certain = (
+            np.flatnonzero(d < -slack),
+            np.flatnonzero(d <= slack),
+            np.flatnonzero(d < -bound - slack),
+        )
+        part = _sets(rows, sure, perhaps, x, certain)
         fine = d[rows] <= slack
         error = np.abs(records["distance"] - d[rows])[fine]
         beyond = part.beyond + int((error > bound + CLEAR * slack).sum())
@@ -164,9 +170,9 @@ def _stated(detector: BaseDetector, verdict: Verdict) -> Verdict:
     return verdict._replace(bound=max(detector.bounds), beyond=beyond)
 
 
-def _sets(reported: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Verdict:
+def _sets(reported: Rows, sure: Rows, perhaps: Rows, x: Floats, certain: Rows | None = None) -> Verdict:
     """Compare the rows of x that a method reported with the required (`sure`) and the allowed ones (`perhaps`);
-    repetitions are extra."""
+    repetitions are extra. `certain`: those that no bound of the method excuses; default: all that are required."""
     right, missed = np.intersect1d(reported, perhaps), np.setdiff1d(sure, reported)
     extra = np.concatenate([np.setdiff1d(reported, perhaps), reported[repeated(reported)]])
     none = np.zeros(0)
@@ -175,7 +181,7 @@ def _sets(reported: Rows, sure: Rows, perhaps: Rows, x: Floats) -> Verdict:
         right=x[right],
         missed=x[missed],
         extra=x[extra],
-        beyond=len(missed) + len(extra),
+        beyond=len(missed if certain is None else np.intersect1d(missed, certain)) + len(extra),
         unreached=0,
         depth=none,
         turn=none,

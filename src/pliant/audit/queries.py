@@ -135,6 +135,19 @@ class GroundTruth:
         clear = np.abs(around - np.rint(around)) < 0.25
         return rows, rows[clear & (np.rint(around) > 0)], rows[~clear | (np.rint(around) > 0)]
 
+    def deep_inside_itself(self, bound: float) -> Rows:
+        """Those certainly inside another part of a side with a ball of radius `bound` in both parts, centred below the
+        vertex at most a pixel whose half diagonal is `bound` away: what a layered depth image cannot miss."""
+        _, sure, _ = self.inside_itself
+        if not (bound > 0.0 and len(sure)):
+            return sure
+        mesh = self.query.one.mesh.moved(self.x)
+        centres = self.x[sure] - np.sqrt(2.0) * bound * mesh.vertex_normals[sure]
+        free = np.ones(len(sure), np.bool_)
+        free[_reference.near_faces(centres, self.x, mesh.faces, bound).pairs[:, 0]] = False
+        free[free] = np.rint(_reference.winding(centres[free], self.x, mesh.faces)) > 1
+        return sure[free]
+
     @functools.cached_property
     def in_tets(self) -> list[tuple[Floats, Rows, Rows]]:
         """(positions of a side's vertices, rows certainly inside tets of the other, rows possibly inside), both ways;

@@ -13,7 +13,8 @@ from ..contacts import Contacts
 class Frame:
     """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
     substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
-    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up.
+    exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up, and
+    with an iterative response all that it left.
     no_room: vertices of cloth in safe mode without room: inside of bodies when the frame began, or joined to such
     vertices by stretched edges since, or between limbs that yield. slipped: how far vertices attached to skin
     are from their places on it, at most, metres. lost: vertex moves undone because the new position was not finite or

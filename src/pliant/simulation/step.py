@@ -27,6 +27,7 @@ from .drag import DragConstraint, grab
 from .final_projection import FinalProjection
 from .frame import Frame
 from .kinematics import Kinematics
+from .measure.intersection_count import IntersectionCount
 
 SHORTENINGS = 4  # of strain limit and guard per call of `_shorten`, where the guard holds cloth back
 ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
@@ -103,6 +104,7 @@ class Simulation:
         self.response.repels = repels
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
+        self._intersections: IntersectionCount | None = None
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
@@ -167,7 +169,7 @@ class Simulation:
             pose=state.pose.copy(),
             contacts=self._with_self_contacts(found),
             unresolved=unresolved,
-            intersections=sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x)),
+            intersections=self._count_intersections(state),
             no_room=len(np.union1d(self.self_contact.rows_without_room, inside)),
             slipped=self.kinematics.slipped(state),
             lost=self.dynamics.lost - lost,
@@ -277,6 +279,15 @@ class Simulation:
             self._shorten(dt_substep)
             self._shorten_without_room(dt_substep)
         return response.unresolved
+
+    def _count_intersections(self, state: State) -> int:
+        """Return the number of intersecting pairs of triangles that the guard knows of, or in a run with an iterative
+        response of all: a pair that passed through is not too near any more."""
+        if not self.separates:
+            return sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x))
+        if self._intersections is None:
+            self._intersections = IntersectionCount(self.scene, state.x)
+        return sum(self._intersections.at(state.x))
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:
         """Return all contacts of the last substep within the contact offset, in canonical order; those of a single

@@ -1,7 +1,7 @@
 """Spatial hashing of tetrahedral bodies: all vertices inside tets, between two bodies or within one."""
 
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ...contacts import Contacts
 from ...state import State
 from ..base import STATE_WIDTH, BaseDetector, Finds, MaxBytes, Reports, Side
 from ..queries.consistent_depth import ConsistentDepth
-from ..queries.tet_hash import TetHash
+from ..queries.tet_hash import HASHES, TetHash
 from ..queries.welding import Seams
 from .brute_force import BruteForceDetector
 
@@ -27,7 +27,8 @@ class SpatialHashDetector(BaseDetector):
 
     A vertex is reported once for each body that contains it, against the face that consistent penetration depth leads
     to, or with `depth="nearest"` the nearest face. Vertices outside are not reported, whatever `within` is. `cell` is
-    the size of a hash cell in metres; None derives it from the tets. If a side has no tets, features closer than
+    the size of a hash cell in metres; None derives it from the tets. `hash` and `table`, the hash function ("rows" or
+    "xor") and the number of buckets, change the cost alone: see `TetHash`. If a side has no tets, features closer than
     `within` are reported as by brute force. `more` bodies are tested in the same pass, each against itself and all
     others. The directions of consistent depth rotate slowly from update to update; `state` returns what this depends
     on.
@@ -42,6 +43,7 @@ class SpatialHashDetector(BaseDetector):
     obstacle_may_deform = True
     reports = Reports.TETS
     volume = many = remembers = True
+    variants = ({"hash": "xor"},)
 
     def __init__(
         self,
@@ -50,6 +52,8 @@ class SpatialHashDetector(BaseDetector):
         *,
         within: float,
         cell: float | None = None,
+        table: int | None = None,
+        hash: Annotated[str, OneOf(HASHES)] = "rows",
         more: Sequence[Side] = (),
         depth: Annotated[str, OneOf(DEPTHS)] = "consistent",
         max_bytes: MaxBytes = None,
@@ -60,16 +64,26 @@ class SpatialHashDetector(BaseDetector):
         self._flat: BruteForceDetector | None = None
         if more and (other is not None or not all(len(side.mesh.tets) for side in self.sides)):
             raise ValueError("more requires other=None and tets in every body; leave out other, or add tets")
+        self._options: dict[str, Any] = {"cell": cell, "table": table, "hash": hash}
         if not all(len(side.mesh.tets) for side in self.sides):
-            if cell is not None or depth != DEPTHS[0]:
-                raise ValueError("cell and depth are for bodies with tets; leave them out, or add tets to every body")
+            self._check_without_tets()
             self._flat = BruteForceDetector(one, other, within=within, max_bytes=max_bytes)
             self.reports = Reports.FEATURES
             return
         validate.number("within", within, low=0.0, high=validate.LARGEST)
-        self._cell, self.max_bytes = cell, max_bytes
+        self._options["max_bytes"] = self.max_bytes = max_bytes
         self._seams = Seams(*self.sides)
         self._reweld()
+
+    def _check_without_tets(self) -> None:
+        """Raise a ValueError for options of the hash table, which sides without tets have no use for."""
+        given = {**self._options, "depth": self.depth}
+        more = [name for name, value in given.items() if value not in (None, "rows", "consistent")]
+        if more:
+            names = ", ".join(side.mesh.name for side in self.sides if not len(side.mesh.tets))
+            raise ValueError(
+                f"{more[0]} = {given[more[0]]!r} applies to tets, and there are none in: {names}; leave it out"
+            )
 
     def _reweld(self) -> None:
         """Rebuild all data that depend on the welding."""
@@ -81,7 +95,7 @@ class SpatialHashDetector(BaseDetector):
         self._rows: NDArray[np.int64] = np.concatenate(rows)
         x = np.concatenate([mesh.vertices for mesh in welded])
         tets = np.concatenate([mesh.tets + k for mesh, k in zip(welded, first[:-1])])
-        self._hash = TetHash(x, tets, cell=self._cell)
+        self._hash = TetHash(x, tets, **self._options)
         self._split = int(first[1]), len(welded[0].tets)
         self._consistent_depth = ConsistentDepth(self.sides)
 

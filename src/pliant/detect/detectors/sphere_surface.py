@@ -1,13 +1,13 @@
 """Contacts by spherical implicit surfaces (Jung 2005): spheres on triangles and edge midpoints, refined adaptively."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import check_arguments
+from ...arguments import OneOf, check_arguments
 from ...contacts import Contacts, Pool
 from ...kernels.detectors import sphere_pairs as _kernels
 from ...kernels.detectors.sphere_pairs import EdgeLevels, FaceLevels, Spheres
@@ -33,6 +33,7 @@ from ..queries.welding import Seams
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Tolerance = float | Callable[[Floats], Any]
+CHILDREN = ("containing", "nearest")
 RADIUS = 2.0 / 3.0  # radius of the spheres divided by the largest distance of a corner from the centroid
 
 
@@ -59,6 +60,9 @@ class SphereSurfaceDetector(BaseDetector):
         distances (n,) from it to metres.
 
     Default: a tolerance of half of `within`. Against a closed mesh the distance is signed.
+
+    child: each level continues with the part of a triangle or edge "containing" the nearest point, or with that of the
+        "nearest" sphere or ends, by three new distances as in the paper; the bound is then that of level 0.
     """
 
     name = "sphere-surface"
@@ -79,6 +83,7 @@ class SphereSurfaceDetector(BaseDetector):
         levels: int | None = None,
         tolerance: Tolerance | None = None,
         camera: Any = None,
+        child: Annotated[str, OneOf(CHILDREN)] = "containing",
         cull: bool = True,
         max_bytes: MaxBytes = None,
         arity: Arity = 4,
@@ -87,6 +92,7 @@ class SphereSurfaceDetector(BaseDetector):
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.levels, self.tolerance = _refinement(self.within, levels, tolerance, camera)
         self.camera = camera
+        self.child = child
         self.same = other is None
         self.one = WeldedSide.of(one)
         self.other = self.one if other is None else WeldedSide.of(other)
@@ -103,7 +109,7 @@ class SphereSurfaceDetector(BaseDetector):
         ]
         self._leaf_meshes = [a] if b is None else [a, b]
         self._seams = Seams(one, other)
-        self.spheres, self._rows = _allocate(self._leaf_meshes)
+        self.spheres, self._rows = _allocate(self._leaf_meshes, self.child == "nearest")
         self._by_name = [
             (leaf_mesh.leaf_of, np.argsort(leaf_mesh.leaves.edge[:, 0])) for leaf_mesh in self._leaf_meshes
         ]
@@ -174,9 +180,11 @@ class SphereSurfaceDetector(BaseDetector):
             facing.reverse()
         done = 0
         for one, two, pairs, level in facing:
-            _fill_faces(one, two, pairs, level, out[done : done + len(pairs)])
+            fine = FaceLevels(level, int(level.max(initial=0)), self.spheres.nearest)
+            _fill_faces(one, two, pairs, fine, out[done : done + len(pairs)])
             done += len(pairs)
-        _fill_edges(a, b, edges, levels[0][1], levels[-1][1], out[done:])
+        deepest = max(int(level[1].max(initial=0)) for level in levels)
+        _fill_edges(a, b, edges, EdgeLevels(levels[0][1], levels[-1][1], deepest, self.spheres.nearest), out[done:])
         return out
 
     def candidates(self) -> tuple[Rows, NDArray[np.int64]]:
@@ -192,8 +200,9 @@ class SphereSurfaceDetector(BaseDetector):
     def bounds(self) -> tuple[float, float]:
         """Largest excess in metres over the exact distance, of vertex-face pairs and of edge-edge pairs."""
         spheres, (radius, length) = self.spheres, self._sizes
-        faces = radius * 0.5**spheres.face_level
-        edges = length * 0.5**spheres.edge_level
+        # the nearest sphere may lead away from the nearest point, but never beyond the error of level 0
+        faces = radius if spheres.nearest else radius * 0.5**spheres.face_level
+        edges = length if spheres.nearest else length * 0.5**spheres.edge_level
         most = [float(edges[rows.edges].max(initial=0.0)) for rows in self._rows]
         # rounding error of coordinates, relevant far from the origin
         more = with_rounding_margin(0.0, *(leaf_mesh.x for leaf_mesh in (self._leaf_meshes[0], self._leaf_meshes[-1])))
@@ -266,7 +275,7 @@ def _metres(tolerance: Callable[[Floats], Any], far: Floats) -> Floats:
     return metres
 
 
-def _allocate(leaf_meshes: list[LeafMesh]) -> tuple[Spheres, list[_Rows]]:
+def _allocate(leaf_meshes: list[LeafMesh], nearest: bool) -> tuple[Spheres, list[_Rows]]:
     """Allocate the spheres of the vertices, triangles and edges of one leaf mesh or two; also return the rows."""
     leaves = [leaf_mesh.leaves for leaf_mesh in leaf_meshes]
     names = [
@@ -288,7 +297,8 @@ def _allocate(leaf_meshes: list[LeafMesh]) -> tuple[Spheres, list[_Rows]]:
         rows.append(_Rows(slice(f_0, f_1), slice(e_0, e_1), slice(v_0, v_1), centres, midpoints))
     levels = np.zeros(m, np.int32), np.zeros(k, np.int32)
     every = np.concatenate([part for parts in names for part in parts]).astype(np.int32)
-    return Spheres(np.empty((n + m + k, 4)), np.empty((m, 9)), np.empty((k, 3)), *levels, every, shift, starts), rows
+    spheres = np.empty((n + m + k, 4)), np.empty((m, 9)), np.empty((k, 3))
+    return Spheres(*spheres, *levels, every, shift, starts, nearest), rows
 
 
 def _deepest(spheres: Spheres) -> NDArray[np.int64]:
@@ -296,21 +306,20 @@ def _deepest(spheres: Spheres) -> NDArray[np.int64]:
     return np.array([int(level.max(initial=0)) for level in (spheres.face_level, spheres.edge_level)])
 
 
-def _fill_faces(a: PosedSide, b: PosedSide, pairs: Rows, levels: Rows, out: Contacts) -> None:
+def _fill_faces(a: PosedSide, b: PosedSide, pairs: Rows, levels: FaceLevels, out: Contacts) -> None:
     sign, degenerate = np.zeros(0), np.empty(len(pairs), np.bool_)
     if a is not b and b.welded.solid and len(pairs):
         touching = np.unique(pairs[:, 0])
         sign = np.ones(len(a.x))
         sign[touching[b.contains(a.x[touching])]] = -1.0
-    faces, fine = Triangles(b.x, b.welded.side.mesh.faces), FaceLevels(levels, int(levels.max(initial=0)))
-    _kernels.fill_faces(a.x, faces, pairs, fine, sign, owners(a, b), out, degenerate)
+    faces = Triangles(b.x, b.welded.side.mesh.faces)
+    _kernels.fill_faces(a.x, faces, pairs, levels, sign, owners(a, b), out, degenerate)
     recompute_degenerate_faces(a, b, pairs, sign, degenerate, out)
 
 
-def _fill_edges(a: PosedSide, b: PosedSide, pairs: Rows, level_a: Rows, level_b: Rows, out: Contacts) -> None:
+def _fill_edges(a: PosedSide, b: PosedSide, pairs: Rows, levels: EdgeLevels, out: Contacts) -> None:
     e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
     degenerate = np.empty(len(pairs), np.bool_)
-    fine = EdgeLevels(level_a, level_b, max(int(level_a.max(initial=0)), int(level_b.max(initial=0))))
-    _kernels.fill_edges(Segments(a.x, e_a), Segments(b.x, e_b), pairs, fine, owners(a, b), out, degenerate)
+    _kernels.fill_edges(Segments(a.x, e_a), Segments(b.x, e_b), pairs, levels, owners(a, b), out, degenerate)
     recompute_degenerate_edges(a, b, pairs, degenerate, out)
     sign_edge_pairs(a, b, pairs, out)

@@ -14,7 +14,7 @@ from ..jit import kernel, prange
 from ..kinds import EDGE_EDGE, EDGE_TO_EDGE, VERTEX_FACE
 from ..queries.contact_records import gap_normal_and_distance, write, write_vertices
 from ..queries.proximity import STRIDE
-from .sphere_surface import BATCH, face_distances, halve_batch, midpoint, spheres_of
+from .sphere_surface import BATCH, edge_distances, face_distances, midpoint, spheres_of
 
 
 class Spheres(NamedTuple):
@@ -28,6 +28,7 @@ class Spheres(NamedTuple):
     names: np.ndarray  # (n+m+k,) i4 index of each vertex, face or edge in its mesh
     shift: np.ndarray  # (3,2) by kind: the rows of balls where the first and second features of a candidate begin
     starts: np.ndarray  # (3,) first rows of vertices, faces and edges in balls
+    nearest: bool  # descend to the child of the nearest sphere instead of the one that contains the nearest point
 
 
 class FaceLevels(NamedTuple):
@@ -35,6 +36,7 @@ class FaceLevels(NamedTuple):
 
     level: np.ndarray  # (m,) i4
     deepest: int  # the largest
+    nearest: bool  # as in Spheres
 
 
 class EdgeLevels(NamedTuple):
@@ -43,6 +45,7 @@ class EdgeLevels(NamedTuple):
     one: np.ndarray  # (k,) i4
     two: np.ndarray  # (h,) i4
     deepest: int  # the largest
+    nearest: bool  # as in Spheres
 
 
 @kernel
@@ -97,7 +100,7 @@ def near_balls(balls, shift, within, rows, count):
 def near_faces(spheres, batch, n, deepest, within, rows, kept):
     """Append those of n vertex-face pairs (kind, vertex, face) that are near to rows."""
     balls, faces, level, start = spheres.balls, spheres.faces, spheres.face_level, spheres.starts[1]
-    p, at, d_2, levels = np.empty((12, BATCH)), np.empty((5, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
+    p, at, d_2, levels = np.empty((12, BATCH)), np.empty((9, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
     for m in range(n):
         i, j, q = np.uint64(batch[m, 1]), np.uint64(batch[m, 2]), np.uint64(batch[m, 2] - start)
         for k in range(3):
@@ -105,7 +108,7 @@ def near_faces(spheres, batch, n, deepest, within, rows, kept):
         for k in range(9):
             p[3 + k, m] = faces[q, k]
         levels[m] = level[q]
-    face_distances(p, n, levels, deepest, at, d_2)
+    face_distances(p, n, levels, deepest, spheres.nearest, at, d_2)
     for m in range(n):
         rows[kept, 0], rows[kept, 1], rows[kept, 2] = batch[m, 0], batch[m, 1], batch[m, 2]
         kept += d_2[m] <= within * within
@@ -122,7 +125,7 @@ def near_edges(spheres, batch, n, deepest, within, rows, kept):
         for k in range(3):
             p[k, m], p[3 + k, m], p[6 + k, m] = balls[i, k] - balls[j, k], edges[i - start, k], edges[j - start, k]
         levels[m] = max(level[i - start], level[j - start])
-    halve_batch(p, n, levels, deepest, at, d_2)
+    edge_distances(p, n, levels, deepest, spheres.nearest, at, d_2)
     for m in range(n):
         rows[kept, 0], rows[kept, 1], rows[kept, 2] = batch[m, 0], batch[m, 1], batch[m, 2]
         kept += d_2[m] <= within * within
@@ -179,9 +182,9 @@ def narrow(spheres, same, deepest, within, found, counts):
 @kernel(parallel=True)
 def fill_faces(x_a, triangles, pairs, levels_b, sign, owners, out, degenerate):
     """Write vertex-face records of `pairs` to the level of each face; otherwise as in queries/contact_records.py."""
-    (x_b, faces_b), (level, deepest), (first, bodies) = triangles, levels_b, owners
+    (x_b, faces_b), (level, deepest, nearest), (first, bodies) = triangles, levels_b, owners
     for c in prange(-(-len(pairs) // BATCH)):
-        p, at, d_2, levels = np.empty((12, BATCH)), np.empty((5, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
+        p, at, d_2, levels = np.empty((12, BATCH)), np.empty((9, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
         begin, n = c * BATCH, min(BATCH, len(pairs) - c * BATCH)
         for m in range(n):
             v, f = pairs[begin + m, 0], pairs[begin + m, 1]
@@ -190,7 +193,7 @@ def fill_faces(x_a, triangles, pairs, levels_b, sign, owners, out, degenerate):
             y, levels[m] = vec.sub(vec.load(x_a, v), o), level[f]
             for h in range(3):
                 p[h, m], p[3 + h, m], p[6 + h, m] = y[h], u[h], w[h]
-        face_distances(p, n, levels, deepest, at, d_2)
+        face_distances(p, n, levels, deepest, nearest, at, d_2)
         for m in range(n):
             v, f = pairs[begin + m, 0], pairs[begin + m, 1]
             i, j, k = faces_b[f, 0], faces_b[f, 1], faces_b[f, 2]
@@ -208,7 +211,8 @@ def fill_faces(x_a, triangles, pairs, levels_b, sign, owners, out, degenerate):
 @kernel(parallel=True)
 def fill_edges(one, two, pairs, edge_levels, owners, out, degenerate):
     """Write edge-edge records of `pairs`; otherwise as `fill_faces`."""
-    (x_a, edges_a), (x_b, edges_b), (level_a, level_b, deepest), (first, bodies) = one, two, edge_levels, owners
+    (x_a, edges_a), (x_b, edges_b), (first, bodies) = one, two, owners
+    level_a, level_b, deepest, nearest = edge_levels
     for c in prange(-(-len(pairs) // BATCH)):
         p, at, d_2, levels = np.empty((9, BATCH)), np.empty((4, BATCH)), np.empty(BATCH), np.empty(BATCH, np.int32)
         begin, n = c * BATCH, min(BATCH, len(pairs) - c * BATCH)
@@ -220,7 +224,7 @@ def fill_edges(one, two, pairs, edge_levels, owners, out, degenerate):
             levels[m] = max(level_a[e], level_b[f])
             for h in range(3):
                 p[h, m], p[3 + h, m], p[6 + h, m] = y[h], u[h], w[h]
-        halve_batch(p, n, levels, deepest, at, d_2)
+        edge_distances(p, n, levels, deepest, nearest, at, d_2)
         for m in range(n):
             e, f = pairs[begin + m, 0], pairs[begin + m, 1]
             i, j, k, h = edges_a[e, 0], edges_a[e, 1], edges_b[f, 0], edges_b[f, 1]

@@ -12,6 +12,7 @@ else is stored. Batches of pairs descend together, in vectorised loops over colu
 from ..jit import kernel
 from ..queries.proximity import TINY
 from ..vec import norm2, sub
+from .sphere_descent import descend_to_nearest_batch, halve_to_nearest_batch, measure_batch
 
 BATCH = 256  # pairs per batch
 DEEPEST = 12  # levels; a sphere is then 4096 times smaller than at the start
@@ -172,12 +173,29 @@ def halve_batch(p, n, levels, deepest, at, d_2):
 
 
 @kernel
-def face_distances(p, n, levels, deepest, at, d_2):
-    """Squared distances of n points from their triangles, p (12,BATCH), after descending `levels`."""
-    if deepest > 0:
+def face_distances(p, n, levels, deepest, nearest, at, d_2):
+    """Squared distances of n points from their triangles, p (12,BATCH), after descending `levels`; `nearest`: to the
+    child of the nearest sphere, by three new distances per level. at (9,BATCH) is workspace.
+    """
+    at[2, :n], at[3, :n], at[4, :n] = 0.0, 0.0, 1.0
+    if deepest > 0 and nearest:
+        measure_batch(p, n, at)
+    elif deepest > 0:
         locate_batch(p, n, at)
-    else:
-        at[2, :n], at[3, :n], at[4, :n] = 0.0, 0.0, 1.0
     for level in range(deepest):
-        descend_batch(p, n, level, levels, at)
+        if nearest:
+            descend_to_nearest_batch(p, n, level, levels, at)
+        else:
+            descend_batch(p, n, level, levels, at)
     face_batch(p, n, at, d_2)
+
+
+@kernel
+def edge_distances(p, n, levels, deepest, nearest, at, d_2):
+    """Squared distances of n pairs of edges, p (9,BATCH), after halving them `levels` times; at (6,BATCH) is workspace.
+    `nearest`: to the halves at the two nearest ends.
+    """
+    if nearest:
+        halve_to_nearest_batch(p, n, levels, deepest, at, d_2)
+    else:
+        halve_batch(p, n, levels, deepest, at, d_2)

@@ -21,12 +21,10 @@ from ..geometry.rounding import largest
 from ..geometry.tetra import point_in_tetra
 from ..jit import kernel, prange
 from ..vec import cross, dot, load, scale, sub
+from .tet_hash_cells import near_in_cells
+from .words import FIELD, GUARDS, LAST, NONE, ONE, TWO, pack
 
-FIELD = 21  # bits of a coordinate and its guard bit
-LAST = (1 << 20) - 1  # greatest coordinate
-GUARDS = 1 << 20 | 1 << 41 | 1 << 62
 CHUNK = 512  # tets per task of a thread
-NONE, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 ALL = 1e280  # greater than any weight, even multiplied by a length
 ROUNDING = 4e-14  # times size^2 times max(size, |r|): greater than the rounding error of any of the four weights below
 
@@ -42,6 +40,7 @@ class Table(NamedTuple):
     bits: np.ndarray  # (3,) i8 bits of a coordinate below its cell
     step: np.ndarray  # (3,) i8 buckets from a cell to the next along each axis
     mask: int  # buckets - 1, or -1 if no two cells share one
+    xor: int  # buckets of the hash function of the paper, see `tet_hash_cells`; 0: rows of buckets, as above
 
 
 @kernel
@@ -52,11 +51,6 @@ def bounds_of(x, out):
     for i in range(len(x)):
         for k in range(3):
             out[k], out[3 + k] = min(out[k], x[i, k]), max(out[3 + k], x[i, k])
-
-
-@kernel
-def pack(a, b, c):
-    return a | b << FIELD | c << 2 * FIELD
 
 
 @kernel
@@ -184,6 +178,9 @@ def inside_range(table, x, tets, most, first, last, found, out):
         if every:
             y_1, z_1 = y_0, z_0
         near = NONE
+        if table.xor > 0:
+            near = near_in_cells(table, low, high, most, found)
+            z_1 = z_0 - 1
         for z in range(z_0, z_1 + 1, 2):
             for y in range(y_0, y_1 + 1, 2):
                 at, bottom, top = (column + y * across + z * up) & mask, low, high | GUARDS

@@ -36,6 +36,7 @@ from ...queries.penetration import DeformingClosestPoints
 from ...queries.welding import Seams
 from .facets import joined
 from .records import Recorder, sorted_pairs
+from .sampled import LeafPairs
 
 Floats = NDArray[np.float64]
 LEAF = 8  # triangles per leaf
@@ -99,10 +100,12 @@ class StochasticBvhDetector(BaseDetector):
         self._queue = _queue(1 << 10)
         self._out = np.empty((1 << 14, 3), np.int32)
         self._batch = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)
+        self._leaf_pairs = LeafPairs(self._bvhs[0], self._bvhs[-1], self._batch, self._check_memory)
         self._found = self._out[:0]
         self._recording, self._began = 1e-6, 0.0  # seconds per contact record, and start time of this step
         self._recall = float("nan")
-        self.enqueued = 0  # pairs of nodes that entered the queue in the last update
+        self.enqueued = 0  # pairs of nodes visited in the last update; with a budget those that entered the queue
+        self.tested = 0  # pairs of leaves tested in the last update; 0 with a budget
 
     opened = renamed.attribute("opened", "enqueued")
 
@@ -158,13 +161,22 @@ class StochasticBvhDetector(BaseDetector):
         return self._recall
 
     def _traverse(self, x: Floats) -> None:
+        query = FacetQuery(self._whole.facets, x, self.same, with_rounding_margin(self.within, x), self.within)
+        if self.budget_ms is not None:
+            self._in_time(query)
+            return
+        found = self._leaf_pairs.find(query, self.quality)
+        self._found, self._recall = found.contacts, found.recall
+        self.enqueued, self.tested = found.visited, found.tested
+
+    def _in_time(self, query: FacetQuery) -> None:
+        """Traverse by a queue, the most probable pairs of nodes first, until the time is up or the quality reached."""
         a, b = self._bvhs[0], self._bvhs[-1]
         progress, expected = np.zeros(5, np.int64), np.zeros(2)
         if all(len(bvh.nodes) for bvh in (a, b)):
             expected[IN_QUEUE] = float(min(len(a.order), len(b.order)))
             _kernels.push(self._queue, 0, 0, 0, 0, 1.0, expected[IN_QUEUE])
             progress[SIZE] = progress[NUMBER] = 1
-        query = FacetQuery(self._whole.facets, x, self.same, with_rounding_margin(self.within, x), self.within)
         while True:
             work = WORK if self._left(int(progress[FOUND])) > SHORT else LITTLE
             traversal = Traversal(self._queue, progress, expected, self._batch, self._out)
@@ -209,6 +221,10 @@ class StochasticBvhDetector(BaseDetector):
         if found + 16 * len(self._batch) > len(self._out):
             self._check_memory(found)
             self._out = np.concatenate([self._out[:found], np.empty((len(self._out) + found, 3), np.int32)])
+
+    def _check_memory(self, found: int) -> None:
+        advice = "reduce the detection distance or raise max_bytes"
+        validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
 
 
 FIXED = 300  # fixed cost of creating records, in contacts

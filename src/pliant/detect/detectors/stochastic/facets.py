@@ -68,7 +68,8 @@ class Levels(NamedTuple):
     coarse: tuple[Rows, ...]  # the coarsest level of each side
     home: Rows  # (n,) the coarse vertex that represents each row
     between: Floats  # (c,c) distances along the surface in metres between coarse vertices; empty for two sides
-    edge: float  # median edge length, metres
+    edges: Floats  # (levels,) median edge lengths, metres
+    up: Rows  # (levels-1,n) the vertex of the next coarser level that represents each of a level
 
 
 def levels_of(parts: Sequence[WeldedSide], x: Floats, *, max_bytes: float | None = None) -> Levels:
@@ -80,7 +81,7 @@ def levels_of(parts: Sequence[WeldedSide], x: Floats, *, max_bytes: float | None
         links.append(edges[edges[:, 0] != edges[:, 1]])
         rows.append(np.unique(links[-1]))
     level = np.concatenate(links)
-    edge = float(np.median(np.linalg.norm(x[level[:, 0]] - x[level[:, 1]], axis=1))) if len(level) else 0.0
+    lengths, up = [_median_length(x, level)], [np.zeros((0, stop), np.int64)]
     kept, home = list(rows), np.arange(stop)
     starts: list[Ints] = []
     rings: list[Ints] = []
@@ -96,12 +97,18 @@ def levels_of(parts: Sequence[WeldedSide], x: Floats, *, max_bytes: float | None
         kept = [np.unique(taken[few]) for few in kept]
         level = np.sort(taken[level], 1)
         level = np.unique(level[level[:, 0] != level[:, 1]], axis=0)
+        lengths.append(_median_length(x, level))
+        up.append(taken[None])
     number = np.zeros(stop, np.int64)
     for few in kept:
         number[few] = np.arange(len(few))
     graphs = Graphs(np.stack(starts).astype(np.int32), np.concatenate(rings).astype(np.int32))
     between = _along(x, level, kept[0], number, max_bytes) if len(parts) == 1 else np.zeros((0, 0))
-    return Levels(graphs, tuple(rows), tuple(kept), number[home], between, edge)
+    return Levels(graphs, tuple(rows), tuple(kept), number[home], between, np.array(lengths), np.concatenate(up))
+
+
+def _median_length(x: Floats, links: Rows) -> float:
+    return float(np.median(np.linalg.norm(x[links[:, 0]] - x[links[:, 1]], axis=1))) if len(links) else 0.0
 
 
 def _along(x: Floats, links: Rows, kept: Rows, number: Rows, max_bytes: float | None) -> Floats:

@@ -1,12 +1,12 @@
 """Active pairs: random vertex pairs descend to local distance minima and are tracked; contacts are flood-filled."""
 
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .... import renamed, validate
-from ....arguments import check_arguments
+from ....arguments import OneOf, check_arguments
 from ....contacts import Contacts
 from ....kernels.detectors.stochastic import descent as _descent
 from ....kernels.detectors.stochastic import features as _features
@@ -17,6 +17,7 @@ from ....state import State
 from ...base import BaseDetector, Finds, MaxBytes, Side
 from ...queries.contact_records import WeldedSide, with_rounding_margin
 from ...queries.welding import Seams
+from .coarse_pairs import CoarsePairs
 from .facets import joined, levels_of
 from .records import Recorder
 
@@ -25,6 +26,7 @@ Ints = NDArray[np.int32]
 EVERY = 16  # one of this many near triangle pairs is tracked
 MOST = 4096  # descent iterations of a pair per level
 ALL = np.iinfo(np.int64).max
+TRACKINGS = ("fine", "levels")
 FADE = 0.8  # decay per step of the statistics behind the recall estimate
 _BYTES = 40  # memory per pair of triangles
 
@@ -36,9 +38,9 @@ class ActivePairsDetector(BaseDetector):
 
     Every update samples `fresh` new pairs, with random numbers from `seed`. A pair descends over both meshes to a local
     distance minimum; where triangles there are in contact, the contact region is flood-filled over adjacent pairs of
-    triangles, until it has `spread` of them (None: the whole region). Pairs farther apart than `far` are dropped, and
-    coinciding pairs are merged. The result is deterministic for the same seed and the same positions from the first
-    update on.
+    triangles, until it has `spread` of them (None: the whole region). Coinciding pairs are merged. Pairs farther apart
+    than `far` are dropped, or with `tracking="levels"` tracked on coarser levels of the meshes, and refined when they
+    come nearer. The result is deterministic for the same seed and the same positions from the first update on.
     """
 
     name = "active-pairs"
@@ -59,8 +61,11 @@ class ActivePairsDetector(BaseDetector):
         seed: int = 0,
         far: float | None = None,
         spread: int | None = None,
+        tracking: Annotated[str, OneOf(TRACKINGS)] = "fine",
         max_bytes: MaxBytes = None,
     ) -> None:
+        self.tracking = tracking
+        self._far = None if far is None else validate.number("far", far, low=0.0)
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.fresh = validate.whole("fresh", fresh, low=0, high=1_000_000)
         self.spread = ALL if spread is None else validate.whole("spread", spread, low=1)
@@ -69,7 +74,6 @@ class ActivePairsDetector(BaseDetector):
         self.same = other is None
         self._seams = Seams(one, other)
         self._reweld()
-        self.far = 4.0 * self.within + 2.0 * self._levels.edge if far is None else validate.number("far", far, low=0.0)
         self._reach = self.within
 
     def _reweld(self) -> None:
@@ -82,6 +86,7 @@ class ActivePairsDetector(BaseDetector):
             rest[side.rows] = side.mesh.vertices
         self._levels = levels_of(parts, rest, max_bytes=self.max_bytes)
         self._recorder = Recorder(parts)
+        self.far = 4.0 * self.within + 2.0 * float(self._levels.edges[0]) if self._far is None else self._far
         self.reset()
 
     def reset(self) -> None:
@@ -93,6 +98,7 @@ class ActivePairsDetector(BaseDetector):
         self._hits, self._known = 0.0, 0.0
         self.regions = self.followed = self.n_tested = 0
         self._seen = _allocate(1 << 12)
+        self.coarse = CoarsePairs(self._levels, self.same, self.far)  # pairs farther apart, by tracking="levels"
 
     looked = renamed.attribute("looked", "n_tested")
 
@@ -102,8 +108,9 @@ class ActivePairsDetector(BaseDetector):
         if self._seams.update(x):
             self._reweld()
         self._reach = with_rounding_margin(self.within, x)
-        guessed = self._guess(x)
+        guessed, coarse = self._guess(x), self.coarse
         while True:
+            self.coarse = coarse.copy()
             counts = np.zeros(4, np.int64)
             old = self._touching.copy(), self._waiting.copy(), guessed.copy()
             waiting, hits, known = self._search(x, *old, counts)
@@ -118,7 +125,7 @@ class ActivePairsDetector(BaseDetector):
         self._found = self._features(x, near)
         self.n_tested, self.regions = int(counts[_flood.TESTED]), int(counts[_flood.REGIONS])
         self._touching, self._waiting = self._picked(x, near), waiting
-        self.followed = len(self._touching) + len(waiting)
+        self.followed = len(self._touching) + len(waiting) + len(self.coarse.pairs)
         self._hits, self._known = FADE * self._hits + hits, FADE * self._known + known
         return self
 
@@ -141,8 +148,10 @@ class ActivePairsDetector(BaseDetector):
         # a region that is flooded as a whole may be entered anywhere, a part of it at its nearest pair
         touching = touching if self.spread == ALL else self._settled(x, touching)
         waiting = np.concatenate([waiting, touching[self._flood_from(x, touching, counts) == 0]])
+        if self.tracking == "levels":
+            waiting = np.concatenate([waiting, self.coarse.advance(x)])
         waiting, distance, _ = self._descend_and_flood(x, waiting, counts)
-        self._descend(x, new, len(self._levels.graphs.start) - 1, self.within + self._levels.edge)
+        self._descend(x, new, len(self._levels.graphs.start) - 1, self.within + self._levels.edges[0])
         new = new if self.spread == ALL else self._settled(x, new)
         outcome = self._flood_from(x, new, counts)
         late, far, more = self._descend_and_flood(x, new[outcome == 0], counts)
@@ -162,6 +171,8 @@ class ActivePairsDetector(BaseDetector):
         """Descend to local distance minima and flood-fill from there; return the pairs that are not in contact but
         within `far`, their distances, and the flood status of all pairs within `far`."""
         distance = self._descend(x, pairs, 0, 0.0)
+        if self.tracking == "levels":
+            self.coarse.add(pairs, distance)
         pairs, distance = self._within_far(pairs, distance)
         outcome = self._flood_from(x, pairs, counts)
         return pairs[outcome == 0], distance[outcome == 0], outcome
@@ -177,7 +188,7 @@ class ActivePairsDetector(BaseDetector):
 
     def _descend(self, x: Floats, pairs: Ints, level: int, stop: float) -> Floats:
         distance = np.zeros(len(pairs))
-        _descent.descend(self._levels.graphs, x, level, stop, MOST, pairs, distance)
+        _descent.descend(self._levels.graphs, x, level, 0, stop, MOST, pairs, distance)
         return distance
 
     def _within_far(self, pairs: Ints, distance: Floats) -> tuple[Ints, Floats]:

@@ -31,15 +31,16 @@ def choose(start, ring, rows, level, taken):
 
 
 @kernel
-def descend(graphs, x, level, stop, most, pairs, distance):
-    """Move pairs (k,2) of rows of x downhill from `level` to 0, until no neighbour is nearer or their distance is below
-    `stop`, for at most `most` iterations per level; distance (k,) becomes their distance, -1 for neighbours.
+def descend(graphs, x, level, last, stop, most, pairs, distance):
+    """Move pairs (k,2) of rows of x downhill from `level` to level `last`, until no neighbour is nearer or their
+    distance is below `stop`, for at most `most` iterations per level; distance (k,) becomes their distance, -1 for
+    neighbours.
     """
     start, ring = graphs.start, graphs.ring
     for k in range(len(pairs)):
         here = vec.norm2(vec.sub(vec.load(x, pairs[k, 0]), vec.load(x, pairs[k, 1])))
         joined = pairs[k, 0] == pairs[k, 1]
-        for lower in range(level + 1):
+        for lower in range(level - last + 1):
             at, turn, moved = level - lower, 0, True
             while moved and turn < most and not joined and here > stop * stop:
                 moved, turn = False, turn + 1
@@ -67,7 +68,7 @@ def descend(graphs, x, level, stop, most, pairs, distance):
                                 here, first, second, moved = d, ring[r], ring[q], True
                     pairs[k, 0], pairs[k, 1] = first, second
             # neighbours on a coarse level are far apart on the next
-            joined = joined and (at == 0 or pairs[k, 0] == pairs[k, 1])
+            joined = joined and (at == last or pairs[k, 0] == pairs[k, 1])
         distance[k] = -1.0 if joined else here**0.5
 
 

@@ -102,6 +102,22 @@ def contact_probability(v, w, fill_a, fill_b, n_a, n_b, reach):
 
 
 @kernel
+def probability_of(a, b, same, c, d, reach):
+    """The results of `contact_probability` for nodes c and d. In self-contact the boxes of neighbours also overlap at
+    rest, when nothing touches; and the larger a node, the more probable a fold in it.
+    """
+    v, w = a.nodes[c], b.nodes[d]
+    n, m = v["count"], w["count"]
+    if same and c == d:
+        return n / (n + SELF_HALF), 0.0
+    p, near = contact_probability(v["bounds"], w["bounds"], a.fill[c], b.fill[d], n, m, reach)
+    if same and p >= 0.0:
+        before, at_rest = contact_probability(a.rest[c], a.rest[d], a.fill[c], b.fill[d], n, m, reach)
+        p, near = max(p - max(before, 0.0), 0.0), max(near - at_rest, 0.0)
+    return p, near
+
+
+@kernel
 def push(queue, size, number, i, j, p, expected):
     """Add nodes i and j with probability p to a queue of `size` entries; `number` is the sequence number."""
     key, pair, near = queue.key, queue.pair, queue.expected
@@ -158,7 +174,7 @@ def advance(a, b, query, quality, work, traversal):
     space (FULL), or `work` is done."""
     queue, progress, expected, batch, out = traversal
     same, reach = query.same, query.reach
-    done, nodes_a, nodes_b, rest = 0, a.nodes, b.nodes, a.rest
+    done, nodes_a, nodes_b = 0, a.nodes, b.nodes
     while done < work:
         size, found = progress[SIZE], progress[FOUND]
         rate = (found + 1.0) / (expected[VISITED] + 1.0)
@@ -189,20 +205,11 @@ def advance(a, b, query, quality, work, traversal):
         while c < (end_a if opens else i + 1):
             d = np.int64(c if itself else (j if opens else j + 1))
             while d < (end_a if itself else (j + 1 if opens else end_b)):
-                v, w = nodes_a[c], nodes_b[d]
-                n, m = v["count"], w["count"]
-                p, near = contact_probability(v["bounds"], w["bounds"], a.fill[c], b.fill[d], n, m, reach)
-                if same and c == d:
-                    # the larger the node, the more probable a fold
-                    p, near = n / (n + SELF_HALF), 0.0
-                elif same and p >= 0.0:
-                    # the boxes of neighbours also overlap at rest, when nothing touches
-                    before, near_at_rest = contact_probability(rest[c], rest[d], a.fill[c], b.fill[d], n, m, reach)
-                    p, near = max(p - max(before, 0.0), 0.0), max(near - near_at_rest, 0.0)
+                p, near = probability_of(a, b, same, c, d, reach)
                 if p >= 0.0:
                     push(queue, progress[SIZE], progress[NUMBER], c, d, p, near)
                     progress[SIZE], progress[NUMBER] = progress[SIZE] + 1, progress[NUMBER] + 1
                     expected[IN_QUEUE] += near
-                d = np.int64(w["skip"]) if itself or not opens else d + 1
+                d = np.int64(nodes_b[d]["skip"]) if itself or not opens else d + 1
                 done += 1
             c = np.int64(nodes_a[c]["skip"]) if opens else c + 1
