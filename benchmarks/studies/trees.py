@@ -57,14 +57,19 @@ def borders(cell: np.ndarray) -> np.ndarray:
 
 
 def leaf_of(tree: AdaptiveField, x: np.ndarray) -> np.ndarray:
-    """The leaf that contains each point (n,3) of the unit cube."""
-    node = np.full(len(x), tree.nodes[0])
-    while (inner := node >= 0).any():
-        x = np.where(inner[:, None], 2.0 * x, x)
-        octant = (x >= 1.0) & inner[:, None]
+    """The leaf that contains each point (n,3) of the unit cube: eight times its family, plus its number there."""
+    family, first, split = np.zeros(len(x), np.int64), tree.families.first, tree.families.split.astype(np.int64)
+    leaf = np.full(len(x), -1)
+    while (deeper := leaf < 0).any():
+        x = np.where(deeper[:, None], 2.0 * x, x)
+        octant = (x >= 1.0) & deeper[:, None]
         x = x - octant
-        node[inner] = tree.nodes[node[inner] + octant[inner] @ [4, 2, 1]]
-    return node
+        child = octant @ [4, 2, 1]
+        inner = split[family] >> child & 1 > 0
+        leaf = np.where(deeper & ~inner, 8 * family + child, leaf)
+        before = np.bitwise_count(split[family] & ((1 << child) - 1))
+        family = np.where(deeper & inner, first[family] + before, family)
+    return leaf
 
 
 def cell_of(field: PlanarField, x: np.ndarray) -> np.ndarray:
