@@ -277,7 +277,10 @@ def _fields(body: Any, field: Any, folder: pathlib.Path) -> list[Call]:
 TREE = {"arity": "whole", "split": "choice", "volume": "choice", "leaf": "whole"}
 OPTIONS: dict[str, dict[str, str]] = {
     "brute-force": {"max_bytes": "number?"},
-    "distance-field": {"field": "instance?", "midpoints": "flag", "cache": "flag", "max_bytes": "number?", "progress": "called?"},
+    "distance-field": {
+        "field": "instance?", "spacing": "number?", "tolerance": "number?", "midpoints": "flag", "cache": "flag",
+        "max_bytes": "number?", "progress": "called?",
+    },
     "bvh": {"cull": "flag", "max_bytes": "number?", **TREE},
     "continuous": {"solver": "choice", "tolerance": "number", "max_bytes": "number?", **TREE},
     "height-grid": {"grids": "instance?", "directions": "several?", "resolution": "whole?", "midpoints": "flag", "max_bytes": "number?"},

@@ -25,7 +25,7 @@ class MeshDetector:
         within = validate.number("within", within, low=0.0)
         self.chosen = MethodChoice(method_name(method), "requested") if method != AUTO else choose_method(a, b, within)
         method = self.chosen.name
-        detector_class = METHODS[method]
+        detector_class = METHODS[method].for_moving_vertices()
         wanted = Finds.SELF if b is None else Finds.OBSTACLE
         if not detector_class.finds & wanted:
             able = [name for name, other in METHODS.items() if other.finds & wanted]

@@ -44,6 +44,7 @@ class AdaptiveField(Cube):
     tolerance: float  # metres
     relative: float  # allowed error per distance, where that exceeds the tolerance
     band: float  # distance up to which errors are bounded, metres
+    coarsest: float  # largest side of leaves at the surface, metres
     seconds: float = 0.0  # duration of the bake
     examined: int = 0  # exact distances computed during the bake
 
@@ -99,7 +100,7 @@ class AdaptiveField(Cube):
         origin = (float(low[0]), float(low[1]), float(low[2]))
         took = time.perf_counter() - start
         count = exact.query_count
-        return cls(mesh, families, errors, origin, side, levels, tolerance, relative, band, took, count)
+        return cls(mesh, families, errors, origin, side, levels, tolerance, relative, band, coarsest, took, count)
 
     @property
     def nbytes(self) -> int:

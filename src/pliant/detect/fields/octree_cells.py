@@ -137,8 +137,8 @@ class Lattice:
 
 
 class Allowed(NamedTuple):
-    """The error allowed at a distance of d metres: the greater of `tolerance` metres and `relative` |d|, where |d| is at
-    most `band`; leaves near the surface have sides of at most `coarsest` metres, others of at most |d|."""
+    """The error allowed at a distance of d metres: the greater of `tolerance` metres and `relative` |d|, where |d| is
+    at most `band`; leaves near the surface have sides of at most `coarsest` metres, others of at most |d|."""
 
     tolerance: float
     relative: float
