@@ -149,7 +149,7 @@ def _nouns(
             {
                 "mesh": "mesh", "obstacle": "flag", "material": "instance", "pins": "rows", "velocity": "array", "flat": "flag",
                 "color": "array?", "name": "text", "motion": "instance?", "group": "text", "grips": "several", "layer": "whole",
-                "warp": "choice", "stitches": "array", "rest_scale": "array",
+                "warp": "choice", "stitches": "array", "rest_scale": "array", "heights": "instance?",
             },
         ),
         Call(

@@ -11,7 +11,17 @@ from .output_paths import check_animation_files, check_outputs
 from .proxies import proxies_of
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .run_warnings import Sources, carrying_warnings, run_warnings
-from .scene_building import NOT_GIVEN, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
+from .scene_building import (
+    NO_HEIGHTS,
+    NOT_GIVEN,
+    UNHELD,
+    ClothOptions,
+    HeightOptions,
+    HoldOptions,
+    WearOptions,
+    build_scene,
+    given_material,
+)
 from .start_poses import StartPoses
 
 if TYPE_CHECKING:
@@ -69,6 +79,7 @@ def drape(
     method: str | None = None,
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
+    relief: Annotated[HeightOptions, Parameter(name="*")] = NO_HEIGHTS,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
@@ -77,8 +88,9 @@ def drape(
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     json: bool = False,
 ) -> int:
-    """Drape CLOTH over BODY. With --body alone: a tablecloth over it, with a floor below. Without files: a tablecloth
-    over a bust. A BODY that is a .glb or .gltf file with a clip is a character: it wears CLOTH and plays the clip.
+    """Drape CLOTH over BODY. With --body alone: a tablecloth over it, with a floor below. With --heights in place of
+    BODY: over a height image. Without files: a tablecloth over a bust. A BODY that is a .glb or .gltf file with a clip
+    is a character: it wears CLOTH and plays the clip.
 
     Every frame is measured by the exact referee, independent of the detection method. The exit code is 1 when a cloth
     vertex or edge midpoint was inside the body, when triangles of cloth and body crossed, when in safe mode any
@@ -177,7 +189,7 @@ def drape(
     json
         Print the summary as JSON.
     """
-    check_sources(cloth, body, *wear.layer)
+    check_sources(cloth, body, relief.heights, *wear.layer)
     from .. import validate
     from ..detect.choose import resolve_method_for_scene
     from ..io import check_libraries
@@ -192,7 +204,7 @@ def drape(
         subdivide = validate.whole("subdivide", subdivide, low=0, high=3)
     if out is None and replay is None and sheet is None:
         out = pathlib.Path("drape.glb")
-    inputs = [cloth, body, *wear.layer, config, *held.files]
+    inputs = [cloth, body, relief.heights, *wear.layer, config, *held.files]
     check_outputs([("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], inputs)
     if out is not None:
         check_libraries(out)
@@ -216,7 +228,7 @@ def drape(
     output.say_if_compiling("respond.projection.project")
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies, starts)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies, starts, relief)
     built = proxies.with_offsets(built, [name for name in ("eps", "thickness") if options.get(name) is not None])
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     if out is not None:

@@ -78,6 +78,11 @@ class Simulation:
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         if options and detectors is not None:
             raise ValueError("options configure the detectors that method creates; pass options or detectors, not both")
+        if detectors is not None and not len(detectors) and scene.deformable and scene.obstacles:
+            raise ValueError(
+                f"detectors is empty, but scene {scene.name!r} has obstacles, which nothing would keep cloth out of; "
+                "leave detectors out, or pass at least one"
+            )
         self.clock = clock or Clock(on=False)
         chosen = resolve_method_for_scene(scene, method)
         self.chosen: MethodChoice | None = chosen if detectors is None else None
