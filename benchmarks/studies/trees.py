@@ -1,6 +1,7 @@
 """Slices through the fields that cover a volume, with the boundaries of their cells; drawn by `pictures.py trees`.
 
-`python benchmarks/studies/trees.py CELLS [MESH ...]` prints the table of all fields instead.
+`python benchmarks/studies/trees.py CELLS [MESH ...]` prints the table of all fields instead, and with `equal` before
+CELLS the memory of an octree in the band whose error is that of the grid.
 """
 
 import functools
@@ -15,6 +16,7 @@ import pliant
 from pliant.detect.fields.bsp import PlanarField
 from pliant.detect.fields.fill import filled
 from pliant.detect.fields.octree import AdaptiveField
+from pliant.detect.fields.sampled import around
 from pliant.detect.fields.survey import compare_fields
 from pliant.report.slices import Scale, coloured
 
@@ -112,10 +114,42 @@ def table(mesh: pliant.Mesh, resolution: int) -> None:
         )
 
 
+RATIOS = (0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0)  # of the tolerance to the error of the grid that is to be met
+
+
+def equal(mesh: pliant.Mesh, resolution: int) -> None:
+    """The octrees in the band with the largest tolerances whose 99th percentile, and whose maximum, of the error is no
+    larger than that of the grid, at 20 000 points within three cells of the surface."""
+    grid = pliant.DistanceField.bake(mesh, resolution, storage="dense")
+    h, band = grid.spacing, grid.band * grid.spacing
+    points = around(mesh, 20_000, band, np.random.default_rng(0))
+    true = grid.exact.query(points)[0]
+    wanted = np.nanquantile(np.abs(grid.sample(points)[0] - true), [0.99, 1.0])
+    margin = (grid.band + 2.0) * h / float(np.ptp(mesh.bounds, axis=0).max())
+    texts = [f"{mesh.name}, {resolution}", f"{grid.nbytes:,}", *(f"{error / h:.3f}" for error in wanted)]
+    for k, error in enumerate(wanted):
+        kept = None
+        for ratio in RATIOS:
+            tolerance = max(ratio * error, 0.01 * h)
+            field = AdaptiveField.bake(mesh, tolerance, relative=0.0, margin=margin, band=band)
+            reached = np.nanquantile(np.abs(field.sample(points)[0] - true), [0.99, 1.0])
+            if reached[k] > error:
+                break
+            kept = f"{field.nbytes:,} | {field.nbytes / grid.nbytes:.2f} | {reached[k] / h:.3f}"
+        texts.append(kept or "none tried | |")
+    print(f"| {' | '.join(texts)} |", flush=True)
+
+
 if __name__ == "__main__":
+    show = table
+    if sys.argv[1] == "equal":
+        show = equal
+        del sys.argv[1]
+        print("| mesh, cells | dense | p99 | max | octree at p99 | of dense | p99 | octree at max | of dense | max |")
+        print("|" + "---|" * 10)
     cells = int(sys.argv[1])
     for path in sys.argv[2:]:
-        table(pliant.load(path), cells)
+        show(pliant.load(path), cells)
     if not sys.argv[2:]:
-        for made in (pliant.shapes.box(), pliant.shapes.bust(), pliant.shapes.mannequin()):
-            table(made, cells)
+        for made in (pliant.shapes.box(), pliant.shapes.bust(), pliant.shapes.mannequin(), pliant.shapes.ball(0.3, 4)):
+            show(made, cells)
