@@ -77,6 +77,7 @@ def drape(
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0),
     place: Literal["auto", "as-is", "above"] = "auto",
     method: str | None = None,
+    response: str = "projection",
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     relief: Annotated[HeightOptions, Parameter(name="*")] = NO_HEIGHTS,
@@ -175,6 +176,9 @@ def drape(
         Detection method, see pliant methods. Default: auto, which takes distance-field for rigid bodies (bvh where
         the field would be coarser than eps), bone-boxes for a character with many bones and bvh for other deforming
         bodies; the table says which and why. (The library's default is distance-field for every scene.)
+    response
+        Response at contacts with bodies: projection, printed-projection (the equations of Fuhrmann et al. 2003 as
+        printed), surface-tag, penalty, geometric, penalty+geometric, separate. Default: projection.
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
@@ -238,7 +242,14 @@ def drape(
     with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
         bake_options = {"progress": progress, "cache": cache} if fielded else None
         sim = Simulation(
-            built, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
+            built,
+            dt,
+            substeps=substeps,
+            solver=solver,
+            method=chosen,
+            options=bake_options,
+            response=response,
+            **self_contact_options,
         )
     with output.progress(f"draping {built.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure

@@ -45,7 +45,7 @@ class Simulation:
     `method` names the detector between every deformable body and every obstacle; `chosen` is its name with the reason.
     The default does not depend on the rule for "auto", so that the results of a program stay the same between versions.
     `options` are passed to each detector. Pass `detectors` to supply your own.
-    `response` is one of RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty",
+    `response` is one of RESPONSES: "projection", "printed-projection", "surface-tag" for vertices on a skin, "penalty",
     "geometric" and "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and
     `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
     these, unless the scene has self_contact="off" (docs/self-contact.md).
