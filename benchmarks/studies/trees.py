@@ -130,8 +130,7 @@ def equal(mesh: pliant.Mesh, resolution: int) -> None:
     for k, error in enumerate(wanted):
         kept = "none | |"
         for ratio in RATIOS:
-            tolerance = max(ratio * error, 0.01 * h)
-            field = AdaptiveField.bake(mesh, tolerance, margin=margin, band=band)
+            field = AdaptiveField.bake(mesh, max(ratio * error, 0.01 * h), margin=margin, band=band)
             reached = np.nanquantile(np.abs(field.sample(points)[0] - true), [0.99, 1.0])
             if reached[k] <= error:
                 kept = f"{field.nbytes:,} | {field.nbytes / grid.nbytes:.2f} | {reached[k] / h:.3f}"
@@ -151,5 +150,5 @@ if __name__ == "__main__":
     for path in sys.argv[2:]:
         show(pliant.load(path), cells)
     if not sys.argv[2:]:
-        for made in (pliant.shapes.box(), pliant.shapes.bust(), pliant.shapes.mannequin(), pliant.shapes.ball(0.3, 4)):
+        for made in (pliant.shapes.box(), pliant.shapes.bust(), pliant.shapes.mannequin()):
             show(made, cells)
