@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from .. import renamed
 from ..contacts import Contacts
 from ..mesh import Mesh
-from ..mesh.height_image import HeightImage
 from ..state import State
 
 if TYPE_CHECKING:
+    from ..mesh.height_image import HeightImage
     from ..motion.deforming import Deforming
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ class Side(NamedTuple):
     first: int = 0
     body: int = 0
     motion: "Deforming | None" = None
-    heights: HeightImage | None = None  # of an obstacle that is a height image
+    heights: "HeightImage | None" = None  # of an obstacle that is a height image
 
     @property
     def rows(self) -> slice:
