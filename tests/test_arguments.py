@@ -105,7 +105,7 @@ WRONG = {
     "a number": (lambda: pliant.load(123), "path = 123; expected the name of a file"),
     "a field": (
         lambda: pliant.detector("distance-field", SHEET, BOX, field=BOX),
-        "field is a Mesh; expected a DistanceField, AdaptiveField, PlanarField or FilledField: pliant.D",
+        "field is a Mesh; expected a DistanceField, AdaptiveField, PlanarField or FilledField, or one of: bri",
     ),
     "a dt": (lambda: pliant.Simulation(pliant.Scene([pliant.Body(SHEET)]), 1e300), "dt = 1e+300 must be in"),
 }  # fmt: skip

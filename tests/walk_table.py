@@ -149,7 +149,7 @@ def _nouns(
             {
                 "mesh": "mesh", "obstacle": "flag", "material": "instance", "pins": "rows", "velocity": "array", "flat": "flag",
                 "color": "array?", "name": "text", "motion": "instance?", "group": "text", "grips": "several", "layer": "whole",
-                "warp": "choice", "stitches": "array", "rest_scale": "array",
+                "warp": "choice", "stitches": "array", "rest_scale": "array", "heights": "instance?",
             },
         ),
         Call(
@@ -278,7 +278,10 @@ TREE = {"arity": "whole", "split": "choice"}
 BVH = {"volume": "choice", "leaf": "whole", "update": "choice", "margin": "number?", "worse": "number?", **TREE}
 OPTIONS: dict[str, dict[str, str]] = {
     "brute-force": {"max_bytes": "number?"},
-    "distance-field": {"field": "instance?", "midpoints": "flag", "cache": "flag", "max_bytes": "number?", "progress": "called?", "share": "number?"},
+    "distance-field": {
+        "field": "instance?", "spacing": "number?", "tolerance": "number?", "midpoints": "flag", "cache": "flag",
+        "max_bytes": "number?", "progress": "called?", "share": "number?",
+    },
     "bvh": {"cull": "flag", "max_bytes": "number?", **BVH},
     "continuous": {"solver": "choice", "tolerance": "number", "max_bytes": "number?", "velocity_cones": "flag", **BVH},
     "height-grid": {"grids": "instance?", "directions": "several?", "resolution": "whole?", "midpoints": "flag", "max_bytes": "number?"},

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from pliant.contacts import Contacts
+from pliant.contacts import Contacts, empty
+from pliant.detect.base import BaseDetector
 from pliant.detect.detectors.bone_boxes import BoneBoxesDetector
 from pliant.kernels.detectors.bone_boxes import lookup as _kernels
 from pliant.mesh import Mesh
@@ -121,9 +122,22 @@ def bone_boxes_table(
     return Table("pelechano", "Boxes that ride on bones: the paper's figures, and the same here", COLUMNS, rows)
 
 
+class _Blind(BaseDetector):
+    """Finds nothing: a simulation without detection, for comparison."""
+
+    name = "blind"
+    obstacle_may_deform = False
+
+    def __init__(self) -> None:
+        pass
+
+    def find(self, state: State) -> Contacts:
+        return empty()
+
+
 def _rows(case: Case, warm: int, frames: int, progress: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     scene = dress_scene([case.cloth], case.character, clip=case.clip, lead_in=0.5)
-    bare = Simulation(scene, detectors=[])
+    bare = Simulation(scene, detectors=[_Blind()])
     for _ in range(warm):
         bare.step()
     alone = _median([_spent(bare) for _ in range(frames)], "all")

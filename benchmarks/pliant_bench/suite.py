@@ -15,6 +15,7 @@ from . import (
     bone_boxes,
     cloth_step,
     contest,
+    figure_8,
     growth,
     height_grids,
     inside,
@@ -106,17 +107,19 @@ def _field_tasks(
 
 
 def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Table 1 of Fuhrmann et al. 2003."""
+    """Table 1 and figure 8 of Fuhrmann et al. 2003, and its real time."""
     about, load = _begin(progress)
     samples = 5_000 if quick else 100_000
     table = against_paper.paper_table(folder, quick=quick, repeats=repeats, samples=samples, progress=progress)
+    cost = figure_8.figure_8(quick=quick, progress=progress)
     cloth = real_time.real_time_table(quick=quick, progress=progress)
-    notes = [f"Source: {FUHRMANN_2003}.", *against_paper.paper_notes(table, folder), real_time.NOTE, _load(load)]
+    own = against_paper.paper_notes(table, folder)
+    notes = [f"Source: {FUHRMANN_2003}.", *own, figure_8.NOTE, real_time.NOTE, _load(load)]
     chart = against_paper.paper_chart(table)
     return Report(
         title="Table 1 of the paper, and pliant",
         findings=[*against_paper.paper_findings(table), *real_time.findings(cloth)],
-        tables=[table, cloth],
+        tables=[table, cost, cloth],
         charts=[chart],
         notes=notes,
         about=about,

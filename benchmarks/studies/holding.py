@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.dynamics.springs import Seams
+from pliant.dynamics.springs import StitchSprings
 from pliant.report.camera import Camera
 from pliant.report.picture import render
 from pliant.scenes.dressing import dress_scene
@@ -49,7 +49,7 @@ def draw_holding(save: Callable[[str, Any], None]) -> None:
 
 def gaps(result: Result) -> Any:
     """(s,) distances of sewn vertices in the last frame, metres."""
-    seams, x = Seams(result.scene), result.x[0][-1]
+    seams, x = StitchSprings(result.scene), result.x[0][-1]
     return np.linalg.norm(np.einsum("ij,ijk->ik", seams.springs.weights, x[seams.rows]), axis=1)
 
 

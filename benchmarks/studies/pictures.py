@@ -126,6 +126,30 @@ def drape() -> None:
     save("drape", strip(tablecloth(), (16, 26, 38, 250), widths, 300, 60, azimuth=0.5, elevation=0.25))
 
 
+def relief() -> np.ndarray:
+    """The brightness of two hills on wavy ground, as rows of an image."""
+    z, x = np.mgrid[-1.0:1.0:161j, -1.0:1.0:201j]
+    hills = 0.75 * np.exp(-((x - 0.3) ** 2 + (z + 0.2) ** 2) / 0.08) + 0.45 * np.exp(
+        -((x + 0.45) ** 2 + (z - 0.3) ** 2) / 0.03
+    )
+    return np.asarray(np.clip(0.15 + hills + 0.06 * np.sin(9.0 * x) * np.sin(7.0 * z), 0.0, 1.0))
+
+
+def height_image() -> None:
+    """A silk cloth on a height image, which is the obstacle by itself, and the image."""
+    ground = pliant.Body.height_image(relief(), size=0.6, scale=0.15)
+    silk = pliant.shapes.cloth(0.6, 0.6, 48, centre=(0.0, 0.17, 0.0))
+    scene = pliant.Scene(
+        [pliant.Body(silk, material=pliant.Cloth.named("silk")), ground], eps=0.005, name="height image"
+    )
+    result = record(pliant.Simulation(scene, method="auto"), 90)
+    tile = Image.fromarray((255.0 * relief()).astype(np.uint8)).resize((270, 216), Image.Resampling.LANCZOS)
+    image = np.full((300, 270, 3), 255, np.uint8)
+    image[42:258] = np.asarray(tile)[:, :, None]
+    tiles = strip(result, (15, 36, 90), (300, 300, 300), 300, elevation=0.55)
+    save("height-image", row([image, tiles]))
+
+
 def shape(clips: Sequence[Clip], width: int = 240, height: int = 260, **look: float) -> np.ndarray:
     camera = Camera.framing(clips, width / height, **{"fill": 0.78, **look})
     return render(clips, 0, width, height, camera, samples=3)
@@ -330,6 +354,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "bone-boxes": lambda: draw_bone_boxes(save), "crossings": lambda: draw_crossings(save),
     "cones": lambda: draw_cones(save),
     "continuous": lambda: draw_continuous(save), "height-grids": lambda: draw_height_grids(save),
+    "height-image": height_image,
     "sphere-surface": lambda: draw_sphere_surface(save), "spatial-hash": lambda: draw_spatial_hash(save),
     "image-space": lambda: draw_image_space(save), "consistent-depth": lambda: draw_consistent_depth(save),
     "reconstruction": reconstruction, "field-report": field_page,

@@ -1,6 +1,7 @@
 """Slices through the fields that cover a volume, with the boundaries of their cells; drawn by `pictures.py trees`.
 
-`python benchmarks/studies/trees.py CELLS [MESH ...]` prints the table of all fields instead.
+`python benchmarks/studies/trees.py CELLS [MESH ...]` prints the table of all fields instead, and with `equal` before
+CELLS the memory of an octree in the band whose error is that of the grid.
 """
 
 import functools
@@ -15,6 +16,7 @@ import pliant
 from pliant.detect.fields.bsp import PlanarField
 from pliant.detect.fields.fill import filled
 from pliant.detect.fields.octree import AdaptiveField
+from pliant.detect.fields.sampled import around
 from pliant.detect.fields.survey import compare_fields
 from pliant.report.slices import Scale, coloured
 
@@ -57,14 +59,19 @@ def borders(cell: np.ndarray) -> np.ndarray:
 
 
 def leaf_of(tree: AdaptiveField, x: np.ndarray) -> np.ndarray:
-    """The leaf that contains each point (n,3) of the unit cube."""
-    node = np.full(len(x), tree.nodes[0])
-    while (inner := node >= 0).any():
-        x = np.where(inner[:, None], 2.0 * x, x)
-        octant = (x >= 1.0) & inner[:, None]
+    """The leaf that contains each point (n,3) of the unit cube: eight times its family, plus its number there."""
+    family, first, split = np.zeros(len(x), np.int64), tree.families.first, tree.families.split.astype(np.int64)
+    leaf = np.full(len(x), -1)
+    while (deeper := leaf < 0).any():
+        x = np.where(deeper[:, None], 2.0 * x, x)
+        octant = (x >= 1.0) & deeper[:, None]
         x = x - octant
-        node[inner] = tree.nodes[node[inner] + octant[inner] @ [4, 2, 1]]
-    return node
+        child = octant @ [4, 2, 1]
+        inner = split[family] >> child & 1 > 0
+        leaf = np.where(deeper & ~inner, 8 * family + child, leaf)
+        before = np.bitwise_count(split[family] & ((1 << child) - 1))
+        family = np.where(deeper & inner, first[family] + before, family)
+    return leaf
 
 
 def cell_of(field: PlanarField, x: np.ndarray) -> np.ndarray:
@@ -107,10 +114,41 @@ def table(mesh: pliant.Mesh, resolution: int) -> None:
         )
 
 
+RATIOS = (4.0, 3.0, 2.0, 1.5, 1.2, 1.0, 0.85, 0.7)  # of the tolerance to the error of the grid that is to be met
+
+
+def equal(mesh: pliant.Mesh, resolution: int) -> None:
+    """The octrees in the band with the largest tolerances whose 99th percentile, and whose maximum, of the error is no
+    larger than that of the grid, at 20 000 points within three cells of the surface."""
+    grid = pliant.DistanceField.bake(mesh, resolution, storage="dense")
+    h, band = grid.spacing, grid.band * grid.spacing
+    points = around(mesh, 20_000, band, np.random.default_rng(0))
+    true = grid.exact.query(points)[0]
+    wanted = np.nanquantile(np.abs(grid.sample(points)[0] - true), [0.99, 1.0])
+    margin = (grid.band + 2.0) * h / float(np.ptp(mesh.bounds, axis=0).max())
+    texts = [f"{mesh.name}, {resolution}", f"{grid.nbytes:,}", *(f"{error / h:.3f}" for error in wanted)]
+    for k, error in enumerate(wanted):
+        kept = "none | |"
+        for ratio in RATIOS:
+            field = AdaptiveField.bake(mesh, max(ratio * error, 0.01 * h), margin=margin, band=band)
+            reached = np.nanquantile(np.abs(field.sample(points)[0] - true), [0.99, 1.0])
+            if reached[k] <= error:
+                kept = f"{field.nbytes:,} | {field.nbytes / grid.nbytes:.2f} | {reached[k] / h:.3f}"
+                break
+        texts.append(kept)
+    print(f"| {' | '.join(texts)} |", flush=True)
+
+
 if __name__ == "__main__":
+    show = table
+    if sys.argv[1] == "equal":
+        show = equal
+        del sys.argv[1]
+        print("| mesh, cells | dense | p99 | max | octree at p99 | of dense | p99 | octree at max | of dense | max |")
+        print("|" + "---|" * 10)
     cells = int(sys.argv[1])
     for path in sys.argv[2:]:
-        table(pliant.load(path), cells)
+        show(pliant.load(path), cells)
     if not sys.argv[2:]:
         for made in (pliant.shapes.box(), pliant.shapes.bust(), pliant.shapes.mannequin()):
-            table(made, cells)
+            show(made, cells)

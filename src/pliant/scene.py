@@ -12,9 +12,10 @@ from . import renamed, validate
 from .arguments import check_arguments, takes, wrong
 from .materials import Cloth, Solid
 from .mesh import Mesh
+from .mesh.height_image import HeightImage
 from .mesh.selection import rows_of
 from .mesh.stitches import Stitches, check_stitches
-from .mesh.topology import tet_surface
+from .mesh.tet_check import check_tets
 from .motion.deforming import Attached, Deforming, welds
 from .motion.rigid import IDENTITY_POSE, Motion, placed
 from .state import State
@@ -54,7 +55,8 @@ class Body:
     overlap: a point of the cloth touches only the nearest part. `layer` is the number of garments worn below a cloth:
     its distance from obstacles is larger by as many thicknesses. `warp` is the direction of a cloth's warp: along
     texture coordinate "u" or "v", or the axis "x", "y" or "z" projected on every triangle; "auto" is "v" where the mesh
-    has texture coordinates, otherwise "y", or "x" for cloth that lies flat.
+    has texture coordinates, otherwise "y", or "x" for cloth that lies flat. `heights` is the image of an obstacle made
+    by `height_image`.
     """
 
     mesh: Mesh
@@ -72,6 +74,24 @@ class Body:
     warp: str = "auto"
     stitches: Any = ()
     rest_scale: Any = 1.0
+    heights: HeightImage | None = None
+
+    @classmethod
+    def height_image(
+        cls,
+        picture: Any,
+        *,
+        size: float,
+        scale: float,
+        centre: Any = (0.0, 0.0, 0.0),
+        resolution: int | None = None,
+        name: str = "height image",
+        motion: Motion | None = None,
+    ) -> "Body":
+        """Return the obstacle that a height image is, see `HeightImage.of`: the method "height-grid" uses the image
+        itself; `mesh` is the plate below it, for others and for measurements."""
+        image = HeightImage.of(picture, size=size, scale=scale, centre=centre, resolution=resolution, name=name)
+        return cls(image.mesh, obstacle=True, heights=image, motion=motion)
 
     def __post_init__(self) -> None:
         if validate.choice("warp", self.warp, WARPS) in ("u", "v") and self.mesh.uv is None:
@@ -94,6 +114,8 @@ class Body:
         for what, given in (("motion", self.motion is not None), ("group", bool(self.group))):
             if given and not self.obstacle:
                 raise ValueError(f"body {self.label!r} is deformable and has no {what}; only an obstacle can have one")
+        if self.heights is not None and (not self.obstacle or not isinstance(self.motion, (Motion, type(None)))):
+            raise ValueError(f"body {self.label!r} is a height image; it can only be an obstacle, static or rigid")
         if validate.whole("layer", self.layer, low=0, high=100) and self.obstacle:
             raise ValueError(f"body {self.label!r} is an obstacle; only cloth can have a layer")
         if not self.mesh.n_faces:
@@ -123,9 +145,6 @@ def _no_body(name: str, value: Any) -> Body:
     raise wrong(name, value, "a Body", advice if isinstance(value, Mesh) or hasattr(value, "faces") else "")
 
 
-FLAT = 1e-9  # volume of a tet over its longest edge cubed, below which it is degenerate
-
-
 def _check_material(body: Body) -> None:
     """Check that cloth has no tets, and that a solid has tets of positive volume whose surface is its faces."""
     mesh, label = body.mesh, body.label
@@ -137,27 +156,7 @@ def _check_material(body: Body) -> None:
         raise ValueError(f"body {label!r} is a Solid without tets; use pliant.shapes.bar or pliant.Mesh.from_tets")
     if body.layer or body.flat:
         raise ValueError(f"body {label!r} is a Solid; layer and flat are for cloth")
-    x = mesh.vertices[mesh.tets]
-    longest = np.linalg.norm(x[:, [0, 0, 0, 1, 1, 2]] - x[:, [1, 2, 3, 2, 3, 3]], axis=2).max(1)
-    share = mesh.tet_volumes / np.maximum(longest, 1e-100) ** 3
-    flat, inside_out = np.flatnonzero(np.abs(share) <= FLAT), np.flatnonzero(share < -FLAT)
-    if len(flat):
-        raise ValueError(f"tets[{flat[0]}] of body {label!r} is flat ({len(flat)} are); leave such tets out")
-    if len(inside_out):
-        k, advice = inside_out[0], "swap two vertices of each"
-        detail = f"({len(inside_out)} of {len(mesh.tets)} are)"
-        raise ValueError(f"tets[{k}] of body {label!r} is inside out, {mesh.tet_volumes[k]:.3g} m3 {detail}; {advice}")
-    wanted, given = (_rolled(faces) for faces in (tet_surface(mesh.welded.tets), mesh.welded.faces))
-    if wanted.shape != given.shape or (wanted != given).any():
-        detail = f"has {len(given)} faces that are not the surface of its tets, which has {len(wanted)}"
-        raise ValueError(f"body {label!r} {detail}; use pliant.Mesh.from_tets")
-
-
-def _rolled(faces: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return faces in canonical order, each rotated to begin with its lowest vertex."""
-    k = np.argmin(faces, 1)[:, None]
-    rolled = np.take_along_axis(faces, (k + np.arange(3)) % 3, 1)
-    return rolled[np.lexsort(rolled.T[::-1])]
+    check_tets(mesh, label)
 
 
 @check_arguments

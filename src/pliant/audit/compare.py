@@ -245,7 +245,7 @@ def fitting(name: str, query: Query, within: float, options: dict[str, Any]) -> 
     if not made.finds & FLAGS[query.role]:
         does = " and ".join(str(flag.name).lower() for flag in Finds if flag in made.finds)
         raise ValueError(f"finds {does} only")
-    made = made.against(query.two.motion)
+    made = made.for_moving_vertices() if query.moves_without_pose else made.against(query.two.motion)
     if (query.deforming or query.moves_without_pose) and not made.obstacle_may_deform:
         how = "deforms" if query.deforming else "is animated by its vertices, without a pose"
         raise ValueError(f"needs a rigid body; {query.two.mesh.name!r} {how}")

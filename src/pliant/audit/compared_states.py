@@ -55,8 +55,8 @@ def _queries(scene: Scene) -> list[Query]:
     sides, wholes = [], []
     for b, body in enumerate(scene.bodies):
         first = int(scene.first[b])
-        sides.append(Side(body.mesh.surface, first, b, moved[b]))
-        wholes.append(Side(body.mesh.welded, first, b, moved[b]))
+        sides.append(Side(body.mesh.surface, first, b, moved[b], body.heights))
+        wholes.append(Side(body.mesh.welded, first, b, moved[b], body.heights))
 
     def query(role: str, a: int, b: int | None) -> Query:
         other = None if b is None else sides[b]

@@ -92,6 +92,7 @@ class Row:
     query_counts: tuple[int, int]  # number of queries it applies to, and of all
     refused: str
     worst: Worst
+    remark: str = ""  # of the method itself
 
     asked = renamed.attribute("asked", "query_counts")
 
@@ -115,6 +116,8 @@ class Row:
             remarks.append(
                 f"applies to {self.query_counts[0]} of {self.query_counts[1]} pairs of bodies: {self.refused}"
             )
+        if self.remark:
+            remarks.append(self.remark)
         return "; ".join(remarks)
 
     def shown(self) -> dict[str, Any]:
@@ -196,6 +199,7 @@ def row_of(
         query_counts=query_counts,
         refused=refused,
         worst=worst,
+        remark=next((each.remark for each in detectors if each.remark), ""),
     )
 
 

@@ -7,6 +7,7 @@ from ..contacts import MIDPOINT_FIELD, Contacts
 from ..detect.base import BaseDetector
 from ..detect.fields.exact import ExactDistances
 from ..detect.fields.field import DistanceField
+from ..detect.fields.sampled import Sampled
 from ..mesh import Mesh
 from ..motion.rigid import brought
 from .queries import Exact, GroundTruth, exact_from
@@ -27,7 +28,7 @@ def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdi
     rows = found["elements"][:, 0].astype(np.int64) + np.where(found["kind"] == MIDPOINT_FIELD, len(facts.x), 0)
     # an open mesh has unsigned distances, unless the method distinguishes its sides
     far = d if detector.signed_if_open or facts.query.solid[1] else np.abs(d)
-    bound, seen = max(detector.bounds), _covered(detector, facts, at)
+    bound, by_point, seen = max(detector.bounds), detector.bound_at(d), _covered(detector, facts, at)
     got, there = _marked(rows, len(d)), far <= within - slack
     missed, extra = there & seen & ~got, got & (far > within + slack)
     fine = far[rows] <= within + slack
@@ -39,8 +40,9 @@ def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdi
         beyond += _count_false(detector, facts, np.flatnonzero(extra), at)
     else:
         # comparisons with nan, where no bound is stated, are false
-        beyond = int((far[missed] <= within - bound - slack).sum() + (far[extra] > within + bound + slack).sum())
-        beyond += int((error > bound + CLEAR * slack).sum())
+        beyond = int((far[missed] <= within - by_point[missed] - slack).sum())
+        beyond += int((far[extra] > within + by_point[extra] + slack).sum())
+        beyond += int((error > by_point[rows[fine]] + CLEAR * slack).sum())
     return Verdict(
         expected=int((there & (seen | got)).sum()),
         right=at[rows[fine]],
@@ -65,6 +67,11 @@ def _covered(detector: BaseDetector, facts: GroundTruth, at: Floats) -> Bools:
         at = brought(at, pose[body]) if body < len(pose) else at
         silent = np.flatnonzero(seen & np.isnan(field.sample(at)[0]))
         seen[silent[_without_sign(field, at[silent])]] = False
+    elif isinstance(field, Sampled) and not facts.query.solid[1]:
+        # a leaf that a sign change beyond the boundary may cross has no value; which these are is up to the field
+        body, pose = facts.query.two.body, facts.state.pose
+        at = brought(at, pose[body]) if body < len(pose) else at
+        seen &= np.isfinite(field.sample(at)[0])
     return seen
 
 

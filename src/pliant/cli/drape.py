@@ -11,7 +11,17 @@ from .output_paths import check_animation_files, check_outputs
 from .proxies import proxies_of
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .run_warnings import Sources, carrying_warnings, run_warnings
-from .scene_building import NOT_GIVEN, UNHELD, ClothOptions, HoldOptions, WearOptions, build_scene, given_material
+from .scene_building import (
+    NO_HEIGHTS,
+    NOT_GIVEN,
+    UNHELD,
+    ClothOptions,
+    HeightOptions,
+    HoldOptions,
+    WearOptions,
+    build_scene,
+    given_material,
+)
 from .start_poses import StartPoses
 
 if TYPE_CHECKING:
@@ -67,8 +77,10 @@ def drape(
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0),
     place: Literal["auto", "as-is", "above"] = "auto",
     method: str | None = None,
+    response: str = "projection",
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
+    relief: Annotated[HeightOptions, Parameter(name="*")] = NO_HEIGHTS,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
@@ -77,8 +89,9 @@ def drape(
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,
     json: bool = False,
 ) -> int:
-    """Drape CLOTH over BODY. With --body alone: a tablecloth over it, with a floor below. Without files: a tablecloth
-    over a bust. A BODY that is a .glb or .gltf file with a clip is a character: it wears CLOTH and plays the clip.
+    """Drape CLOTH over BODY. With --body alone: a tablecloth over it, with a floor below. With --heights in place of
+    BODY: over a height image. Without files: a tablecloth over a bust. A BODY that is a .glb or .gltf file with a clip
+    is a character: it wears CLOTH and plays the clip.
 
     Every frame is measured by the exact referee, independent of the detection method. The exit code is 1 when a cloth
     vertex or edge midpoint was inside the body, when triangles of cloth and body crossed, when in safe mode any
@@ -164,6 +177,9 @@ def drape(
         pliant methods bvh for its options. Default: auto, which takes distance-field for rigid bodies (bvh where
         the field would be coarser than eps), bone-boxes for a character with many bones and bvh for other deforming
         bodies; the table says which and why. (The library's default is distance-field for every scene.)
+    response
+        Response at contacts with bodies: projection, printed-projection (the equations of Fuhrmann et al. 2003 as
+        printed), surface-tag, penalty, geometric, penalty+geometric, separate. Default: projection.
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own.
@@ -178,7 +194,7 @@ def drape(
     json
         Print the summary as JSON.
     """
-    check_sources(cloth, body, *wear.layer)
+    check_sources(cloth, body, relief.heights, *wear.layer)
     from .. import validate
     from ..detect.choose import AUTO, resolve_method_for_scene
     from ..detect.options import parse_method
@@ -194,7 +210,7 @@ def drape(
         subdivide = validate.whole("subdivide", subdivide, low=0, high=3)
     if out is None and replay is None and sheet is None:
         out = pathlib.Path("drape.glb")
-    inputs = [cloth, body, *wear.layer, config, *held.files]
+    inputs = [cloth, body, relief.heights, *wear.layer, config, *held.files]
     check_outputs([("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], inputs)
     if out is not None:
         check_libraries(out)
@@ -220,7 +236,7 @@ def drape(
     output.say_if_compiling("respond.projection.project")
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)
-    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies, starts)
+    built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies, starts, relief)
     built = proxies.with_offsets(built, [name for name in ("eps", "thickness") if options.get(name) is not None])
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     if out is not None:
@@ -231,7 +247,14 @@ def drape(
         bake_options = {"progress": progress, "cache": cache} if fielded else {}
         bake_options = {name: value for name, value in bake_options.items() if name not in chosen.options}
         sim = Simulation(
-            built, dt, substeps=substeps, solver=solver, method=chosen, options=bake_options, **self_contact_options
+            built,
+            dt,
+            substeps=substeps,
+            solver=solver,
+            method=chosen,
+            options=bake_options,
+            response=response,
+            **self_contact_options,
         )
     with output.progress(f"draping {built.name}", frames) as advance:
         # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure

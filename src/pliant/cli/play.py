@@ -12,9 +12,11 @@ from ..files import check_writable
 from . import output
 from .reading import PLAIN, FileOptions, metres
 from .scene_building import (
+    NO_HEIGHTS,
     NOT_GIVEN,
     UNHELD,
     ClothOptions,
+    HeightOptions,
     HoldOptions,
     WearOptions,
     build_scene,
@@ -52,13 +54,15 @@ def play(
     subdivide: int | None = None,
     wear: Annotated[WearOptions, Parameter(name="*")] = _DEFAULT_WEAR,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
+    relief: Annotated[HeightOptions, Parameter(name="*")] = NO_HEIGHTS,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     fix_start: Annotated[bool, Parameter(negative="--no-fix-start")] = True,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
-    instead of a scene: that cloth on that body, as in `pliant drape`; with --body alone, a tablecloth over it.
+    instead of a scene: that cloth on that body, as in `pliant drape`; with --body alone, a tablecloth over it;
+    with --heights, a cloth on a height image.
 
     By default the page can be reached from this machine only. Another --host serves it on the network; access then
     needs the token in the printed address. Nothing is encrypted. Ctrl-C stops the server.
@@ -133,7 +137,9 @@ def play(
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
         starts = StartPoses(fix_start)
-        session = make_session(scene, body, method, folder, place, files, wear, options, held, subdivide, starts)
+        session = make_session(
+            scene, body, method, folder, place, files, wear, options, held, subdivide, starts, relief
+        )
 
         def ready() -> None:
             print(rules.url, flush=True)
@@ -161,6 +167,7 @@ def make_session(
     held: HoldOptions = UNHELD,
     subdivide: int | None = None,
     starts: StartPoses | None = None,
+    relief: HeightOptions = NO_HEIGHTS,
 ) -> "SessionInterface":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread, unless
     options hold its cloth. starts: fixes the start poses of garments from files."""
@@ -172,6 +179,11 @@ def make_session(
 
     if method is not None:
         method = None if method == AUTO else parse_method(method).text
+    if relief != NO_HEIGHTS:
+        relief.check(body, scene if scene in SCENES else None)
+        cloth = None if scene is None else pathlib.Path(scene)
+        own, _ = build_scene(cloth, None, None, place, files, wear, options, held, starts=starts, heights=relief)
+        return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
     if body is None and (scene is None or scene in SCENES) and held != UNHELD:
         # a built-in scene with something held is made here, because the session makes scenes by their names
         own, _ = build_scene(None, None, scene, place, files, wear, options, held)

@@ -4,11 +4,13 @@ import dataclasses
 import pathlib
 from typing import TYPE_CHECKING, Any, Literal
 
+from .. import validate
 from . import output
 from .proxies import simulated
 from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
 
 if TYPE_CHECKING:
+    from ..mesh.height_image import HeightImage
     from ..motion.character import Character
     from ..scene import Cloth, Scene
     from ..scenes.defaults import RunLength
@@ -69,7 +71,6 @@ class HoldOptions:
 
     def holding(self) -> "Holding":
         """The pins, attachments, stitches and scale of a scene."""
-        from .. import validate
         from ..io.pairs import read_pairs
         from ..scenes.holding import LINES, Holding
 
@@ -95,6 +96,48 @@ class HoldOptions:
 
 
 UNHELD = HoldOptions()
+
+
+@dataclasses.dataclass(frozen=True)
+class HeightOptions:
+    """A height image as the obstacle, in place of BODY."""
+
+    heights: pathlib.Path | None = None
+    """Grey PNG of 16 (or 8) bits, seen from above, on which the cloth falls: no mesh is needed. Default: none."""
+    heights_size: str | None = None
+    "Length of the longer side of the image: 50cm, or metres. Default: 0.5."
+    heights_scale: str | None = None
+    "Height of white over black: 8cm, or metres. Default: a fifth of its size."
+    heights_resolution: int | None = None
+    "Nodes along the longer side of the image. Default: its pixels, at most 512."
+
+    def image(self) -> "HeightImage":
+        """Read the image."""
+        from ..io.height_map import load_heights
+        from ..mesh.height_image import HeightImage
+
+        assert self.heights is not None
+        size = 0.5 if self.heights_size is None else validate.length("--heights-size", self.heights_size)
+        scale = 0.2 * size if self.heights_scale is None else validate.length("--heights-scale", self.heights_scale)
+        validate.number("--heights-size", size, above=0.0)
+        count = self.heights_resolution
+        count = None if count is None else validate.whole("--heights-resolution", count, low=2, high=4096)
+        picture, name = load_heights(self.heights), self.heights.stem
+        return HeightImage.of(picture, size=size, scale=scale, resolution=count, name=name)
+
+    def check(self, body: pathlib.Path | None, scene: str | None) -> None:
+        """Raise ValueError where the image is one obstacle too many, or its options have no image."""
+        if self.heights is None:
+            for name in ("heights_size", "heights_scale", "heights_resolution"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"--{name.replace('_', '-')} is for a height image; give one with --heights")
+        elif body is not None:
+            raise ValueError(f"--heights {self.heights} is the obstacle itself; give either it or the body {body}")
+        elif scene is not None:
+            raise ValueError(f"--scene {scene} has its own cloth and body; give either it or --heights")
+
+
+NO_HEIGHTS = HeightOptions()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,6 +195,7 @@ def build_scene(
     dt: float = 0.01,
     proxies: "Proxies | None" = None,
     starts: "StartPoses | None" = None,
+    heights: HeightOptions = NO_HEIGHTS,
 ) -> "tuple[Scene, RunLength]":
     """Build the scene, with its cloth held; return it with its default numbers of frames of `dt` s and of substeps.
 
@@ -159,7 +203,6 @@ def build_scene(
     starts: fixes the start poses of garments from files, unless they have proxies, which are made outside of the body;
     notes open and inverted shells of the body in any case.
     """
-    from .. import validate
     from ..mesh import Mesh
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
@@ -172,9 +215,11 @@ def build_scene(
         wear = dataclasses.replace(wear, hold="none")
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")
-    if cloth is not None and body is None:
+    heights.check(body, scene)
+    if cloth is not None and body is None and heights.heights is None:
         raise ValueError(
-            f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it"
+            f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it, "
+            f"or pliant drape {cloth} --heights IMAGE"
         )
     given = options.get("material", {})
     options = {name: value for name, value in options.items() if name != "material"}
@@ -184,6 +229,10 @@ def build_scene(
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
         if cloth is not None:
             raise ValueError("--resolution is for generated cloth; it does not apply to a mesh file")
+    if heights.heights is not None:
+        _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{heights.heights} is a height image")
+        built = _on_heights(cloth, heights, place, files, options)
+        return hold_cloths(built, holding, _note), RunLength()
     if body is None:
         _refuse_wear_options(wear, "give both as files")
         refuse_place(place, "a built-in scene has its own positions")
@@ -224,6 +273,26 @@ def build_scene(
     if pinned := len(built.bodies[0].pins):
         output.say(f"note: {pinned} boundary vertices close to the body are pinned; --hold none releases them")
     return hold_cloths(built, holding, _note), RunLength()
+
+
+def _on_heights(
+    cloth: pathlib.Path | None, heights: HeightOptions, place: str, files: FileOptions, options: dict[str, Any]
+) -> "Scene":
+    """The scene of a cloth, from a file or as large as the image, on a height image."""
+    from .. import shapes
+    from ..scenes import drape_scene
+    from ..scenes.drape import above
+
+    image = heights.image()
+    if cloth is None:
+        refuse_place(place, "a generated cloth starts above the image")
+        side, count = image.spacing * (max(image.heights.shape) - 1), options.pop("resolution", 36)
+        soft = above(shapes.cloth(side, side, count), image.mesh)
+    else:
+        soft = read_mesh(cloth, files)
+    built = drape_scene(soft, image.mesh, place=place, hold="none", name=f"{soft.name} on {image.name}", **options)
+    bodies = [dataclasses.replace(body, heights=image) if body.obstacle else body for body in built.bodies]
+    return dataclasses.replace(built, bodies=bodies)
 
 
 def _has_proxies(proxies: "Proxies | None") -> bool:

@@ -18,6 +18,7 @@ from ..mesh import Mesh
 from ..state import State
 
 if TYPE_CHECKING:
+    from ..mesh.height_image import HeightImage
     from ..motion.deforming import Deforming
 
 Floats = NDArray[np.float64]
@@ -53,6 +54,7 @@ class Side(NamedTuple):
     first: int = 0
     body: int = 0
     motion: "Deforming | None" = None
+    heights: "HeightImage | None" = None  # of an obstacle that is a height image
 
     @property
     def rows(self) -> slice:
@@ -155,6 +157,11 @@ class BaseDetector:
         """Return the class to construct for an obstacle with this motion."""
         return cls
 
+    @classmethod
+    def for_moving_vertices(cls) -> "type[BaseDetector]":
+        """Return the class to construct for an obstacle whose vertices the caller may move, without a motion."""
+        return cls
+
     def ignore(self, which: NDArray[np.bool_] | None) -> None:
         """Leave out contacts of vertices with obstacles, which (vertices, bodies), in later updates; None: of no
         vertex. It saves time: the caller ignores these contacts, whether they are found or not."""
@@ -171,6 +178,15 @@ class BaseDetector:
     def bounds(self) -> tuple[float, float]:
         """Largest errors of the distances of vertices and of edges at the last update, metres; nan: none is stated."""
         return (0.0, 0.0) if self.guarantee == "A" else (_NAN, _NAN)
+
+    def bound_at(self, distance: Floats) -> Floats:
+        """Bound (n,) of the error at points whose exact distances are `distance` (n,), metres; nan: none is stated."""
+        return np.full(len(distance), max(self.bounds))
+
+    @property
+    def remark(self) -> str:
+        """A sentence about its cost or its answers for the tables of `compare`; empty if there is nothing to say."""
+        return ""
 
     def covers(self, distance: Floats) -> NDArray[np.bool_]:
         """Mask (n,) of the points within the stated range, given their exact distances (n,) from the obstacle."""

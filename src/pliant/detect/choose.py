@@ -56,6 +56,8 @@ def choose_method_for_scene(scene: "Scene") -> MethodChoice:
     from .fields.sampled import is_too_coarse
 
     bodies = [scene.bodies[b] for b in scene.obstacles]
+    if bodies and all(body.heights is not None for body in bodies):
+        return MethodChoice("height-grid", "the obstacles are height images; one lookup per point")
     motions = scene.deforming_motions
     shapes = [motions[b] for b in scene.obstacles if b in motions]
     large = [b for b in scene.obstacles if scene.bodies[b].mesh.n_faces > FEW]

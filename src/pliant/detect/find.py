@@ -27,7 +27,7 @@ class MeshDetector:
         self.chosen: MethodChoice = parse_method(method) if method != AUTO else choose_method(a, b, within)
         method = self.chosen.name
         options = check_options(method, merged(method, self.chosen.options, options))
-        detector_class = METHODS[method]
+        detector_class = METHODS[method].for_moving_vertices()
         wanted = Finds.SELF if b is None else Finds.OBSTACLE
         if not detector_class.finds & wanted:
             able = [name for name, other in METHODS.items() if other.finds & wanted]

@@ -3,12 +3,14 @@
 from .base import Response
 from .geometric import Geometric, PenaltyGeometric
 from .penalty import Penalty
+from .printed import PrintedProjection
 from .projection import Projection
 from .separate import Separate
 from .surface_tag import SurfaceTag
 
 RESPONSES: dict[str, type[Projection] | type[SurfaceTag] | type[Penalty] | type[Geometric] | type[Separate]] = {
     "projection": Projection,
+    "printed-projection": PrintedProjection,
     "surface-tag": SurfaceTag,
     "penalty": Penalty,
     "geometric": Geometric,
@@ -16,4 +18,14 @@ RESPONSES: dict[str, type[Projection] | type[SurfaceTag] | type[Penalty] | type[
     "separate": Separate,
 }
 
-__all__ = ["RESPONSES", "Geometric", "Penalty", "PenaltyGeometric", "Projection", "Response", "Separate", "SurfaceTag"]
+__all__ = [
+    "RESPONSES",
+    "Geometric",
+    "Penalty",
+    "PenaltyGeometric",
+    "PrintedProjection",
+    "Projection",
+    "Response",
+    "Separate",
+    "SurfaceTag",
+]

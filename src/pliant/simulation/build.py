@@ -41,6 +41,14 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
     `detection_distances` for `ahead`."""
     options = check_options(method, options)
     pairs, distances = _pairs(scene), detection_distances(scene, method, ahead)
+    unused = sorted(name for name in options if name not in ("progress", "cache"))
+    if unused and not pairs:
+        missing = "obstacle" if scene.deformable else "deformable body"
+        raise ValueError(
+            f"scene {scene.name!r} has no {missing}, so that no detector is made and option {unused[0]!r} of method "
+            f"{method!r} would have no effect; add one, such as pliant.Body(mesh, obstacle=True) or "
+            "pliant.Body.height_image(picture, size=0.5, scale=0.1)"
+        )
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
     for k, (b, c) in enumerate(pairs):
@@ -50,7 +58,7 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
         mesh = scene.bodies[b].mesh
         deformable = Side(mesh.welded if detector_class.volume else mesh.surface, int(scene.first[b]), b)
-        obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c))
+        obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c), body.heights)
         detector = detector_class(deformable, obstacle, within=distances[k], **_options_of(options, k, len(pairs)))
         field = detector.field
         if field is not None:

@@ -48,7 +48,7 @@ class Simulation:
     The default does not depend on the rule for "auto", so that the results of a program stay the same between versions.
     `options` are passed to each detector; they can also be part of the name, as in "bvh:volume=sphere". Pass
     `detectors` to supply your own.
-    `response` is one of RESPONSES: "projection", the papers' "surface-tag" for vertices on a skin, "penalty",
+    `response` is one of RESPONSES: "projection", "printed-projection", "surface-tag" for vertices on a skin, "penalty",
     "geometric" and "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and
     `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
     these, unless the scene has self_contact="off" (docs/self-contact.md).
@@ -81,6 +81,11 @@ class Simulation:
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         if options and detectors is not None:
             raise ValueError("options configure the detectors that method creates; pass options or detectors, not both")
+        if detectors is not None and not len(detectors) and scene.deformable and scene.obstacles:
+            raise ValueError(
+                f"detectors is empty, but scene {scene.name!r} has obstacles, which nothing would keep cloth out of; "
+                "leave detectors out, or pass at least one"
+            )
         self.clock = clock or Clock(on=False)
         chosen = resolve_method_for_scene(scene, method)
         self.chosen: MethodChoice | None = chosen if detectors is None else None

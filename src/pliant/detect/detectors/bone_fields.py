@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import validate
-from ...arguments import Range, check_arguments
+from ...arguments import OneOf, Range, check_arguments
 from ...contacts import Contacts
 from ...motion.deforming import Skinned
 from ...motion.rigid import brought
 from ...state import State
 from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..fields.bones import SHARE, RigidParts
+from ..fields.sampled import KINDS, Sampled
 from .distance_field import DistanceFieldDetector
 from .rigid_parts import PartsDetector
 
@@ -27,7 +28,7 @@ class BoneFieldsDetector(BaseDetector):
     A query costs one lookup per part, whatever the number of triangles. Rigid parts do not blend, so around joints they
     lie below or above the skin by an amount that depends on the character and its clip (see `distance`); hence
     guarantee class C. A bone's part also contains the triangles on which the bone has at least the weight `share`.
-    The other options are those of `DistanceFieldDetector`.
+    The other options are those of `DistanceFieldDetector`; `field` names the kind of field of every part.
     """
 
     name = DistanceFieldDetector.name
@@ -46,6 +47,9 @@ class BoneFieldsDetector(BaseDetector):
         body: Side,
         *,
         within: float,
+        field: Sampled | Annotated[str, OneOf(KINDS)] | None = None,
+        spacing: Annotated[float, Range(above=0.0)] | None = None,
+        tolerance: Annotated[float, Range(above=0.0)] | None = None,
         share: Annotated[float, Range(above=0.0, high=1.0)] = SHARE,
         midpoints: bool = True,
         cache: bool = True,
@@ -54,6 +58,11 @@ class BoneFieldsDetector(BaseDetector):
     ) -> None:
         if not isinstance(body.motion, Skinned):
             raise ValueError(f"mesh {body.mesh.name!r} is not skinned; expected a Skinned motion")
+        if isinstance(field, Sampled):
+            raise ValueError(
+                f"field is a {type(field).__name__}, but {body.mesh.name!r} has bones, and each gets a field of its "
+                f"own; name the kind of field instead, one of: {', '.join(KINDS)}"
+            )
         self.deformable, self.body, self._motion = deformable, body, body.motion
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         share = validate.number("share", share, above=0.0, high=1.0)
@@ -62,8 +71,9 @@ class BoneFieldsDetector(BaseDetector):
         for k, mesh in enumerate(self.parts.meshes):
             part = Side(mesh, 0, k)
             found = DistanceFieldDetector(
-                deformable, part, within=within, midpoints=midpoints, cache=cache, max_bytes=max_bytes
-            )
+                deformable, part, within=within, field=field, spacing=spacing, tolerance=tolerance,
+                midpoints=midpoints, cache=cache, max_bytes=max_bytes,
+            )  # fmt: skip
             self.fields.append(found)
             if progress is not None:
                 progress((k + 1) / len(self.parts.meshes))

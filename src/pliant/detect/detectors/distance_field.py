@@ -1,14 +1,14 @@
-"""Vertices and edge midpoints of a deformable body against the baked field of a rigid obstacle."""
+"""Vertices and edge midpoints of a deformable body against the baked field of an obstacle."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import contacts as _contacts
 from ... import renamed, validate
-from ...arguments import Range, check_arguments
+from ...arguments import OneOf, Range, check_arguments
 from ...contacts import CONTACT, MIDPOINT_FIELD, VERTEX_FIELD, Contacts
 from ...kernels.detectors import rigid_parts as _parts
 from ...kernels.fields import dense as _kernels
@@ -19,14 +19,15 @@ from ...motion.deforming import Deforming, Skinned
 from ...state import State
 from ..base import BaseDetector, Finds, MaxBytes, Reports, Side
 from ..fields.bsp import PlanarField
-from ..fields.cache import baked
+from ..fields.by_name import GRIDS, TOLERANCE, Accuracy, bake_kind
 from ..fields.field import DistanceField
-from ..fields.sampled import Sampled
+from ..fields.octree import AdaptiveField
+from ..fields.sampled import CELL, KINDS, Sampled
 
 Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
-CELL = 0.8661  # error bound of a trilinear field, relative to the spacing (docs/detectors/distance-field.md)
 OTHER = 0.05  # of the size: largest difference between the bounds of a field's mesh and of the body it is used for
+_OUTWARD = np.array([[-1.0], [1.0]])
 _WORTH_THREADS = 60_000  # edges
 _FEWEST_CELLS = 32  # along the longest side, if no field is given
 _MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of a flat or thin body
@@ -37,19 +38,20 @@ _LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one 
 class DistanceFieldDetector(BaseDetector):
     """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
-    Without a `field`, one is baked with cells no larger than `within` where the limit on the size of a grid allows it
-    (`finest_cells`). The error is at most 0.866 cells, so with such cells a point at the field distance `within` is
-    outside the exact surface. Points deeper than the field's narrow band are not found.
-    `field` may be a `DistanceField`, an `AdaptiveField`, a `PlanarField` (guarantee C) or a `FilledField`.
-    `midpoints=False` tests vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache
-    (`cache.baked`). For a moving body the cloth is transformed into the body's coordinates (`State.pose`), where the
-    field is static.
+    `field`: the kind of field to bake, "bricks", "dense", "filled", "adaptive" or "planar" (guarantee C), or one that
+    was baked before. Default: bricks. Its cells are no larger than `within` where the limit on the size of a grid
+    allows it (`finest_cells`), or of `spacing` metres; trees are as accurate, or of `tolerance` metres. The error is at
+    most 0.866 cells, so with such cells a point at the field distance `within` is outside the exact surface. Points
+    deeper than a grid's narrow band are not found; "filled", "adaptive" and "planar" find them. `midpoints=False` tests
+    vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache (`cache.baked`). For a
+    moving body the cloth is transformed into the body's coordinates (`State.pose`), where the field is static; for a
+    deforming one see `against`.
     """
 
     name = "distance-field"
     finds = Finds.OBSTACLE
     guarantee = "B"
-    needs = "an oriented obstacle, rigid or skinned; open or closed"
+    needs = "an oriented obstacle, open or closed"
     gives = "signed distance, normal"
     source = "Fuhrmann, Sobottka, Gross 2003"
     obstacle_may_deform = False
@@ -62,7 +64,9 @@ class DistanceFieldDetector(BaseDetector):
         obstacle: Side,
         *,
         within: float,
-        field: Sampled | None = None,
+        field: Sampled | Annotated[str, OneOf(KINDS)] | None = None,
+        spacing: Annotated[float, Range(above=0.0)] | None = None,
+        tolerance: Annotated[float, Range(above=0.0)] | None = None,
         midpoints: bool = True,
         cache: bool = True,
         max_bytes: MaxBytes = None,
@@ -74,11 +78,16 @@ class DistanceFieldDetector(BaseDetector):
         self.deformable, self.obstacle = deformable, obstacle
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = deformable.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
-        self.field: Any = (
-            field if field is not None else _field_for(deformable, obstacle, within, cache, max_bytes, progress)
-        )
-        _same_body(self.field, obstacle)
-        self._known, self._slack, self.box = _reach_of(self.field, self.within)
+        self.kind = validate.choice("field", field, KINDS) if isinstance(field, str) else KINDS[0]
+        if isinstance(field, Sampled):
+            _reject_accuracy("of a field that was baked before", spacing, tolerance)
+            _same_body(field, obstacle)
+            self.field = field
+        else:
+            accuracy = self._accuracy(_spacing_of(self.kind, spacing, tolerance))
+            options = {"cache": cache, "max_bytes": max_bytes, "progress": progress}
+            self.field = bake_kind(self.kind, obstacle.mesh, accuracy, **options)  # type: ignore[arg-type]
+        self._known, self._slack, self.box = reach_of(self.field, obstacle.mesh, self.within)
         if isinstance(self.field, PlanarField):
             self.guarantee = "C"
         self._points = np.arange(deformable.mesh.n_vertices, dtype=np.int32)[:, None]
@@ -91,23 +100,45 @@ class DistanceFieldDetector(BaseDetector):
 
     @classmethod
     def against(cls, motion: Deforming | None) -> type[BaseDetector]:
-        """Return `BoneFieldsDetector` for a skinned obstacle: one field per bone."""
-        if isinstance(motion, Skinned):
+        """Return `BoneFieldsDetector` for an obstacle with bones: one field per bone; `DeformingFieldDetector` for one
+        that deforms without bones: its field is baked again."""
+        if motion is None:
+            return cls
+        if isinstance(motion, Skinned) and not (motion.character.morphs and len(motion.character.names) <= 1):
             from .bone_fields import BoneFieldsDetector
 
             return BoneFieldsDetector
-        return cls
+        return cls.for_moving_vertices()
+
+    @classmethod
+    def for_moving_vertices(cls) -> type[BaseDetector]:
+        from .deforming_field import DeformingFieldDetector
+
+        return DeformingFieldDetector
+
+    def _accuracy(self, spacing: float | None) -> Accuracy:
+        """Return cells of `spacing`, by default no larger than `within`, and a band wider than half an edge of the
+        cloth, if feasible."""
+        return accuracy_for(self.deformable, self.obstacle.mesh, self.within, spacing)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Largest errors of distances within the band, metres: 0.866 cells of a uniform grid, else none is stated."""
-        bound = CELL * self.field.spacing if isinstance(self.field, DistanceField) else float("nan")
+        """Largest errors of distances up to `within`, metres: 0.866 cells of a grid, that of its leaves for an octree;
+        a planar field states none."""
+        bound = float(self.bound_at(np.array([self.within]))[0])
         return bound, bound
 
+    def bound_at(self, distance: Floats) -> Floats:
+        bound: Floats = self.field.bound_at(distance)
+        return bound
+
     def covers(self, distance: Floats) -> NDArray[np.bool_]:
+        far = np.abs(distance)
+        if isinstance(self.field, AdaptiveField):
+            return far <= self.field.band
         if not isinstance(self.field, DistanceField):
             return super().covers(distance)
-        return np.abs(distance) < (self.field.band - 2.0 * CELL) * self.field.spacing
+        return far < (self.field.band - 2.0 * CELL) * self.field.spacing
 
     rigid = renamed.attribute("rigid", "obstacle")
 
@@ -185,36 +216,54 @@ def _same_body(field: Sampled, obstacle: Side) -> None:
         )
 
 
-def _reach_of(field: Sampled, within: float) -> tuple[float, float, Floats]:
+def _reject_accuracy(of: str, spacing: float | None, tolerance: float | None) -> None:
+    """Raise ValueError if a spacing or tolerance is given where neither applies."""
+    for name, value in (("spacing", spacing), ("tolerance", tolerance)):
+        if value is not None:
+            raise ValueError(f"{name} = {value!r} is no option {of}; leave it out, or name a kind of field")
+
+
+def _spacing_of(kind: str, spacing: float | None, tolerance: float | None) -> float | None:
+    """Return the cells that an explicit accuracy of a `kind` of field stands for, metres; None: none was given."""
+    name, value, other = ("spacing", spacing, tolerance) if kind in GRIDS else ("tolerance", tolerance, spacing)
+    if other is not None:
+        wrong = "tolerance" if name == "spacing" else "spacing"
+        raise ValueError(f"{wrong} = {other!r} is no option of the field {kind!r}; its accuracy is given by {name}")
+    if value is None:
+        return None
+    value = validate.number(name, value, above=0.0, high=validate.LARGEST)
+    return value if kind in GRIDS else value / TOLERANCE
+
+
+def reach_of(field: Sampled, body: Mesh, within: float) -> tuple[float, float, Floats]:
     """Return what distances at the ends of an edge imply for its midpoint, as `known` and `slack` of
-    `kernels.fields.edges`, and the box (2,3) that contains all contacts."""
+    `kernels.fields.edges`, and the box (2,3) that contains all contacts with a field of `body`."""
+    solid = body.issues.closed and not body.issues.inward
     if not isinstance(field, DistanceField):  # cells of any size: the ends imply nothing
-        return -np.inf, np.inf, np.stack([field.low, field.high])
+        box, slack = np.stack([field.low, field.high]), float(field.bound_at(np.array([within]))[0])
+        if solid and slack < np.inf:
+            near = field.mesh.bounds + (within + slack) * _OUTWARD
+            box = np.stack([np.maximum(box[0], near[0]), np.minimum(box[1], near[1])])
+        return -np.inf, np.inf, box
     known, slack = (field.band - 1.75) * field.spacing, field.spacing
     if field.grid.jump.size:
         # the ends imply nothing: nan may be close to the surface, and the inside next to distant cells
         known, slack = -np.inf, np.inf
     # a cell has a nan corner only where it extends beyond the band; all contacts lie in the body or at most this far
     # from it, behind an open sheet up to the width of the band
-    issues, margin = field.mesh.issues, (field.band + 1.0) * field.spacing
-    if issues.closed and not issues.inward:
+    margin = (field.band + 1.0) * field.spacing
+    if solid:
         margin = min(margin, within + field.spacing)
-    return known, slack, field.mesh.bounds + np.array([[-margin], [margin]])
+    return known, slack, field.mesh.bounds + margin * _OUTWARD
 
 
-def _field_for(
-    deformable: Side,
-    obstacle: Side,
-    within: float,
-    cache: bool,
-    max_bytes: float | None,
-    progress: Callable[[float], None] | None,
-) -> DistanceField:
-    """Bake a field with cells no larger than `within` and a band wider than half an edge of the cloth, if feasible."""
-    longest = float((obstacle.mesh.bounds[1] - obstacle.mesh.bounds[0]).max())
-    spacing = max(min(within, longest / _FEWEST_CELLS), finest_cells(obstacle.mesh, within))
-    band = min(max(_LEAST_BAND, _reach(deformable, within) / spacing + 2.0), _WIDEST_BAND)
-    return baked(obstacle.mesh, cache=cache, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
+def accuracy_for(deformable: Side, body: Mesh, within: float, spacing: float | None) -> Accuracy:
+    """Return cells of `spacing` (None: no larger than `within`) and a band wider than half an edge of the cloth, if
+    feasible."""
+    if spacing is None:
+        longest = float((body.bounds[1] - body.bounds[0]).max())
+        spacing = max(min(within, longest / _FEWEST_CELLS), finest_cells(body, within))
+    return Accuracy(spacing, min(max(_LEAST_BAND, _reach(deformable, within) / spacing + 2.0), _WIDEST_BAND))
 
 
 def finest_cells(body: Mesh, within: float) -> float:

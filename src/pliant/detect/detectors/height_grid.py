@@ -28,8 +28,9 @@ _FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, if no resolutio
 class HeightGridDetector(BaseDetector):
     """Contacts of vertices and edge midpoints that are below the surface, or less than `within` (metres) above it.
 
-    Without `grids`, they are rendered from the obstacle along `directions`, with `resolution` nodes along the longest
-    side, or by default with a cell diagonal of at most `within`, as far as 2 048 nodes along the longest side allow.
+    An obstacle that is a height image is its own grid. Without `grids`, they are rendered from any other along
+    `directions`, with `resolution` nodes along the longest side, or by default with a cell diagonal of at most
+    `within`, as far as 2 048 nodes along the longest side allow.
     They move with a rigid obstacle and are rendered again for a deforming one; a HeightSequence is set to the state's
     time. Contacts contain the surface velocity. `midpoints=False` tests vertices only.
     """
@@ -58,6 +59,8 @@ class HeightGridDetector(BaseDetector):
     ) -> None:
         self.deformable, self.obstacle = deformable, obstacle
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        if grids is None and obstacle.heights is not None and directions is None and resolution is None:
+            grids = HeightGrid.of_image(obstacle.heights)
         if grids is None:
             spacing = _spacing(obstacle, self.within) if resolution is None else None
             count = 2 if resolution is None else resolution

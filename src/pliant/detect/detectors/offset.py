@@ -50,6 +50,13 @@ class OffsetDetector(BaseDetector):
     def bounds(self) -> tuple[float, float]:
         return self._inner.bounds
 
+    def bound_at(self, distance: Floats) -> Floats:
+        return self._inner.bound_at(distance)
+
+    @property
+    def remark(self) -> str:
+        return self._inner.remark
+
     def covers(self, distance: Floats) -> NDArray[np.bool_]:
         return self._inner.covers(distance)
 

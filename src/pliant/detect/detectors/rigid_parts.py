@@ -40,7 +40,7 @@ class PartsDetector(BaseDetector):
     def __init__(self, parts: Sequence[DistanceFieldDetector]) -> None:
         self.parts = sorted(parts, key=lambda part: part.obstacle.body)
         self.deformable = self.parts[0].deformable
-        self._low, self._high = (np.stack([part.box[k] for part in self.parts]) for k in (0, 1))
+        self.obstacle_may_deform = any(part.obstacle_may_deform for part in self.parts)
         self._bodies = np.array([part.obstacle.body for part in self.parts])
         self._placement = np.zeros(len(self.parts), np.int64)
         self._best = np.full(max(self.deformable.mesh.n_vertices, len(self.parts[0].edges)), -1, np.int64)
@@ -51,18 +51,29 @@ class PartsDetector(BaseDetector):
         bound = max(max(part.bounds) for part in self.parts)
         return bound, bound
 
+    def bound_at(self, distance: Floats) -> Floats:
+        bound: Floats = np.max([part.bound_at(distance) for part in self.parts], axis=0)
+        return bound
+
+    @property
+    def remark(self) -> str:
+        return next((part.remark for part in self.parts if part.remark), "")
+
     def covers(self, distance: Floats) -> NDArray[np.bool_]:
         return np.all([part.covers(distance) for part in self.parts], axis=0)
 
     def update(self, state: State) -> Self:
-        """Do nothing: no data is kept between queries."""
+        """Update the parts that deform."""
+        for part in self.parts:
+            part.update(state)
         return self
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices of all parts first, then edge midpoints."""
         x, poses = state.x[self.deformable.rows], (state.pose, state.pose_start)
         longest = longest_edge(self.parts[0].edges, x)
-        _kernels.classify_fields(x, 0.5 * longest, self._low, self._high, *poses, self._bodies, self._placement)
+        low, high = (np.stack([part.box[k] for part in self.parts]) for k in (0, 1))
+        _kernels.classify_fields(x, 0.5 * longest, low, high, *poses, self._bodies, self._placement)
         near = [(part, int(how)) for part, how in zip(self.parts, self._placement) if how != _kernels.FAR]
         found = [part.contacts_of_points(state, how, longest) for part, how in near]
         kinds = [[part[k] for part in found if len(part[k])] for k in (0, 1)]

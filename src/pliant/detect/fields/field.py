@@ -24,7 +24,7 @@ from ...mesh import Mesh
 from .bake import Grid, adjacency_of, bake_bricks, bricks_of, tiles_near, with_jumps
 from .basis import Basis, is_plain_mesh
 from .npz_arrays import read_field
-from .sampled import Sampled
+from .sampled import CELL, Sampled
 
 Floats = NDArray[np.float64]
 FORMAT = 2
@@ -81,7 +81,7 @@ class DistanceField(Sampled):
             grid = grid_for(mesh, resolution, spacing, band, margin)
         else:
             grid, sign, storage = like._grid, like.sign, like.storage
-            if not _inside(mesh, grid):
+            if not like.holds(mesh):
                 raise ValueError(f"mesh {mesh.name!r} does not fit into the grid of `like`; bake it without `like`")
         dense, paper = storage == "dense", sign == "face"
         grid.budget(max_bytes, dense=dense)
@@ -104,7 +104,7 @@ class DistanceField(Sampled):
         if not isinstance(bricks, _bricks.Bricks):
             raise ValueError("rebake needs a field in sparse storage; bake it with storage='sparse'")
         mesh, grid, paper = self.mesh.moved(vertices), self._grid, self.sign == "face"
-        if not _inside(mesh, grid):
+        if not self.holds(mesh):
             return DistanceField.bake(mesh, spacing=grid.h, band=grid.reach, sign=self.sign, progress=progress)
         same = np.array_equal(mesh.weld_index, self.mesh.weld_index)
         if not same or not (paper or (is_plain_mesh(mesh.welded) and self._plain)):
@@ -127,6 +127,11 @@ class DistanceField(Sampled):
         made = DistanceField(mesh, _read_only(joined), self.band, self.sign, took, int(examined.sum()))
         made.__dict__["_adjacency_data"], made.__dict__["_counts"], made.__dict__["_plain"] = adjacency, counts, True
         return made
+
+    def holds(self, mesh: Mesh) -> bool:
+        """Whether the whole band around `mesh` lies inside the grid."""
+        reach = self.band * self.spacing
+        return bool((mesh.bounds[0] >= self.low + reach).all() and (mesh.bounds[1] <= self.high - reach).all())
 
     @property
     def storage(self) -> str:
@@ -210,6 +215,9 @@ class DistanceField(Sampled):
     def sign_reliable_beyond(self) -> float:
         return 0.866 * self.spacing
 
+    def bound_at(self, distance: Floats) -> Floats:
+        return np.full(len(distance), CELL * self.spacing)
+
     @property
     def sampler(self) -> tuple[ModuleType, Any]:
         return _bricks if isinstance(self.grid, _bricks.Bricks) else _kernels, self.grid
@@ -262,13 +270,6 @@ def grid_for(mesh: Mesh, resolution: int, spacing: float | None, band: float, ma
     low = mesh.bounds[0] - room
     nx, ny, nz = (np.ceil((mesh.bounds[1] + room - low) / h) + 1.0).tolist()
     return Grid((float(low[0]), float(low[1]), float(low[2])), h, (int(nx), int(ny), int(nz)), band)
-
-
-def _inside(mesh: Mesh, grid: Grid) -> bool:
-    """Whether the whole band around `mesh` lies inside the grid."""
-    low = np.array(grid.origin) + grid.reach * grid.h
-    high = np.array(grid.origin) + (np.array(grid.shape) - 1.0 - grid.reach) * grid.h
-    return bool((mesh.bounds[0] >= low).all() and (mesh.bounds[1] <= high).all())
 
 
 def _dense(field: DistanceField, bricks: _bricks.Bricks) -> _kernels.Dense:

@@ -13,10 +13,11 @@ from ... import validate
 from ...kernels.fields import fill as _kernels
 from ...mesh import Mesh
 from .field import DistanceField
-from .sampled import Floats, Sampled
+from .sampled import CELL, Floats, Sampled
 
 TOLERANCE = 1e-4  # cells; smaller changes of a node are not propagated
 NARROWEST = 2.0  # cells; in a narrower band a cell may contain the surface and have a corner beyond the band
+GROWTH = 0.578  # cells: error each time the distance is multiplied by e (docs/fields/fill.md)
 _MOST_SWEEPS = 10_000
 
 
@@ -113,6 +114,14 @@ class FilledField(Sampled):
     @property
     def sign_reliable_beyond(self) -> float:
         return 0.866 * self.spacing
+
+    def bound_at(self, distance: Floats) -> Floats:
+        """In the band the bound of its interpolation; beyond it that of fast sweeping is added, at the farthest corner
+        of the cell."""
+        cells = np.abs(distance) / self.spacing + 2.0 * CELL
+        swept = np.where(cells < self.band, 0.0, GROWTH * np.log(np.maximum(cells, 1.0)))
+        bound: Floats = (CELL + swept) * self.spacing
+        return bound
 
     @functools.cached_property
     def kernel(self) -> _kernels.Volume:

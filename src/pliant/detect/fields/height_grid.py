@@ -12,6 +12,7 @@ from ...arguments import check_arguments
 from ...kernels.fields import height_grid as _kernels
 from ...kernels.geometry import raster
 from ...mesh import Mesh
+from ...mesh.height_image import HeightImage
 
 Floats = NDArray[np.float64]
 DIRECTIONS = ("+y", "-y", "+x", "-x", "+z", "-z")  # in the order of queries: most of a cloth lies above a body
@@ -89,6 +90,11 @@ class HeightGrid:
         grid = cls(np.full((int(counts[0]), int(counts[1])), np.nan), spacing=h, direction=direction)
         grid.faces, grid._shape = mesh.faces, mesh.vertices.shape
         return grid._render(mesh.vertices, None)
+
+    @classmethod
+    def of_image(cls, image: HeightImage) -> Self:
+        """Make a grid of the nodes of a height image, seen from above."""
+        return cls(image.heights, spacing=image.spacing, origin=image.origin)
 
     @check_arguments
     @classmethod

@@ -19,7 +19,7 @@ from ... import validate
 from ...kernels.fields import octree as _kernels
 from ...mesh import Mesh
 from .exact import ExactDistances
-from .octree_cells import Cells, Lattice
+from .octree_cells import HALF_DIAGONAL, Allowed, Cells, Families, Lattice
 from .sampled import Cube, Floats
 
 DEEPEST = 18  # levels; keys of lattice points must fit into 63 bits
@@ -28,22 +28,23 @@ _FINEST = 1e-9  # of the largest coordinate: smaller cubes are lost in rounding
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AdaptiveField(Cube):
-    """Signed distance in a cube around `mesh`, trilinear in the leaves of a balanced octree; continuous.
+    """Signed distance in a cube around `mesh`, trilinear in the leaves of a balanced octree; continuous to 16 bits.
 
-    Leaves that share a face, edge or corner differ by at most one level. Each distinct corner has one value. The error
-    is at most 0.866 leaf sides plus the allowed error of the corners (guarantee class B), and at most max(tolerance,
-    relative |d|) at every corner, edge midpoint, face centre and centre of a leaf above the last level.
+    Leaves that share a face, edge or corner differ by at most one level. The error is at most max(tolerance,
+    relative |d|) at every corner, edge midpoint, face centre and centre of a leaf above the last level, and at most
+    0.433 of its sides more between them; in leaves of the last level at most 0.866 sides more (guarantee class B).
     """
 
     mesh: Mesh
-    nodes: NDArray[np.int32]
-    corners: NDArray[np.int32]
-    values: Floats
+    families: Families
+    errors: Floats  # (k,2) see `bound_at`
     origin: tuple[float, float, float]
     side: float  # of the cube, metres
     levels: int  # below the root
     tolerance: float  # metres
     relative: float  # allowed error per distance, where that exceeds the tolerance
+    band: float  # distance up to which errors are bounded, metres
+    coarsest: float  # largest side of leaves at the surface, metres
     seconds: float = 0.0  # duration of the bake
     examined: int = 0  # exact distances computed during the bake
 
@@ -56,6 +57,8 @@ class AdaptiveField(Cube):
         relative: float = 0.05,
         levels: int | None = None,
         margin: float = 0.1,
+        band: float = math.inf,
+        coarsest: float = math.inf,
         max_bytes: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> "AdaptiveField":
@@ -64,8 +67,10 @@ class AdaptiveField(Cube):
         Far from the surface an error of `relative` times the distance is allowed; with 0, the medial axis, where the
         gradient is discontinuous, is subdivided as finely as the surface. `levels` limits the depth; by default the
         last level is the first whose leaves have an error bound below the tolerance wherever the surface lies.
-        `margin`: distance between the mesh and the cube, as a fraction of the mesh's longest side. `progress` is called
-        with the fraction done, 0..1.
+        `margin`: distance between the mesh and the cube, as a fraction of the mesh's longest side. `band`: farther than
+        this (metres) from the surface only the sign counts, and nothing is subdivided for accuracy. `coarsest`: largest
+        side (metres) of leaves at the surface; those at a distance d are no larger than d. `progress` is called with
+        the fraction done, 0..1.
         """
         exact = ExactDistances(mesh)
         extent = mesh.bounds[1] - mesh.bounds[0]
@@ -77,38 +82,52 @@ class AdaptiveField(Cube):
                 f"mesh {mesh.name!r} is {extent.max():g} m long at coordinates up to {np.abs(mesh.bounds).max():g} m, "
                 "where its details are below rounding; move it nearer to the origin"
             )
+        band = validate.number("band", band, above=0.0) if band < math.inf else math.inf
+        coarsest = validate.number("coarsest", coarsest, above=0.0) if coarsest < math.inf else math.inf
         if levels is None:
-            enough = math.ceil(math.log2(0.5 * math.sqrt(3.0) * side / tolerance)) if tolerance < side else 1
+            enough = math.ceil(math.log2(HALF_DIAGONAL * side / tolerance)) if tolerance < side else 1
             levels = min(max(enough, 2), DEEPEST)
         levels = validate.whole("levels", levels, low=1, high=DEEPEST)
         start = time.perf_counter()
         low = 0.5 * (mesh.bounds[0] + mesh.bounds[1] - side)
         lattice = Lattice(exact, low, side, levels, max_bytes, progress)
-        nodes, corners, values = Cells.subdivide(lattice, tolerance, relative).packed()
-        for array in (nodes, corners, values):
+        cells = Cells.subdivide(lattice, Allowed(tolerance, relative, band, coarsest))
+        families, errors = cells.packed(), cells.error_by_distance()
+        for array in (*families, errors):
             array.flags.writeable = False
         if progress is not None:
             progress(1.0)
         origin = (float(low[0]), float(low[1]), float(low[2]))
         took = time.perf_counter() - start
-        return cls(mesh, nodes, corners, values, origin, side, levels, tolerance, relative, took, exact.query_count)
+        count = exact.query_count
+        return cls(mesh, families, errors, origin, side, levels, tolerance, relative, band, coarsest, took, count)
 
     @property
     def nbytes(self) -> int:
-        return self.nodes.nbytes + self.corners.nbytes + self.values.nbytes
+        return sum(array.nbytes for array in self.families) + self.errors.nbytes
 
     @property
     def n_leaves(self) -> int:
-        return len(self.corners)
+        return 7 * len(self.families.first) + 1
 
     @property
     def sign_reliable_beyond(self) -> float:
         return 2.0 * self.tolerance
 
+    def bound_at(self, distance: Floats) -> Floats:
+        """Return the bound (n,) of the error at points whose exact distances are `distance` (n,), metres; nan beyond
+        the band, where none is stated."""
+        far = np.abs(distance)
+        row = np.searchsorted(self.errors[:, 0], far, side="right") - 1
+        # the differences stored in 16 bits are rounded
+        rounded = self.errors[np.maximum(row, 0), 1] * (1.0 + 2.0**-10)
+        bound: Floats = np.where(far <= self.band, rounded, np.nan)
+        return bound
+
     @functools.cached_property
     def kernel(self) -> _kernels.Octree:
         """The kernels' view."""
-        return _kernels.Octree(self.nodes, self.corners, self.values, np.array(self.origin), self.side)
+        return _kernels.Octree(*self.families, np.array(self.origin), self.side)
 
     @property
     def sampler(self) -> tuple[ModuleType, Any]:
@@ -116,15 +135,15 @@ class AdaptiveField(Cube):
 
     def leaves(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
         """Return the lowest corner (n,3) and the side (n,) of every leaf, metres, and its level (n,)."""
-        node, at = np.zeros(1, np.int64), np.zeros((1, 3), np.int64)
-        low, level = np.empty((self.n_leaves, 3)), np.empty(self.n_leaves, np.int64)
         octant = np.array([[c >> 2, c >> 1 & 1, c & 1] for c in range(8)])
-        for depth in range(self.levels + 1):
-            child = self.nodes[node].astype(np.int64)
-            leaf = child < 0
-            low[-1 - child[leaf]] = at[leaf] * (self.side / 2**depth) + self.low
-            level[-1 - child[leaf]] = depth
-            node = (child[~leaf, None] + np.arange(8)).ravel()
-            at = (2 * at[~leaf, None] + octant).reshape(-1, 3)
-        side: Floats = np.ldexp(self.side, -level)
-        return low, side, level
+        families, at, low, level = np.zeros(1, np.int64), np.zeros((1, 3), np.int64), [], []
+        for depth in range(1, self.levels + 1):
+            split = np.unpackbits(self.families.split[families, None], axis=1, bitorder="little").astype(bool)
+            at = 2 * at[:, None] + octant
+            low.append(at[~split] * (self.side / 2**depth) + self.low)
+            level.append(np.full(len(low[-1]), depth))
+            families = (self.families.first[families, None] + np.cumsum(split, 1) - 1)[split]
+            at = at[split]
+        levels = np.concatenate(level)
+        side: Floats = np.ldexp(self.side, -levels)
+        return np.concatenate(low), side, levels

@@ -7,6 +7,7 @@ A cell is identified by its Morton code within its level: the parent is `cell >>
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ HANGING = [
     if 1 <= (LATTICE[m] == 1).sum() <= 2
 ]
 _BYTES = 27 * 40  # memory per cell during the error test: keys, distances, boundary flags, copies
+HALF_DIAGONAL = 0.5 * math.sqrt(3.0)
+_MOST_STEPS = 32767
 _NEAR = 0.25  # cells with a sign discontinuity but no surface are subdivided to this fraction of their distance
 
 
@@ -133,47 +136,78 @@ class Lattice:
         return self.d[at], self.sign_plane_distance[at]
 
 
+class Allowed(NamedTuple):
+    """The error allowed at a distance of d metres: the greater of `tolerance` metres and `relative` |d|, where |d| is
+    at most `band`; leaves near the surface have sides of at most `coarsest` metres, others of at most |d|."""
+
+    tolerance: float
+    relative: float
+    band: float = math.inf
+    coarsest: float = math.inf
+
+    def at(self, distance: Floats) -> Floats:
+        error: Floats = np.maximum(self.tolerance, self.relative * np.abs(distance))
+        return error
+
+
+class Families(NamedTuple):
+    """The tree as kernels store it, see `kernels.fields.octree.Octree`."""
+
+    first: NDArray[np.int32]
+    split: NDArray[np.uint8]
+    blank: NDArray[np.uint8]
+    centre: NDArray[np.float32]
+    step: NDArray[np.int16]
+    power: NDArray[np.uint8]
+
+
 @dataclasses.dataclass
 class Cells:
     """The octree as one sorted list of split cells per level."""
 
     lattice: Lattice
-    tolerance: float  # metres
-    relative: float  # allowed error per distance, where that exceeds the tolerance
+    allowed: Allowed
     split: list[Ints]
-    # filled by `_set_corner_values`: keys of the corners of all leaves, sorted, their values, and leaves without a
-    # value
+    # filled by `_set_corner_values`: keys of the corners of all leaves, sorted, their values, leaves without a value,
+    # and for each level rows (n,2) of the smallest distance in a leaf and the largest error there
     keys: Ints = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
     values: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     blank: list[NDArray[np.bool_]] = dataclasses.field(default_factory=list)
+    errors: list[Floats] = dataclasses.field(default_factory=list)
 
     @classmethod
-    def subdivide(cls, lattice: Lattice, tolerance: float, relative: float) -> "Cells":
-        """Split cells that exceed the tolerance, level by level; then balance and split again until all cells fit."""
-        tree = cls(lattice, tolerance, relative, [np.zeros(0, np.int64) for _ in range(lattice.levels)])
+    def subdivide(cls, lattice: Lattice, allowed: Allowed) -> "Cells":
+        """Split cells that exceed the error, level by level; then balance and split again until all cells fit. The
+        root is always split."""
+        tree = cls(lattice, allowed, [np.zeros(0, np.int64) for _ in range(lattice.levels)])
         cells = np.zeros(1, np.int64)
         for level in range(lattice.levels):
             d, sign_plane_distance = lattice.at(lattice.points(cells, level))
-            tree.split[level] = cells[tree._unfit(d, sign_plane_distance, d[:, CORNERS], level)[0]]
+            unfit = tree._unfit(d, sign_plane_distance, d[:, CORNERS], level)[0]
+            tree.split[level] = cells[unfit] if level else cells
             cells = children(tree.split[level])
             if lattice.progress is not None:
                 lattice.progress(0.9 * (level + 1) / lattice.levels)
         while True:
             tree._balance()
-            unfit = tree._set_corner_values()
-            if not any(map(len, unfit)):
+            unfit_cells = tree._set_corner_values()
+            if not any(map(len, unfit_cells)):
                 return tree
-            tree.split = [np.union1d(a, b) for a, b in zip(tree.split, unfit)]
+            tree.split = [np.union1d(a, b) for a, b in zip(tree.split, unfit_cells)]
 
     def _unfit(
         self, d: Floats, sign_plane_distance: Floats, corner: Floats, level: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which cells of a level must be split, and which have no value because of a sign discontinuity."""
-        side = self.lattice.side / 2.0**level
+        side, (tolerance, relative, band, coarsest) = self.lattice.side / 2.0**level, self.allowed
         worst, nearest = np.empty(len(d)), np.empty(len(d))
-        _kernels.fit(d, np.ascontiguousarray(corner), self.tolerance, self.relative, worst, nearest)
+        # the eight of the 27 points around a point within the band are at most this far from the surface
+        farthest = band + HALF_DIAGONAL * side
+        _kernels.fit(d, np.ascontiguousarray(corner), (tolerance, relative, farthest), worst, nearest)
         jump = jumps(d, sign_plane_distance, side, LATTICE / 2.0)
-        return np.where(jump, side > _NEAR * nearest, worst > 1.0), jump
+        within_band = nearest <= farthest
+        large = within_band & (side > np.maximum(coarsest, nearest))
+        return np.where(jump, within_band & (side > _NEAR * nearest), worst > 1.0) | large, jump
 
     def _balance(self) -> None:
         """Split until touching cells differ by at most one level: the neighbours of a split cell must exist."""
@@ -189,7 +223,7 @@ class Cells:
 
     def _set_corner_values(self) -> list[Ints]:
         """Compute the values of all corners, hanging nodes by interpolation in the coarser leaf; return the cells that
-        exceed the tolerance.
+        exceed the allowed error.
 
         Proceeds from coarse to fine, because corners of a coarse leaf may hang on a still coarser one.
         """
@@ -199,7 +233,7 @@ class Cells:
         last = morton_lattice(2 * morton_coordinates(every[-1]), 2, 2)
         self.keys = np.unique(np.concatenate([*(a[:, CORNERS].ravel() for a in at), last.ravel()]))
         self.values = lattice.at(self.keys)[0]
-        unfit, self.blank = [], []
+        unfit, self.blank, self.errors = [], [], []
         for level, (cells, points) in enumerate(zip(every, at)):
             d, sign_plane_distance = lattice.at(points)
             here = find(points, self.keys)
@@ -207,37 +241,60 @@ class Cells:
             wrong, jump = self._unfit(d, sign_plane_distance, self.values[eight], level)
             unfit.append(cells[wrong])
             self.blank.append(jump)
+            # a point is within half of the diagonal of an octant from its corners, on average
+            self.errors.append(self._error_rows(d[~jump], 0.5 * HALF_DIAGONAL * lattice.side / 2.0**level))
             for m, mean_of in HANGING:
                 # leaves without a value impose no continuity
                 hangs = ~jump & used[:, m]
                 self.values[here[hangs, m]] = self.values[eight[np.ix_(hangs, mean_of)]].mean(1)
         d, sign_plane_distance = lattice.at(last)
-        self.blank.append(jumps(d, sign_plane_distance, lattice.side / 2.0**levels, EIGHT * 1.0))
+        side = lattice.side / 2.0**levels
+        jump = jumps(d, sign_plane_distance, side, EIGHT * 1.0)
+        self.blank.append(jump)
+        self.errors.append(self._error_rows(d[~jump], HALF_DIAGONAL * side))
         return unfit
 
-    def packed(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
-        """Return nodes, leaf corners and values in the kernels' layout; values in the order of first use."""
-        nodes, corners, first, leaf = [], [], 1, 0
-        for level in range(self.lattice.levels + 1):
-            cells = children(self.split[level - 1]) if level else np.zeros(1, np.int64)
-            inner = within(cells, self.split[level]) if level < self.lattice.levels else np.zeros(len(cells), bool)
-            node = np.empty(len(cells), np.int64)
-            node[inner] = first + 8 * np.arange(inner.sum())
-            node[~inner] = -1 - leaf - np.arange(len(cells) - inner.sum())
-            nodes.append(node)
-            first, leaf = first + 8 * int(inner.sum()), leaf + len(cells) - int(inner.sum())
-            step = 1 << self.lattice.levels + 1 - level
-            at = morton_lattice(step * morton_coordinates(cells[~inner]), step, 2)
-            corner = np.searchsorted(self.keys, at)
-            corner[self.blank[level]] = len(self.keys)
-            corners.append(corner)
-        used = np.concatenate(corners)
-        values = np.append(self.values, np.nan)
-        names, at_first, number = np.unique(used, return_index=True, return_inverse=True)
-        order = np.argsort(at_first, kind="stable")
-        rank = np.empty(len(order), np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        return np.concatenate(nodes).astype(np.int32), rank[number].reshape(used.shape), values[names[order]]
+    def _error_rows(self, d: Floats, between: float) -> Floats:
+        """Return (n,2) the smallest distance in each leaf and its largest error, given distances (n,m) at its points
+        and the bound `between` of the error of interpolating exact values."""
+        if not len(d):
+            return np.zeros((0, 2))
+        far = np.abs(d)
+        return np.column_stack([np.maximum(far.min(1) - between, 0.0), between + self.allowed.at(far.max(1))])
+
+    def error_by_distance(self) -> Floats:
+        """Return rows (k,2): from this distance on, to that of the next row, the error is at most the second number."""
+        rows = np.concatenate(self.errors)
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        rows[:, 1] = np.maximum.accumulate(rows[:, 1])
+        if len(rows):
+            rows[0, 0] = 0.0
+        grows = np.diff(rows[:, 1], prepend=0.0) > 0.0
+        return np.ascontiguousarray(rows[grows])
+
+    def packed(self) -> Families:
+        """Return the families of all split cells, level by level."""
+        levels, start, parts = self.lattice.levels, 0, []
+        for level, cells in enumerate(self.split):
+            start += len(cells)
+            below, deeper = children(cells), self.split[level + 1] if level + 1 < levels else cells[:0]
+            inner, blank = within(below, deeper), np.zeros(len(below), np.bool_)
+            blank[~inner] = self.blank[level + 1]
+            d = self.values[find(self.lattice.points(cells, level), self.keys)]
+            centre = d[:, 13].astype(np.float32)
+            away = (d - centre[:, None]) / (self.lattice.side / 2.0**level)
+            most = np.abs(away).max(1, initial=0.0) / _kernels.STEP
+            power = np.maximum(np.ceil(np.log2(np.maximum(most, 1.0) / _MOST_STEPS)), 0.0)
+            step = np.rint(away / _kernels.STEP / 2.0 ** power[:, None])
+            parts.append((start + np.searchsorted(deeper, cells << 3), _bits(inner), _bits(blank), centre, step, power))
+        kinds = (np.int32, np.uint8, np.uint8, np.float32, np.int16, np.uint8)
+        made = Families(*(np.concatenate(each).astype(kind) for each, kind in zip(zip(*parts), kinds)))
+        return made if made.blank.any() else made._replace(blank=np.zeros(0, np.uint8))
+
+
+def _bits(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return one byte per eight `flags`, the first of them in its lowest bit."""
+    return np.packbits(flags.reshape(-1, 8), axis=1, bitorder="little").ravel()
 
 
 def children(cells: Ints) -> Ints:
@@ -249,7 +306,7 @@ def jumps(d: Floats, sign_plane_distance: Floats, side: float, where: Floats) ->
     jump = np.zeros(len(d), bool)
     some = np.flatnonzero(((d > 0.0).any(1) & (d < 0.0).any(1)) | (sign_plane_distance < side).any(1))
     marks = np.zeros(len(some), np.uint8)
-    reach = 0.5 * math.sqrt(3.0) * (0.5 if len(where) == 27 else 1.0)
+    reach = HALF_DIAGONAL * (0.5 if len(where) == 27 else 1.0)
     _kernels.mark_jumps(d[some], sign_plane_distance[some], side, where, reach, marks)
     jump[some] = marks != 0
     return jump

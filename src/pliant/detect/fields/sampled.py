@@ -16,6 +16,8 @@ from ..queries.closest_point import ClosestPoints
 
 log = logging.getLogger("pliant.detect")
 Floats = NDArray[np.float64]
+KINDS = ("bricks", "dense", "filled", "adaptive", "planar")  # names of what `by_name.bake_kind` bakes
+CELL = 0.8661  # error bound of a trilinear field, relative to the spacing (docs/detectors/distance-field.md)
 WORTH_THREADS = 2_000  # points; below it launching threads costs more than they save
 
 
@@ -39,6 +41,11 @@ class Sampled:
         raise NotImplementedError
 
     sure = renamed.attribute("sure", "sign_reliable_beyond")
+
+    def bound_at(self, distance: Floats) -> Floats:
+        """Return the bound (n,) of the error at points whose exact distances are `distance` (n,), metres; nan where
+        none is stated."""
+        return np.full(len(distance), np.nan)
 
     @property
     def sampler(self) -> tuple[ModuleType, Any]:
@@ -106,7 +113,8 @@ class Sampled:
 def _no_field(name: str, value: Any) -> Sampled:
     """Reject anything that is not a field. A mesh is not baked implicitly, because that takes time and has options."""
     advice = "pliant.DistanceField.bake(mesh)" if isinstance(value, Mesh) or hasattr(value, "faces") else ""
-    raise wrong(name, value, "a DistanceField, AdaptiveField, PlanarField or FilledField", advice)
+    wanted = f"a DistanceField, AdaptiveField, PlanarField or FilledField, or one of: {', '.join(KINDS)}"
+    raise wrong(name, value, wanted, advice)
 
 
 class Cube(Sampled):

@@ -92,6 +92,10 @@ def _fields(
     say("octree")
     tree = AdaptiveField.bake(mesh, tolerance, margin=_margin(band), max_bytes=max_bytes)
     yield "octree", "B", tree, tree.seconds
+    del tree
+    say("octree in the band")
+    near = AdaptiveField.bake(mesh, tolerance, margin=_margin(band), band=band.band * band.spacing, max_bytes=max_bytes)
+    yield "octree in the band", "B", near, near.seconds
     say("planar")
     planes = PlanarField.bake(mesh, tolerance, margin=_margin(band), max_bytes=max_bytes)
     yield "planar", "C", planes, planes.seconds

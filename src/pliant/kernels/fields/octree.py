@@ -1,6 +1,7 @@
 """Adaptively sampled distance field on an octree: error of a leaf, and sampling (Frisken et al. 2000).
 
-Inside a leaf the distance is interpolated trilinearly from its eight corners.
+Inside a leaf the distance is interpolated trilinearly from its eight corners. The eight children of a cell, its family,
+store their 27 corners together: one distance in float32 at the centre, and the differences from it in 16 bits.
 """
 
 from typing import NamedTuple
@@ -13,23 +14,31 @@ from .grid import trilinear
 
 CHUNK = 4096  # points per task of a thread
 CELLS = 256  # cells per task of a thread
+STEP = 1.0 / 32768.0  # of the side of a cell: smallest unit of the differences in its family
 
 
 class Octree(NamedTuple):
-    nodes: np.ndarray  # (nodes,) i4 the first of eight children, or -1 - leaf; the root is node 0
-    corners: np.ndarray  # (leaves,8) i4 index of each corner's value, z fastest
-    values: np.ndarray  # (corners,) f8 signed distance, metres; the last one is nan
+    """Families of children, level by level; family 0 is that of the root."""
+
+    first: np.ndarray  # (families,) i4 family of the first child that is split; those of the others follow it
+    split: np.ndarray  # (families,) u1 bit c: child c, z fastest, is split
+    blank: np.ndarray  # (families,) u1 bit c: child c is a leaf without a value; empty if none is
+    centre: np.ndarray  # (families,) f4 signed distance at the centre, metres
+    step: np.ndarray  # (families,27) i2 difference from it at each corner, z fastest, in units of STEP 2^power sides
+    power: np.ndarray  # (families,) u1
     origin: np.ndarray  # (3,) metres
     side: float  # side of the root, metres
 
 
 @kernel
-def fit_range(lattice, corner, tolerance, relative, first, last, worst, nearest):
+def fit_range(lattice, corner, allowed, first, last, worst, nearest):
     """Compare the interpolation of `corner` (n,8) with the true distances `lattice` (n,27); also the smallest |d|.
 
     The 27 points are the corners, edge midpoints, face centres and centre of a cell; `worst` is the error divided by
-    the allowed error, the greater of `tolerance` and `relative` times the distance.
+    the allowed error, the greater of `tolerance` and `relative` times the distance. `allowed`: tolerance, relative, and
+    the distance beyond which points do not count.
     """
+    tolerance, relative, farthest = allowed
     for c in range(first, last):
         eight = (
             corner[c, 0], corner[c, 1], corner[c, 2], corner[c, 3],
@@ -40,17 +49,18 @@ def fit_range(lattice, corner, tolerance, relative, first, last, worst, nearest)
             for j in range(3):
                 for k in range(3):
                     d = lattice[c, (i * 3 + j) * 3 + k]
-                    interpolated, _ = trilinear(eight, 0.5 * i, 0.5 * j, 0.5 * k)
-                    off = max(off, abs(interpolated - d) / max(tolerance, relative * abs(d)))
                     low = min(low, abs(d))
+                    if abs(d) <= farthest:
+                        interpolated, _ = trilinear(eight, 0.5 * i, 0.5 * j, 0.5 * k)
+                        off = max(off, abs(interpolated - d) / max(tolerance, relative * abs(d)))
         worst[c], nearest[c] = off, low
 
 
 @kernel(parallel=True)
-def fit(lattice, corner, tolerance, relative, worst, nearest):
+def fit(lattice, corner, allowed, worst, nearest):
     for c in prange(-(-len(corner) // CELLS)):
         last = min(len(corner), (c + 1) * CELLS)
-        fit_range(lattice, corner, tolerance, relative, c * CELLS, last, worst, nearest)
+        fit_range(lattice, corner, allowed, c * CELLS, last, worst, nearest)
 
 
 @kernel
@@ -86,28 +96,46 @@ def too_steep(lattice, c, side, offsets):
 
 
 @kernel
+def family_of(first, split, c):
+    """The family of child `c`, which is split, given those of its parent's `first` split child and which are split."""
+    count, before = 0, split & ((1 << c) - 1)
+    while before:
+        before &= before - 1
+        count += 1
+    return first + count
+
+
+@kernel
 def sample_range(tree, points, first, last, distance, gradient):
     """Sample signed distance and gradient at points first..last-1; nan outside the cube and where the sign jumps."""
-    nodes, corners, values = tree.nodes, tree.corners, tree.values
+    step, blank = tree.step, tree.blank
     for at in range(first, last):
         x = (points[at, 0] - tree.origin[0]) / tree.side
         y = (points[at, 1] - tree.origin[1]) / tree.side
         z = (points[at, 2] - tree.origin[2]) / tree.side
         d, g, per = np.nan, (np.nan, np.nan, np.nan), 1.0
         if 0.0 <= x <= 1.0 and 0.0 <= y <= 1.0 and 0.0 <= z <= 1.0:
-            node = nodes[0]
+            f = 0
             # doubling and subtracting one are exact: both leaves at a shared face get the same point
-            while node >= 0:
+            while True:
                 x, y, z, per = 2.0 * x, 2.0 * y, 2.0 * z, 2.0 * per
                 i, j, k = int(x >= 1.0), int(y >= 1.0), int(z >= 1.0)
                 x, y, z = x - i, y - j, z - k
-                node = nodes[node + 4 * i + 2 * j + k]
-            c = -1 - node
-            eight = (
-                values[corners[c, 0]], values[corners[c, 1]], values[corners[c, 2]], values[corners[c, 3]],
-                values[corners[c, 4]], values[corners[c, 5]], values[corners[c, 6]], values[corners[c, 7]],
-            )  # fmt: skip
-            d, g = trilinear(eight, x, y, z)
+                c = 4 * i + 2 * j + k
+                split = np.int64(tree.split[f])
+                if not split >> c & 1:
+                    break
+                f = family_of(np.int64(tree.first[f]), split, c)
+            if blank.size == 0 or not np.int64(blank[f]) >> c & 1:
+                q, centre = 9 * i + 3 * j + k, np.float64(tree.centre[f])
+                unit = STEP * (1 << np.int64(tree.power[f])) * 2.0 * tree.side / per
+                eight = (
+                    centre + unit * step[f, q], centre + unit * step[f, q + 1],
+                    centre + unit * step[f, q + 3], centre + unit * step[f, q + 4],
+                    centre + unit * step[f, q + 9], centre + unit * step[f, q + 10],
+                    centre + unit * step[f, q + 12], centre + unit * step[f, q + 13],
+                )  # fmt: skip
+                d, g = trilinear(eight, x, y, z)
         distance[at] = d
         vec.store(gradient, at, vec.scale(g, per / tree.side))
 

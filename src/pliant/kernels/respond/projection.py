@@ -26,6 +26,8 @@ class Substep(NamedTuple):
 class Friction(NamedTuple):
     coefficient: float
     simple: bool  # eq. 3 of Fuhrmann et al. 2003, proportional to the displacement; otherwise Coulomb friction
+    printed: bool = False  # limited by the whole normal displacement, as the paper prints it; otherwise by the push
+    bounce: float = 0.0  # printed: share by which the normal component is scaled up, for elastic collisions
 
 
 @kernel
@@ -73,8 +75,9 @@ def friction_displacement(slide, push, friction):
     """Tangential correction for a tangential displacement `slide` under a normal correction of length `push`.
 
     simple: r_t = -c_f dx_t (eq. 3). Otherwise r_t = (beta - 1) dx_t with beta = max(|dx_t| - c_f |dx_n|, 0) / |dx_t|
-    (eqs. 5 and 6; the printed minus of eq. 5 contradicts its text: 0 is stick, 1 is free). |dx_n| is the required
-    correction, which for a particle that starts on the surface is its normal displacement.
+    (eqs. 5 and 6; the printed minus of eq. 5 contradicts its text: 0 is stick, 1 is free). `push` stands for |dx_n|:
+    the required correction, which for a particle that starts on the surface is its normal displacement, or, as
+    printed, the normal displacement itself.
     """
     if friction.simple:
         return vec.scale(slide, -friction.coefficient)
@@ -113,7 +116,8 @@ def project(contacts, substep, eps, friction, recovery, normal_correction, frict
         r = (0.0, 0.0, 0.0)
         # eq. 3 scales the displacement of a substep, so it is applied once; eqs. 5 and 6 scale with the push
         if not friction.simple or normal_correction[c] == 0.0:
-            r = friction_displacement(slide, push, friction)
+            r = friction_displacement(slide, abs(inward) if friction.printed else push, friction)
+        push *= 1.0 + friction.bounce
         normal_correction[c] += push
         vec.store(friction_correction, c, vec.add(vec.load(friction_correction, c), r))
         spread(contact, x, w, vec.madd(r, n, push), total)
