@@ -167,6 +167,8 @@ class StochasticBvhDetector(BaseDetector):
             return
         found = self._leaf_pairs.find(query, self.quality)
         self._found, self._recall = found.contacts, found.recall
+        if self.max_bytes is not None:
+            self._check_memory(len(self._found))
         self.enqueued, self.tested = found.visited, found.tested
 
     def _in_time(self, query: FacetQuery) -> None:
@@ -206,10 +208,6 @@ class StochasticBvhDetector(BaseDetector):
             return np.inf
         spent = self._clock() - self._began
         return 1e-3 * self.budget_ms - spent - 1.3 * self._recording * (found + FIXED)
-
-    def _check_memory(self, found: int) -> None:
-        advice = "reduce the detection distance or raise max_bytes"
-        validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
 
     def _grow(self, size: int, found: int) -> None:
         """Double the capacity of the buffers that are nearly full."""
