@@ -14,7 +14,8 @@ from ...motion.rigid import brought
 from ...state import State
 from ..base import BaseDetector, Finds, Side
 from ..fields.bones import SHARE, RigidParts
-from .distance_field import DistanceFieldDetector
+from ..fields.cell_size import cell_sizes
+from .distance_field import DistanceFieldDetector, field_for
 from .rigid_parts import PartsDetector
 
 Floats = NDArray[np.float64]
@@ -59,14 +60,16 @@ class BoneFieldsDetector(BaseDetector):
         share = validate.number("share", share, above=0.0, high=1.0)
         self.parts = RigidParts.of(body.mesh, body.motion, share)
         self.fields: list[DistanceFieldDetector] = []
-        for k, mesh in enumerate(self.parts.meshes):
-            part = Side(mesh, 0, k)
-            found = DistanceFieldDetector(
-                deformable, part, within=within, midpoints=midpoints, cache=cache, max_bytes=max_bytes
+        sizes = cell_sizes(self.parts.meshes, within)
+        self.cell_size = max(sizes, default=0.0)
+        for k, (mesh, size) in enumerate(zip(self.parts.meshes, sizes)):
+            done_of_part = _of_part(progress, k, len(sizes))
+            field = field_for(deformable, mesh, within, size, cache, max_bytes, done_of_part)
+            self.fields.append(
+                DistanceFieldDetector(deformable, Side(mesh, 0, k), within=within, field=field, midpoints=midpoints)
             )
-            self.fields.append(found)
-            if progress is not None:
-                progress((k + 1) / len(self.parts.meshes))
+            if done_of_part is not None:  # a cached field reports nothing
+                done_of_part(1.0)
         self._all = PartsDetector(self.fields)
         self._bones: Floats | None = None
         self.poses = self._before = np.zeros((0, 3, 4))
@@ -103,3 +106,8 @@ class BoneFieldsDetector(BaseDetector):
         for part, pose in zip(self.fields, self.poses):
             least = np.fmin(least, part.field.sample(brought(points, pose))[0])
         return np.where(np.isfinite(least), least, np.nan)
+
+
+def _of_part(progress: Callable[[float], None] | None, k: int, count: int) -> Callable[[float], None] | None:
+    """Return `progress` for the k-th of `count` parts."""
+    return None if progress is None else lambda done: progress((k + done) / count)

@@ -20,6 +20,7 @@ from ...state import State
 from ..base import BaseDetector, Finds, Reports, Side
 from ..fields.bsp import PlanarField
 from ..fields.cache import baked
+from ..fields.cell_size import WIDEST_BAND, cell_sizes
 from ..fields.field import DistanceField
 from ..fields.sampled import Sampled
 
@@ -28,18 +29,16 @@ _EVERY = np.zeros(0, np.int64)
 CELL = 0.8661  # error bound of a trilinear field, relative to the spacing (docs/detectors/distance-field.md)
 OTHER = 0.05  # of the size: largest difference between the bounds of a field's mesh and of the body it is used for
 _WORTH_THREADS = 60_000  # edges
-_FEWEST_CELLS = 32  # along the longest side, if no field is given
-_MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of a flat or thin body
-_LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one substep is not found
+_LEAST_BAND = 8.0  # cells; a point that gets deeper in one substep is not found
 
 
 @check_arguments
 class DistanceFieldDetector(BaseDetector):
     """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
-    Without a `field`, one is baked with cells no larger than `within` where the limit on the size of a grid allows it
-    (`finest_cells`). The error is at most 0.866 cells, so with such cells a point at the field distance `within` is
-    outside the exact surface. Points deeper than the field's narrow band are not found.
+    Without a `field`, one is baked with cells no larger than `within` where the limits on its size and work allow it
+    (`fields/cell_size.py`). The error is at most 0.866 cells, so with such cells a point at the field distance
+    `within` is outside the exact surface. Points deeper than the field's narrow band are not found.
     `field` may be a `DistanceField`, an `AdaptiveField`, a `PlanarField` (guarantee C) or a `FilledField`.
     `midpoints=False` tests vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache
     (`cache.baked`). For a moving body the cloth is transformed into the body's coordinates (`State.pose`), where the
@@ -72,9 +71,10 @@ class DistanceFieldDetector(BaseDetector):
         self.deformable, self.obstacle = deformable, obstacle
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.edges = deformable.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
-        self.field: Any = (
-            field if field is not None else _field_for(deformable, obstacle, within, cache, max_bytes, progress)
-        )
+        self.field: Any = field
+        if field is None:
+            (spacing,) = cell_sizes([obstacle.mesh], within)
+            self.field = field_for(deformable, obstacle.mesh, within, spacing, cache, max_bytes, progress)
         _same_body(self.field, obstacle)
         self._known, self._slack, self.box = _reach_of(self.field, self.within)
         if isinstance(self.field, PlanarField):
@@ -200,34 +200,18 @@ def _reach_of(field: Sampled, within: float) -> tuple[float, float, Floats]:
     return known, slack, field.mesh.bounds + np.array([[-margin], [margin]])
 
 
-def _field_for(
+def field_for(
     deformable: Side,
-    obstacle: Side,
+    mesh: Mesh,
     within: float,
+    spacing: float,
     cache: bool,
     max_bytes: float | None,
     progress: Callable[[float], None] | None,
 ) -> DistanceField:
-    """Bake a field with cells no larger than `within` and a band wider than half an edge of the cloth, if feasible."""
-    longest = float((obstacle.mesh.bounds[1] - obstacle.mesh.bounds[0]).max())
-    spacing = max(min(within, longest / _FEWEST_CELLS), finest_cells(obstacle.mesh, within))
-    band = min(max(_LEAST_BAND, _reach(deformable, within) / spacing + 2.0), _WIDEST_BAND)
-    return baked(obstacle.mesh, cache=cache, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
-
-
-def finest_cells(body: Mesh, within: float) -> float:
-    """Return the smallest cell size, metres, of a field baked here for `within`.
-
-    A grid has at most as many cells as the largest cube. A body smaller than `within` still gets cells that resolve its
-    shape, as far as grid and band allow.
-    """
-    extent, around = body.bounds[1] - body.bounds[0], 2.0 * _WIDEST_BAND
-    fine, coarse = (float(extent.max()) / (most - around) for most in (_MOST_ALONG, _MOST_CELLS))
-    for _ in range(32):
-        middle = 0.5 * (fine + coarse)
-        fits = middle > 0.0 and np.prod(extent / middle + around) <= float(_MOST_CELLS) ** 3
-        fine, coarse = (fine, middle) if fits else (middle, coarse)
-    return max(coarse, within / (_WIDEST_BAND - 2.0))
+    """Bake a field of `mesh` with cells of `spacing` and a band wider than half an edge of the cloth, if feasible."""
+    band = min(max(_LEAST_BAND, _reach(deformable, within) / spacing + 2.0), WIDEST_BAND)
+    return baked(mesh, cache=cache, spacing=spacing, band=band, max_bytes=max_bytes, progress=progress)
 
 
 def _reach(deformable: Side, within: float) -> float:
