@@ -39,11 +39,20 @@ def test_a_body_with_many_holes_gets_fewer_nodes(rng) -> None:
     assert size > 1.5 * cell_sizes([torn(0.0, rng)], 1e-3)[0]
 
 
+def test_a_body_too_large_for_cells_is_named_with_its_length() -> None:
+    with pytest.raises(ValueError, match=r"mesh 'huge' is 1.98e\+12 m long: check its units, or use method bvh"):
+        DistanceField.bake(
+            Mesh(0.99e12 * shapes.ball(1.0, 1).vertices, shapes.ball(1.0, 1).faces, name="huge"), spacing=6e9
+        )
+
+
 @pytest.mark.parametrize("share", [0.0, 0.004])
 def test_signs_of_whole_bricks_are_those_of_their_nodes(share, rng, monkeypatch) -> None:
     body, told = torn(share, rng), []
     made = DistanceField.bake(body, 96, band=12.0, progress=told.append)
-    assert told == sorted(told) and told[-1] == 1.0 and len(told) > 2
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert len(told) > 2
     whole = []
     original = SignTest._sign_of_bricks
 
