@@ -9,7 +9,7 @@ from .basis import is_plain_mesh
 
 FEWEST_CELLS = 32  # along the longest side
 MOST_CELLS, MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of a flat or thin body
-MOST_ANGLES = 5e8  # nodes times boundary edges of a body whose signs need winding numbers; about 10 s of CPU time
+MOST_ANGLES = 5e8  # nodes times boundary edges of a body whose signs need winding numbers; 10 to 15 s of CPU time
 WIDEST_BAND = 16.0  # cells
 _COARSER = 2.0**0.25  # factor of the cell size while the work exceeds its limits
 
