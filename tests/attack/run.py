@@ -47,6 +47,7 @@ class Tally:
     lines: list = dataclasses.field(default_factory=list)
     remarks: list = dataclasses.field(default_factory=list)
     largest: dict = dataclasses.field(default_factory=dict)  # by quantity: the largest value, and its case
+    values: dict = dataclasses.field(default_factory=dict)  # by quantity: of all cases, for percentiles
     next: int = 0  # the first index that has not been chosen
     open: list = dataclasses.field(default_factory=list)  # indices below it that have not been counted
 
@@ -189,6 +190,7 @@ class Attack:
         tally.notes.update(found["notes"])
         tally.remarks += found["remarks"][: max(0, MOST_REMARKS - len(tally.remarks))]
         for what, value in found["measures"].items():
+            tally.values.setdefault(what, []).append(round(value, 4))
             tally.largest[what] = max(tally.largest.get(what, [0.0, ""]), [value, f"{seed}:{index}"])
         if found["seconds"] > tally.slowest and tally.cases > 1:
             tally.slowest, tally.slowest_case = found["seconds"], f"{seed}:{index}"
@@ -228,7 +230,8 @@ class Attack:
             print(f"{name:14} {t.cases:9} {t.checks:12} {t.failed_cases:12} {t.slowest:10.2f}  {t.slowest_case}")
         for name, t in self.tallies.items():
             for what, (value, case) in sorted(t.largest.items()):
-                print(f"{name}: largest {what}: {value:.3g}, case {case}")
+                most = np.percentile(t.values.get(what, [value]), 99.0)
+                print(f"{name}: largest {what}: {value:.3g}, case {case}; 99 %: {most:.3g}")
             for group, counts in grouped(t.notes).items():
                 print(f"{name}{group and f', {group}'}: " + ", ".join(f"{what} {count}" for what, count in counts))
         return int(any(t.failures for t in self.tallies.values()))

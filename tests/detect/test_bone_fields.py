@@ -155,6 +155,16 @@ def test_a_run_with_fields_on_bones_goes_on_from_a_checkpoint_with_the_same_bits
     assert isinstance(straight.detectors[0], BoneFieldsDetector)
 
 
+def test_cells_that_the_limit_of_all_parts_makes_larger_than_eps_are_told(monkeypatch, caplog) -> None:
+    assert BoneFieldsDetector.cell_size == 0.0
+    Simulation(scene(), substeps=4, method="distance-field", options={"cache": False})
+    assert "larger than eps" not in caplog.text
+    monkeypatch.setattr("pliant.detect.fields.cell_size.MOST_CELLS", 40)
+    sim = Simulation(scene(), substeps=4, method="distance-field", options={"cache": False})
+    assert sim.detectors[0].cell_size > 1.001 * sim.scene.eps
+    assert "larger than eps" in caplog.text
+
+
 @pytest.mark.compiled
 def test_the_exact_ways_miss_nothing_and_the_error_of_fields_is_told() -> None:
     made = scene()

@@ -8,9 +8,10 @@ import pytest
 
 from characters import post, sleeve
 from pliant import closest_point, shapes
+from pliant.errors import TooBigError
 from pliant.scene import Scene
 from pliant.scenes import SCENES
-from pliant.scenes.defaults import default_run_length
+from pliant.scenes.defaults import MOST_FRAMES, default_run_length
 from pliant.scenes.dressing import dress_scene
 from pliant.simulation import Simulation
 from pliant.simulation.record import record
@@ -35,6 +36,20 @@ def test_a_run_lasts_as_long_as_the_clip_at_any_frame_time(loop, seconds):
         assert default_run_length(scene, dt).frames == round(seconds / dt)
     with pytest.raises(ValueError, match="dt"):
         default_run_length(scene, 0.0)
+
+
+def test_a_clip_that_lasts_for_hours_is_not_run_to_its_end_by_default(caplog):
+    scene = dress_scene([sleeve()], post(), lead_in=1e7)
+    assert default_run_length(scene, 0.01).frames == MOST_FRAMES
+    assert "the first 100000 are run" in caplog.text
+
+
+def test_the_memory_of_a_recorded_run_includes_the_body(monkeypatch):
+    scene = dress_scene([sleeve()], post())
+    soft = sleeve().n_vertices
+    monkeypatch.setattr("pliant.validate.free_memory", lambda: 2.0 * 24.0 * 1001 * soft)
+    with pytest.raises(TooBigError, match=r"1000 frames of .* vertices of bodies needs"):
+        run(scene, 1000)
 
 
 def test_a_border_close_to_the_skin_is_held_and_one_that_stands_off_is_not():

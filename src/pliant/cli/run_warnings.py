@@ -66,11 +66,17 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
             why = "the start has intersections, and safe mode only prevents new ones"
         counted = "an uncounted number of pairs of triangles intersect"
         if result.intersecting_pairs is not None:
-            bad = result.summary["frames_with_intersecting_pairs"]
-            frames = f"{bad:,} frame{'s' if bad > 1 else ''}"
-            counted = f"{result.intersecting_pairs.sum():,} pairs of triangles intersect in {frames} of safe mode"
+            when = _frames_with_pairs(result.intersecting_pairs)
+            counted = f"{result.intersecting_pairs.sum():,} pairs of triangles intersect in {when} of safe mode"
         lines.append(f"{counted}; {why}")
     return lines
+
+
+def _frames_with_pairs(pairs: Any) -> str:
+    """When triangles intersect, for counts (frames + 1, 2) of which the first row is the start."""
+    start, *bad = pairs.any(1)
+    frames = f"{sum(bad):,} frame{'s' if sum(bad) != 1 else ''}"
+    return " and ".join(["the start"] * bool(start) + [frames] * (any(bad) or not start))
 
 
 def carrying_warnings(result: Any) -> list[str]:

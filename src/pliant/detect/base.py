@@ -141,6 +141,7 @@ class BaseDetector:
     # its results depend on earlier ones: a resumed run samples its pairs anew
     remembers: bool = False
     field: Any = None  # the distance field of the obstacle that it samples
+    cell_size: float = 0.0  # metres: largest cells of the fields of an obstacle's parts
 
     follows = renamed.ClassAttribute("follows", "obstacle_may_deform")
 

@@ -52,7 +52,7 @@ def resolve_method_for_scene(scene: "Scene", method: str | MethodChoice | None =
 def choose_method_for_scene(scene: "Scene") -> MethodChoice:
     """Choose the method for contacts of deformables with the static and kinematic bodies of a scene."""
     from ..motion.deforming import Skinned
-    from .detectors.distance_field import finest_cells
+    from .fields.cell_size import cell_sizes
     from .fields.sampled import is_too_coarse
 
     bodies = [scene.bodies[b] for b in scene.obstacles]
@@ -68,7 +68,7 @@ def choose_method_for_scene(scene: "Scene") -> MethodChoice:
         return MethodChoice("bvh", f"{_reason_against_bone_boxes(motions.get(without[0]))}; exact for any motion")
     if shapes:
         return MethodChoice("bvh", f"{_reason_against_bone_boxes(shapes[0])}; exact for any motion")
-    coarse = [body.label for body in bodies if is_too_coarse(finest_cells(body.mesh, scene.eps), scene.eps)]
+    coarse = [body.label for body in bodies if is_too_coarse(cell_sizes([body.mesh], scene.eps)[0], scene.eps)]
     if coarse:
         return MethodChoice(
             "bvh", f"a distance field of {coarse[0]!r} would be coarser than eps = {scene.eps:g} m; exact"

@@ -128,7 +128,8 @@ def _pair_facts(result: "Result") -> dict[str, str]:
         facts["pairs left too near"] = f"{result.unresolved.max():,} at most, in {bad:,} frames" if bad else "0"
     mode = result.scene.self_contact
     if mode != "off":
-        facts[f"{mode} mode"] = f"{pairs.sum():,} intersecting pairs in {len(pairs) - 1:,} frames"
+        when = f"{'the start and ' if pairs[0].any() else ''}{len(pairs) - 1:,} frames"
+        facts[f"{mode} mode"] = f"{pairs.sum():,} intersecting pairs in {when}"
     if result.failed_substeps:
         what = f"{result.given_up_pairs:,} pairs of features, or vertices beside them"
         facts["pairs given up"] = f"{what}, in {result.failed_substeps:,} substeps"

@@ -1,12 +1,15 @@
 """The default number of frames and substeps of a scene."""
 
 import dataclasses
+import logging
 
 from .. import renamed, validate
 from ..motion.deforming import Recorded, Skinned
 from ..scene import Scene
 
+log = logging.getLogger("pliant.scenes")
 TIMES = 3  # repetitions of a looping clip
+MOST_FRAMES = 100_000  # by default: a file that lasts longer probably has its times in another unit, or a stray key
 __getattr__ = renamed.module(
     __name__,
     {"Pace": "pliant.scenes.defaults:RunLength", "pace_of": "pliant.scenes.defaults:default_run_length"},
@@ -23,14 +26,23 @@ class RunLength:
 
 def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
     """The default length, in frames of `dt` seconds: 250, or what characters take to play their clips once (TIMES times
-    if they loop), or, where nothing is simulated, the duration of the recorded frames."""
+    if they loop), or, where nothing is simulated, the duration of the recorded frames; at most
+    MOST_FRAMES, with a warning."""
     dt = validate.number("dt", dt, above=0.0)
     played = [shape.times[-1] for shape in scene.deforming_motions.values() if isinstance(shape, Recorded)]
     if played and not scene.deformable:  # recorded frames only: nothing is simulated
-        return RunLength(max(1, round(float(max(played)) / dt)), 1)
+        return RunLength(_frames(float(max(played)), dt), 1)
     spans = [
         shape.duration + shape.loop * (TIMES - 1) * (shape.duration - shape.lead_in)
         for shape in scene.deforming_motions.values()
         if isinstance(shape, Skinned)
     ]
-    return RunLength(max(1, round(max(spans) / dt))) if spans else RunLength()
+    return RunLength(_frames(max(spans), dt)) if spans else RunLength()
+
+
+def _frames(duration: float, dt: float) -> int:
+    frames = max(1, round(duration / dt))
+    if frames > MOST_FRAMES:
+        text = "the clip lasts %.4g s, %d frames of %g s, of which the first %d are run; give the number of frames"
+        log.warning(text, duration, frames, dt, MOST_FRAMES)
+    return min(frames, MOST_FRAMES)

@@ -61,8 +61,7 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
         obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c), body.heights)
         detector = detector_class(deformable, obstacle, within=distances[k], **_options_of(options, k, len(pairs)))
         field = detector.field
-        if field is not None:
-            warn_if_too_coarse(field, scene.eps, body.label)
+        warn_if_too_coarse(detector.cell_size or getattr(field, "spacing", 0.0), scene.eps, body.label)
         if field is not None and body.group:
             groups.setdefault((b, body.group), []).append(detector)
         else:

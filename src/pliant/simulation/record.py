@@ -57,8 +57,9 @@ class FrameRecord:
         self.sim, self.scene = sim, scene
         size = n_frames + 1
         particles = {b: scene.bodies[b].mesh.welded.n_vertices for b in (*scene.deformable, *scene.deforming_motions)}
-        total = sum(particles[b] for b in scene.deformable)
-        validate.budget(f"{n_frames} frames of {total} particles", 24.0 * size * total, "keep fewer frames")
+        soft, deforming = (sum(particles[b] for b in some) for some in (scene.deformable, scene.deforming_motions))
+        what = f"{n_frames} frames of {soft} particles" + (f" and {deforming} vertices of bodies" if deforming else "")
+        validate.budget(what, size * (24.0 * soft + 12.0 * deforming), "keep fewer frames")
         self.referee = Referee(scene) if measure and scene.deformable else None
         counts = bool(scene.deformable) and scene.self_contact != "off"
         self.counts_cloth = counts if count_intersections is None else count_intersections

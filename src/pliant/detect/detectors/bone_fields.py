@@ -14,6 +14,8 @@ from ...motion.rigid import brought
 from ...state import State
 from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..fields.bones import SHARE, RigidParts
+from ..fields.by_name import GRIDS, TOLERANCE
+from ..fields.cell_size import cell_sizes
 from ..fields.sampled import KINDS, Sampled
 from .distance_field import DistanceFieldDetector
 from .rigid_parts import PartsDetector
@@ -68,15 +70,23 @@ class BoneFieldsDetector(BaseDetector):
         share = validate.number("share", share, above=0.0, high=1.0)
         self.parts = RigidParts.of(body.mesh, body.motion, share)
         self.fields: list[DistanceFieldDetector] = []
-        for k, mesh in enumerate(self.parts.meshes):
-            part = Side(mesh, 0, k)
+        accuracy: list[dict[str, float | None]] = [{"spacing": spacing, "tolerance": tolerance}] * len(
+            self.parts.meshes
+        )
+        if spacing is None and tolerance is None:
+            sizes = cell_sizes(self.parts.meshes, within)
+            self.cell_size = max(sizes, default=0.0)
+            grid = field is None or field in GRIDS
+            accuracy = [{"spacing": size} if grid else {"tolerance": TOLERANCE * size} for size in sizes]
+        for k, (mesh, given) in enumerate(zip(self.parts.meshes, accuracy, strict=True)):
+            done_of_part = _of_part(progress, k, len(accuracy))
             found = DistanceFieldDetector(
-                deformable, part, within=within, field=field, spacing=spacing, tolerance=tolerance,
-                midpoints=midpoints, cache=cache, max_bytes=max_bytes,
+                deformable, Side(mesh, 0, k), within=within, field=field, midpoints=midpoints, cache=cache,
+                max_bytes=max_bytes, progress=done_of_part, **given,
             )  # fmt: skip
             self.fields.append(found)
-            if progress is not None:
-                progress((k + 1) / len(self.parts.meshes))
+            if done_of_part is not None:  # a cached field reports nothing
+                done_of_part(1.0)
         self._all = PartsDetector(self.fields)
         self._bones: Floats | None = None
         self.poses = self._before = np.zeros((0, 3, 4))
@@ -113,3 +123,8 @@ class BoneFieldsDetector(BaseDetector):
         for part, pose in zip(self.fields, self.poses):
             least = np.fmin(least, part.field.sample(brought(points, pose))[0])
         return np.where(np.isfinite(least), least, np.nan)
+
+
+def _of_part(progress: Callable[[float], None] | None, k: int, count: int) -> Callable[[float], None] | None:
+    """Return `progress` for the k-th of `count` parts."""
+    return None if progress is None else lambda done: progress((k + done) / count)

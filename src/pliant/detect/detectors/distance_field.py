@@ -20,6 +20,7 @@ from ...state import State
 from ..base import BaseDetector, Finds, MaxBytes, Reports, Side
 from ..fields.bsp import PlanarField
 from ..fields.by_name import GRIDS, TOLERANCE, Accuracy, bake_kind
+from ..fields.cell_size import WIDEST_BAND, cell_sizes
 from ..fields.field import DistanceField
 from ..fields.octree import AdaptiveField
 from ..fields.sampled import CELL, KINDS, Sampled
@@ -29,9 +30,7 @@ _EVERY = np.zeros(0, np.int64)
 OTHER = 0.05  # of the size: largest difference between the bounds of a field's mesh and of the body it is used for
 _OUTWARD = np.array([[-1.0], [1.0]])
 _WORTH_THREADS = 60_000  # edges
-_FEWEST_CELLS = 32  # along the longest side, if no field is given
-_MOST_CELLS, _MOST_ALONG = 512, 2048  # along the sides of a cube; along the longest side of a flat or thin body
-_LEAST_BAND, _WIDEST_BAND = 8.0, 16.0  # cells; a point that gets deeper in one substep is not found
+_LEAST_BAND = 8.0  # cells; a point that gets deeper in one substep is not found
 
 
 @check_arguments
@@ -39,8 +38,8 @@ class DistanceFieldDetector(BaseDetector):
     """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
     `field`: the kind of field to bake, "bricks", "dense", "filled", "adaptive" or "planar" (guarantee C), or one that
-    was baked before. Default: bricks. Its cells are no larger than `within` where the limit on the size of a grid
-    allows it (`finest_cells`), or of `spacing` metres; trees are as accurate, or of `tolerance` metres. The error is at
+    was baked before. Default: bricks. Its cells are no larger than `within` where the limits on its size and work
+    allow it (`fields/cell_size.py`), or of `spacing` metres; trees are as accurate, or of `tolerance` metres. The error is at
     most 0.866 cells, so with such cells a point at the field distance `within` is outside the exact surface. Points
     deeper than a grid's narrow band are not found; "filled", "adaptive" and "planar" find them. `midpoints=False` tests
     vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache (`cache.baked`). For a
@@ -260,25 +259,8 @@ def reach_of(field: Sampled, body: Mesh, within: float) -> tuple[float, float, F
 def accuracy_for(deformable: Side, body: Mesh, within: float, spacing: float | None) -> Accuracy:
     """Return cells of `spacing` (None: no larger than `within`) and a band wider than half an edge of the cloth, if
     feasible."""
-    if spacing is None:
-        longest = float((body.bounds[1] - body.bounds[0]).max())
-        spacing = max(min(within, longest / _FEWEST_CELLS), finest_cells(body, within))
-    return Accuracy(spacing, min(max(_LEAST_BAND, _reach(deformable, within) / spacing + 2.0), _WIDEST_BAND))
-
-
-def finest_cells(body: Mesh, within: float) -> float:
-    """Return the smallest cell size, metres, of a field baked here for `within`.
-
-    A grid has at most as many cells as the largest cube. A body smaller than `within` still gets cells that resolve its
-    shape, as far as grid and band allow.
-    """
-    extent, around = body.bounds[1] - body.bounds[0], 2.0 * _WIDEST_BAND
-    fine, coarse = (float(extent.max()) / (most - around) for most in (_MOST_ALONG, _MOST_CELLS))
-    for _ in range(32):
-        middle = 0.5 * (fine + coarse)
-        fits = middle > 0.0 and np.prod(extent / middle + around) <= float(_MOST_CELLS) ** 3
-        fine, coarse = (fine, middle) if fits else (middle, coarse)
-    return max(coarse, within / (_WIDEST_BAND - 2.0))
+    (spacing,) = cell_sizes([body], within) if spacing is None else (spacing,)
+    return Accuracy(spacing, min(max(_LEAST_BAND, _reach(deformable, within) / spacing + 2.0), WIDEST_BAND))
 
 
 def _reach(deformable: Side, within: float) -> float:

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import time
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,14 @@ from ...kernels.jit import threads
 from ...kernels.mesh import adjacency as _adjacency
 from ...mesh import Mesh
 from ..queries.closest_point import ClosestPoints
-from .basis import Basis
+from .basis import Basis, Progress
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
-Progress = Callable[[float], None]
 _LAUNCH = 0.25  # s: target duration of a launch; interrupts and progress are handled between launches
 _SLOTS = 512  # tiles per launch, so that their bricks are still in the CPU cache when they are copied
+_SHARE = 0.2  # of the time of a bake for distances, where winding numbers decide the signs; for `progress`
 _PARTS = 4  # of the items, whose tiles are listed in parallel
 _CHUNKS = 256  # chunks of faces per launch when edges and vertices with nodes are searched
 _NODES = _bake.BRICK**3
@@ -104,6 +103,8 @@ def bake_bricks(
     rim, sign_unknown = np.empty(most, np.uint64), np.empty(most, np.uint64)
     values[0], rim[0], sign_unknown[0] = np.nan, 0, 0
     done, total, group = 0, 1, _SLOTS
+    sign_test = None if paper else basis.sign_test
+    share = 1.0 if sign_test is None else _SHARE
     packed = _allocate(min(_SLOTS, len(busy)))
     while done < len(busy):
         began = time.perf_counter()
@@ -120,16 +121,15 @@ def bake_bricks(
         took = time.perf_counter() - began
         group = max(threads(), group // 2) if took > _LAUNCH else min(2 * group, _SLOTS)
         if progress is not None:
-            progress(done / len(busy))
+            progress(share * done / len(busy))
     for array in (values, rim, sign_unknown):
         array.resize((total, *array.shape[1:]), refcheck=False)
     rim = rim if bool((adjacency.across == _adjacency.BOUNDARY).any()) else np.zeros(0, np.uint64)
     made = bricks_of(values, index, rim, grid)
-    sign_test = None if paper else basis.sign_test
     if not paper and sign_unknown.any() and (sign_test is None or sign_test.rim is not None):
         _decide_signs(basis.mesh, made, sign_unknown)
     if sign_test is not None:
-        made = sign_test.decide(made)
+        made = sign_test.decide(made, progress and (lambda done: progress(share + (1.0 - share) * done)))
     return made, counts, examined
 
 

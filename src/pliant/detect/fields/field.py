@@ -260,7 +260,12 @@ def grid_for(mesh: Mesh, resolution: int, spacing: float | None, band: float, ma
     if spacing is None:
         h = longest / validate.whole("resolution", resolution, low=2, high=100_000)
     else:
-        h = validate.number("spacing", spacing, above=0.0, high=1e-3 * validate.LARGEST / band)
+        h, largest = validate.number("spacing", spacing, above=0.0), 1e-3 * validate.LARGEST / band
+        if h > largest:
+            raise ValueError(
+                f"spacing = {h:g} must be at most {largest:g} m; mesh {mesh.name!r} is {longest:g} m long: check its "
+                "units, or use method bvh, which needs no field"
+            )
     if not h > 1e-9 * float(np.abs(mesh.bounds).max()):
         raise ValueError(
             f"mesh {mesh.name!r} is {longest:g} m long at coordinates up to {np.abs(mesh.bounds).max():g} m, where "

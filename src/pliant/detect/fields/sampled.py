@@ -137,12 +137,11 @@ def is_too_coarse(spacing: float, eps: float) -> bool:
     return spacing > 1.001 * eps
 
 
-def warn_if_too_coarse(field: Any, eps: float, body: str) -> None:
-    """Warn about a field on a uniform grid whose cells are larger than the contact offset; fields without a `spacing`
-    (octree, BSP) are not checked."""
-    if is_too_coarse(spacing := getattr(field, "spacing", 0.0), eps):
+def warn_if_too_coarse(spacing: float, eps: float, body: str) -> None:
+    """Warn about a field whose cells of `spacing` metres are larger than the contact offset; 0: no uniform grid."""
+    if is_too_coarse(spacing, eps):
         text = "the field's cells are %.3g m, larger than eps = %.3g m: cloth may enter %r; choose a larger eps"
-        log.warning(text, spacing, eps, body)
+        log.warning(text + ", or method bvh, which is exact", spacing, eps, body)
 
 
 def around(mesh: Mesh, samples: int, within: float, rng: np.random.Generator) -> Floats:
