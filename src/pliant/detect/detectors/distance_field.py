@@ -38,11 +38,11 @@ class DistanceFieldDetector(BaseDetector):
     """Contacts of vertices, and of edge midpoints near the body, that are closer than `within` (metres).
 
     `field`: the kind of field to bake, "bricks", "dense", "filled", "adaptive" or "planar" (guarantee C), or one that
-    was baked before. Default: bricks. Its cells are no larger than `within` where the limits on its size and work
-    allow it (`fields/cell_size.py`), or of `spacing` metres; trees are as accurate, or of `tolerance` metres. The error
-    is at most 0.866 cells, so with such cells a point at the field distance `within` is outside the exact surface.
-    Points deeper than a grid's narrow band are not found; "filled", "adaptive" and "planar" find them.
-    `midpoints=False` tests vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache (`cache.baked`). For a
+    was baked before. Default: bricks. Its cells are no larger than `within` where the limits on its size and work allow
+    it (`fields/cell_size.py`), or of `spacing` metres; trees are as accurate, or of `tolerance` metres. The error is at
+    most 0.866 cells, so with such cells a point at the field distance `within` is outside the exact surface. Points
+    deeper than a grid's narrow band are not found; "filled", "adaptive" and "planar" find them. `midpoints=False` tests
+    vertices only (without section 4.3 of the paper); `cache=False` bypasses the disk cache (`cache.baked`). For a
     moving body the cloth is transformed into the body's coordinates (`State.pose`), where the field is static; for a
     deforming one see `against`.
     """
