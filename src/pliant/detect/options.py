@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -38,7 +39,8 @@ class Option(NamedTuple):
     @property
     def wanted(self) -> str:
         """The valid values in words."""
-        words = "any value" if self.check is None else self.check.wanted
+        check = check_of(_plain_part(self.annotation)) if self.from_text else self.check
+        words = "any value" if check is None else check.wanted
         if words == FLAG.wanted:
             words = "true or false"
         if not self.from_text:
@@ -198,3 +200,11 @@ def _has_plain(annotation: Any) -> bool:
     if annotation in _PLAIN or origin is typing.Literal:
         return True
     return origin is not Callable and any(map(_has_plain, inner))
+
+
+def _plain_part(annotation: Any) -> Any:
+    """Return the part of a union that text can give a value of: a name of a kind of field, not a field."""
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
+        plain = [kind for kind in typing.get_args(annotation) if kind is type(None) or _has_plain(kind)]
+        return typing.Union[tuple(plain)]  # noqa: UP007
+    return annotation
