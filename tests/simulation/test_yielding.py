@@ -118,3 +118,10 @@ def test_a_run_saved_while_limbs_overlap_continues_bitwise_identically(tmp_path)
     again = Simulation.load(tmp_path / "run.npz", scene)
     for one, other in zip(sim.run(4), again.run(4), strict=True):
         assert np.array_equal(one.x, other.x)
+
+
+def test_cloth_that_comes_near_a_skin_at_rest_finds_the_same_insets_as_at_once():
+    (found, shape), (fresh, _) = skin(0.01), skin(0.01)
+    nowhere = Region(1e3, np.full(3, 8.0), np.ones((2, 2, 2), np.bool_))
+    assert not found.insets(shape, nowhere).any()
+    np.testing.assert_array_equal(found.insets(shape, EVERYWHERE), fresh.insets(shape, EVERYWHERE))

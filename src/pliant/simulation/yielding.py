@@ -116,11 +116,11 @@ class Yielding:
 
     def _computed(self, shape: Floats, region: Region) -> Floats:
         near = region.contains(shape)
-        if not near.any():
-            return np.zeros_like(shape)
         if not np.array_equal(self._last[0], shape):  # a frame begins with the shape with which the last one ended
             self._known = _Known.of(len(shape), len(self._faces))
             self._surface.update(shape).fitted()
+        if not near.any():
+            return np.zeros_like(shape)
         known, faces, areas = self._known, near[self._faces].any(1), np.zeros((len(self._faces), 3))
         areas[faces] = _face_normals(shape[self._faces[faces]])
         normals = _unit(self._around @ areas)
