@@ -22,6 +22,8 @@ from pliant.simulation.step import Simulation
 
 SLOW = 30.0  # times the median CPU time of the frames of a run
 CHEAP = 0.01  # seconds of CPU time: a median below this counts as this, so that frames below 0.3 s are never too slow
+# words of NumPy and Numba, which no error for a user has
+INTERNAL = re.compile(r"broadcast|shape mismatch|out of bounds|ufunc|dtype|zero-size array|\bndarray\b|inhomogeneous")
 REFUSED = 0.02  # share of cases with options that may be refused
 DEEP = 1e-5  # metres inside a body that must not pass; less may be rounding
 FAR = 4.0  # times the extent of everything at the start, of the path of the character and of free fall
@@ -131,6 +133,7 @@ def judge(trial, what, words, out):
         return
     if code == 2:  # refused: one line says why
         trial.check(last.startswith("error: ") and not said.strip(), f"{line}: exit code 2 without an error: {last}")
+        trial.check(not INTERNAL.search(last), f"{line}: an error of the program, not of its input: {last}")
         trial.remark(f"refused: {last[:120]}")
         return
     trial.note(f"exit code {code}")
