@@ -38,7 +38,7 @@ def test_json_has_a_row_for_every_method_and_reasons_for_the_others(here, capsys
     assert code == 0
     assert told["kept"]
     assert role["within_m"] == pytest.approx(0.006)
-    assert [row["method"] for row in role["methods"]] == ["bvh", "image-space", "image-space resolution 64"]
+    assert [row["method"] for row in role["methods"]] == ["bvh", "image-space", "image-space:resolution=64"]
     assert [(row["recall"], row["missed"], row["extra"]) for row in role["methods"]] == [(1.0, 0, 0)] * 3
     assert told["auto"]["obstacle"]["name"] == "bvh"
 

@@ -236,11 +236,11 @@ def test_the_method_is_resolved_once_and_its_reason_is_printed(here, worn, monke
     monkeypatch.setattr(choose, "choose_method_for_scene", lambda scene: calls.append(scene) or real(scene))
     assert cli.run([*worn, "--json", "-o", "a.npz"]) == 0
     method = json.loads(capsys.readouterr().out)["method"]
-    assert method == {"name": "bvh", "why": real(calls[0]).why}
+    assert method == {"name": "bvh", "why": real(calls[0]).why, "options": {}}
     assert method["why"] != "requested"
     assert len(calls) == 1
     assert cli.run([*worn, "--method", "brute_force", "--json", "-o", "a.npz"]) == 0
-    assert json.loads(capsys.readouterr().out)["method"] == {"name": "brute-force", "why": "requested"}
+    assert json.loads(capsys.readouterr().out)["method"] == {"name": "brute-force", "why": "requested", "options": {}}
     assert len(calls) == 1
 
 

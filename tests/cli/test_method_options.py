@@ -10,7 +10,8 @@ from pliant.detect.methods import METHODS
 from pliant.detect.options import options_of
 
 
-def test_methods_lists_every_option_with_its_values_and_default(capsys):
+def test_methods_lists_every_option_with_its_values_and_default(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
     assert cli.run(["methods", "--json"]) == 0
     rows = {row["name"]: row["options"] for row in json.loads(capsys.readouterr().out)}
     assert {name: [option["name"] for option in options] for name, options in rows.items()} == {

@@ -25,7 +25,7 @@ def test_options_of_a_tree_that_would_have_no_effect_are_refused():
             pliant.detector(method, CLOTH, BALL, update="hybrid", margin=0.1)
         with pytest.raises(ValueError, match="worse = 2 is for updates 'bottom-up' and 'lazy', not 'rebuild'"):
             pliant.detector(method, CLOTH, BALL, update="rebuild", worse=2.0)
-    with pytest.raises(ValueError, match="cell and depth are for bodies with tets"):
+    with pytest.raises(ValueError, match=r"cell = 0\.1 applies to tets, and there are none in: cloth, ball"):
         pliant.detector("spatial-hash", CLOTH, BALL, cell=0.1)
     with pytest.raises(ValueError, match=r"share = 0\.5 is for a skinned obstacle"):
         pliant.detector("distance-field", CLOTH, BALL, share=0.5)

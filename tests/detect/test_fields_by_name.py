@@ -195,7 +195,7 @@ def test_vertices_that_the_caller_moves_are_followed(kind):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"field": "octree"}, "field 'octree'; one of: bricks, dense, filled, adaptive, planar"),
+        ({"field": "octree"}, "field = 'octree'; expected .*one of: bricks, dense, filled, adaptive, planar"),
         ({"field": 3}, r"field = 3; expected .*one of: bricks"),
         ({"field": "bricks", "tolerance": 0.01}, "tolerance = 0.01 is no option of the field 'bricks'.*spacing"),
         ({"field": "planar", "spacing": 0.01}, "spacing = 0.01 is no option of the field 'planar'.*tolerance"),

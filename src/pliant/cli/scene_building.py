@@ -4,7 +4,6 @@ import dataclasses
 import pathlib
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import validate
 from . import output
 from .proxies import simulated
 from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
@@ -71,6 +70,7 @@ class HoldOptions:
 
     def holding(self) -> "Holding":
         """The pins, attachments, stitches and scale of a scene."""
+        from .. import validate
         from ..io.pairs import read_pairs
         from ..scenes.holding import LINES, Holding
 
@@ -113,6 +113,7 @@ class HeightOptions:
 
     def image(self) -> "HeightImage":
         """Read the image."""
+        from .. import validate
         from ..io.height_map import load_heights
         from ..mesh.height_image import HeightImage
 
@@ -203,6 +204,7 @@ def build_scene(
     starts: fixes the start poses of garments from files, unless they have proxies, which are made outside of the body;
     notes open and inverted shells of the body in any case.
     """
+    from .. import validate
     from ..mesh import Mesh
     from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length

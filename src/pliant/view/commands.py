@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, cast
 from ..detect.options import parse_method
 
 LONGEST = 64 * 1024  # bytes of a message
+LONGEST_REASON = 123  # bytes of the reason in a close frame
 REACH = 10.0  # largest distance of a point from the scene centre, in longest sides of the scene's bounding box
 UNSUPPORTED_DATA, TOO_LONG = 1003, 1009  # WebSocket close codes
 
@@ -31,10 +32,11 @@ class ValidCommands(NamedTuple):
 
 
 class Refused(Exception):
-    """An invalid message: the close code and the reason, one line of ASCII."""
+    """An invalid message: the close code and the reason, one line of ASCII, which a close frame has 123 bytes for."""
 
     def __init__(self, code: int, why: str) -> None:
-        self.code, self.why = code, why
+        why = why.encode("ascii", "replace").decode()
+        self.code, self.why = code, why if len(why) <= LONGEST_REASON else f"{why[: LONGEST_REASON - 3]}..."
         super().__init__(code, why)
 
 
