@@ -254,6 +254,16 @@ def test_cloth_that_still_moves_at_the_end_is_told_in_one_line(here, capsys):
     assert "more --frames let it come to rest" in talk
     _, _, talk = told(capsys, "drape", "sheet.obj", "body.obj", "--frames", "250", "-o", "a.npz", "--friction", "1")
     assert line not in talk
+    _, _, talk = told(
+        capsys, "drape", "--scene", "tablecloth-on-ball", "--resolution", "8", "--frames", "12", "-o", "a.npz"
+    )
+    assert line not in talk  # a built-in scene is as long as its author made it
+
+
+def test_an_unknown_response_is_told_before_anything_is_baked(here, capsys):
+    code, _, talk = told(capsys, "drape", "--body", "body.obj", "--response", "bounce", "-o", "a.npz")
+    assert code == 2
+    assert talk.startswith("error: unknown response 'bounce'; one of: projection, printed-projection")
 
 
 @pytest.mark.parametrize(

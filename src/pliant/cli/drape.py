@@ -200,6 +200,7 @@ def drape(
     from ..detect.options import parse_method
     from ..io import check_libraries
     from ..io.formats import WRITTEN_ANIMATIONS
+    from ..respond import RESPONSES
     from ..simulation import Simulation
 
     if frames is not None:
@@ -233,6 +234,7 @@ def drape(
     self_contact_options = _self_contact_options(between)
     if method is not None and method != AUTO:
         method = parse_method(method).text  # before anything is made
+    response = validate.choice("response", response, tuple(RESPONSES))
     output.say_if_compiling("respond.projection.project")
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)

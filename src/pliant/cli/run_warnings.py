@@ -45,7 +45,7 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
         lines.append(
             f"the cloth has slid down the body by {fell:.2g} m; more --friction, or pinned vertices, would hold it"
         )
-    elif speed := _speed_at_end(result):
+    elif any(sources.garments) and (speed := _speed_at_end(result)):
         lines.append(f"the cloth still moves at {speed:.2g} m/s at the end; more --frames let it come to rest")
     if result.crosses_bodies and not result.penetrates and result.scene.self_contact != "safe":
         lines.append(_crossing_warning(result, sources))
