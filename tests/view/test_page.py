@@ -255,7 +255,7 @@ def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, sess
 
 
 def test_a_refused_command_leaves_the_other_sliders_where_they_are(visit, session, since):
-    valid, boxes = session.valid_commands, visit.page.locator("#show-boxes")
+    valid, boxes = session.valid_commands, visit.page.locator("#show-structure")
     visit.page.locator("#set-friction").fill("600")
     after(session, Set, since)
     boxes.check(force=True)
@@ -273,7 +273,7 @@ def test_a_refused_command_leaves_the_other_sliders_where_they_are(visit, sessio
         visit.page.locator("#set-friction").dispatch_event("dblclick")
         visit.page.locator("#set-gravity").dispatch_event("dblclick")
         boxes.uncheck(force=True)
-    assert after(session, Show, count) == Show("boxes", False, 0)
+    assert after(session, Show, count) == Show("structure", False, 0)
 
 
 def test_keys_pause_step_record_and_let_go_on(visit, session, since):

@@ -11,14 +11,14 @@ from .. import renamed
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS
-from ..detect.options import options_of, parse_method, text_of
+from ..detect.options import NO_DEFAULT, options_of, parse_method, text_of
 from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
 from ..scenes.defaults import default_run_length
 from ..simulation import Frame, Simulation
-from ..simulation.build import AHEAD, detection_distances
+from ..simulation.build import AHEAD, detection_distances, refusal_of
 from ..simulation.clock import Clock
 from ..simulation.drag import DragConstraint
 from ..state import State
@@ -166,15 +166,42 @@ class InteractiveRun:
 
     methods = renamed.attribute("methods", "unavailable_reasons")
 
-    def method_options(self) -> dict[str, list[tuple[str, str, bool]]]:
+    def method_options(self) -> dict[str, list[tuple[str, str, bool, str]]]:
         """Return the menus of the current method's options that list their values: for each value the method with it,
-        the value as text, and whether it is the current one."""
+        the value as text, whether it is the current one, and why it cannot be used in this scene, or nothing."""
         chosen = parse_method(self.method)
         menus = {}
         for name, option in options_of(chosen.name).items():
+            if not option.values:
+                continue
             current = chosen.options.get(name, option.default)
-            menus[name] = [(chosen.with_option(name, v).text, text_of(v), v == current) for v in option.values]
-        return {name: rows for name, rows in menus.items() if rows}
+            # a default that is none of the values stands for one that the method chooses
+            values = option.values if option.default in option.values else (option.default, *option.values)
+            variants = [(v, chosen.with_option(name, v)) for v in values]
+            menus[name] = [
+                (
+                    variant.text,
+                    text_of(v) if v in option.values else "default",
+                    v == current,
+                    refusal_of(self.scene, chosen.name, variant.options),
+                )
+                for v, variant in variants
+            ]
+        return menus
+
+    def method_values(self) -> dict[str, dict[str, str]]:
+        """Return the current method's options that are typed, such as numbers: the text of the value if one is given,
+        that of the default, and the valid values in words."""
+        chosen = parse_method(self.method)
+        return {
+            name: {
+                "text": text_of(chosen.options[name]) if name in chosen.options else "",
+                "fallback": "default" if option.default in (None, NO_DEFAULT) else text_of(option.default),
+                "wanted": option.wanted,
+            }
+            for name, option in options_of(chosen.name).items()
+            if option.from_text and not option.values
+        }
 
     @property
     def responses(self) -> tuple[str, ...]:

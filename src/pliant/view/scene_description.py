@@ -57,6 +57,7 @@ class SceneDescription:
             "choices": _choices(run),
             "chosen": chosen | {"response": run.response, "speed": speed},
             "options": run.method_options(),
+            "values": run.method_values(),
             "ranges": {
                 name: dataclasses.asdict(r) | {"value": first[name], "now": value_of(scene, name)}
                 for name, r in run.ranges.items()

@@ -282,6 +282,7 @@ class Session:
             "missed": self._missed,
             "pins": len(run.drags) - len(held),
             "speed": round(self._statistics.speed, 3),
+            "structure": self._overlays.described,
         }
         generation, serial = self.newest.generation, self.newest.serial + 1
         self.newest = PublishedFrame(generation, serial, encode(generation, serial, header, arrays))
@@ -321,7 +322,7 @@ class Session:
         elif isinstance(command, Show):
             self._overlays.on[command.name] = command.on
             if command.level is not None:
-                self._overlays.level[command.name] = command.level
+                self._overlays.set_level(command.name, command.level, run.sim)
         elif isinstance(command, Grab):
             self._let_go(client)
             self._missed += 1  # taken back below on success; `grab` may raise

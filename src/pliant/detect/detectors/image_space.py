@@ -1,7 +1,7 @@
 """Contacts of closed bodies: rays or layered depth images determine the vertices inside, and only these reach the
 narrow phase."""
 
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from ..queries.inside_image import InsideImage, VolumeOfInterest, volume_of_inte
 from ..queries.penetration import DeformingClosestPoints
 from ..queries.ray_winding import RayWinding
 from ..queries.welding import Seams
+from ..queries.winding import bounds_of, shortest
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 _OFFSET = 1e-9  # of a body's own vertices from its surface, relative to its size
@@ -115,6 +119,20 @@ class ImageSpaceDetector(BaseDetector):
             for x in (state.x[part.side.rows],)
         )
         return contacts_of(a, b, NO_PAIRS, NO_PAIRS, NO_PAIRS, self._pool)
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.images import structure_of_images, structure_of_rays
+
+        if self.resolution is not None:
+            return structure_of_images(self.images, self._volume)
+        parts = [self.one] if self.same else [self.one, self.other]
+        casts = []
+        for k, inside in enumerate(self._inside):
+            if inside is not None:
+                x, points = (state.x[part.side.rows][part.rows] for part in (parts[k], parts[-1 - k]))
+                box = bounds_of(x)
+                casts.append((box, shortest(box), points, inside.rays.winding(x, points) > self.same))
+        return structure_of_rays(casts)
 
     def _with_itself(self, x: Floats) -> Contacts:
         inside, part = self._inside[0], self.one

@@ -98,6 +98,16 @@ class TetHash:
             buckets = (cells @ table.step) & table.mask
         return len(cells) - len(np.unique(buckets))
 
+    def cells(self) -> tuple[Floats, Floats, Rows]:
+        """Return the lowest corner (3,) of the grid at the last positions, the sides (3,) of its cells, metres, and the
+        cell (n,3) of each vertex."""
+        x, bits = self.x, self._table.bits
+        low, size = x.min(0) if len(x) else np.zeros(3), self.cell / np.exp2(bits[1] - bits)
+        if float(np.ptp(x, axis=0).max(initial=0.0)) / self.cell < LAST >> _SUB:
+            words = quantise(x, self.cell)[0]
+            return low, size, np.stack([(words >> k * FIELD & LAST) >> bits[k] for k in range(3)], 1)
+        return low, size, np.floor((x - low) / size).astype(np.int64)  # the words leave out empty cells
+
     def pairs(self) -> Rows:
         """Return (k,2) vertex and tet, in ascending order."""
         counts, n = np.zeros(len(self._out), np.int64), len(self.tets)

@@ -1,6 +1,6 @@
 // The controls, built from the server's description of the scene.
 
-const SHOW_KEYS = { contacts: "c", normals: "n", boxes: "b", slice: "f", layers: "l" };
+const SHOW_KEYS = { contacts: "c", normals: "n", structure: "d", slice: "f", layers: "l" };
 const FRACTIONS = { "1/4": "¼×", "1/2": "½×" };
 const MENUS = { scene: "Scene", method: "Detection", self: "Self-contact", response: "Response" };
 
@@ -119,11 +119,28 @@ class Panel {
   // The options of the method that list their values; the value of a row is the method with that option.
   options() {
     const menus = Object.entries(this.hello.options ?? {}).map(([name, rows]) => {
-      const select = make("select", { id: `option-${name}` }, ...rows.map(([value, text, chosen]) => make("option", { value, textContent: text, selected: chosen })));
+      const option = ([value, text, chosen, why]) => make("option", { value, textContent: why ? `${text} (not here)` : text, selected: chosen, disabled: !!why, title: why ?? "" });
+      const select = make("select", { id: `option-${name}` }, ...rows.map(option));
       select.onchange = () => { this.choose("method", select.value); $("picture").focus({ preventScroll: true }); };
       return make("div", { className: "menu" }, make("label", { htmlFor: select.id }, name.replaceAll("_", " ")), select);
     });
-    return make("div", { id: "options", hidden: !menus.length }, ...menus);
+    const more = Object.entries(this.hello.values ?? {}).map(([name, { text, fallback, wanted }]) => {
+      const field = make("input", { type: "text", id: `value-${name}`, value: text, placeholder: fallback, title: `${wanted}; empty: ${fallback}`, spellcheck: false, autocomplete: "off" });
+      field.onchange = () => this.choose("method", this.withValue(name, field.value.trim()));
+      return make("div", { className: "menu" }, make("label", { htmlFor: field.id, title: wanted }, name.replaceAll("_", " ")), field);
+    });
+    const set = Object.values(this.hello.values ?? {}).some(({ text }) => text);
+    const details = make("details", { open: this.moreOpen || set, hidden: !more.length }, make("summary", {}, "more options"), make("div", { className: "grid" }, ...more));
+    details.ontoggle = () => { this.moreOpen = details.open; };
+    return make("div", { id: "options", hidden: !menus.length && !more.length }, ...menus, details);
+  }
+
+  // The chosen method as text with another value of an option, the default if it is empty; the server checks it.
+  withValue(option, value) {
+    const [, given = ""] = this.chosen.method.split(/:(.*)/s), name = named(this.chosen.method);
+    const kept = given.split(",").filter((part) => part && part.split("=")[0] !== option);
+    const all = value ? [...kept, `${option}=${value}`] : kept;
+    return all.length ? `${name}:${all.join(",")}` : name;
   }
 
   reasons(rows) {
@@ -140,19 +157,34 @@ class Panel {
       const slider = make("input", { type: "range", min: 0, max: levels, step: 1, value: level, id: `level-${name}`, disabled: !on });
       slider.setAttribute("aria-label", `level of ${label}`);
       const output = make("output", { textContent: levels ? level : "" });
-      const tell = () => {
+      const tell = (moved) => {
         slider.disabled = !box.checked;
         output.textContent = levels ? slider.value : "";
-        this.send({ show: name, on: box.checked, ...(levels ? { level: Number(slider.value) } : {}) });
+        // the server chooses the first level of a data structure
+        this.send({ show: name, on: box.checked, ...(levels && (moved || name !== "structure") ? { level: Number(slider.value) } : {}) });
       };
-      box.onchange = tell;
-      slider.oninput = () => { output.textContent = slider.value; this.pending.set(`show ${name}`, tell); this.ask(); };
+      if (name === "structure") this.structure = { slider, output, levels: -1 };
+      box.onchange = () => tell(false);
+      slider.oninput = () => { output.textContent = slider.value; this.pending.set(`show ${name}`, () => tell(true)); this.ask(); };
       this.shown[name] = box;
       const text = make("label", { className: "chip", title: key ? `${label} (${key.toUpperCase()})` : label }, box, make("span", {}, label));
       return make("div", { className: levels ? "overlay levelled" : "overlay" }, text, ...(levels ? [slider, output] : []));
     });
     $("overlays").replaceChildren(make("legend", {}, "Show"), ...rows);
     $("overlays").hidden = !rows.length;
+  }
+
+  // The levels of the data structure are those of the method, and may change with it.
+  showStructure(seen) {
+    const { structure } = this;
+    if (!structure || !seen) return;
+    if (structure.levels !== seen.levels) {
+      structure.levels = seen.levels;
+      structure.slider.max = seen.levels;
+      structure.slider.style.visibility = structure.output.style.visibility = seen.levels ? "visible" : "hidden";
+    }
+    if (document.activeElement !== structure.slider && !this.pending.has("show structure") && Number(structure.slider.value) !== seen.level) structure.slider.value = seen.level;
+    structure.output.textContent = seen.levels ? structure.slider.value : "";
   }
 
   toggleOverlay(name) { this.shown[name]?.click(); }

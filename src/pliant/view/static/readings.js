@@ -29,6 +29,17 @@ function updateReadings(header, now) {
   const { deepest } = state.scene.frameOverlays, colours = "depths" in state.frame.arrays;
   $("legend").hidden = !colours;
   if (colours) read("legend-most", `${legible(1000 * deepest)} mm`);
+  showLegend(header.structure);
+}
+
+// What is drawn of the data structure; the words for its colours have these colours.
+function showLegend(seen) {
+  panel.showStructure(seen);
+  $("seen").hidden = !seen;
+  if (!seen || readings.seen === seen.legend) return;
+  readings.seen = seen.legend;
+  const words = seen.legend.split(/\b(blue|orange)\b/);
+  $("seen").replaceChildren(...words.map((word) => (["blue", "orange"].includes(word) ? make("b", { className: word, textContent: word }) : word)));
 }
 
 // A note that ends in dots (in progress) stays until the next note; others disappear after a while.

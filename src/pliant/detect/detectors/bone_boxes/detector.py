@@ -1,6 +1,6 @@
 """Vertices and edge midpoints of cloth against a skinned body, by bone-attached bounding boxes."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from ...queries.contact_records import with_rounding_margin
 from ...queries.penetration import NOTHING, SurfaceQueries
 from .boxes import SLABS, BoneBoxes
 from .probes import SOME, Probes, Touching, query_inside
+
+if TYPE_CHECKING:
+    from ...structure import Structure
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the sampled poses of a clip
@@ -159,10 +162,25 @@ class BoneBoxesDetector(BaseDetector):
 
     def box_corners(self) -> Floats:
         low, high = self.boxes.boxes.low, self.boxes.boxes.high
-        corners = np.where(_CORNERS, high[:, None], low[:, None])
+        return self._in_world(np.where(_CORNERS, high[:, None], low[:, None])).reshape(-1, 2, 2, 2, 3)
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from ..structures.images import structure_of_bone_boxes
+
+        boxes = self.boxes.boxes
+        at = boxes.begin[:, None] + np.arange(1, boxes.slabs) / boxes.per[:, None]
+        planes = np.empty((len(at), boxes.slabs - 1, 2, 2, 3))
+        planes[..., 0] = at[:, :, None, None]
+        for k, ends in enumerate(np.stack([boxes.low, boxes.high], 1)):
+            planes[k, ..., 1], planes[k, ..., 2] = ends[:, 1, None], ends[:, 2]
+        within = (at > boxes.low[:, :1]) & (at < boxes.high[:, :1])
+        placed = self._in_world(planes.reshape(len(at), -1, 3)).reshape(planes.shape)
+        return structure_of_bone_boxes(self.box_corners(), placed[within], level)
+
+    def _in_world(self, q: Floats) -> Floats:
+        """Return points (k,n,3) in the coordinates of the k boxes in the world."""
         to_box = self.boxes.placed.to_box  # q = R p + t
-        back = np.einsum("kji,kcj->kci", to_box[:, :, :3], corners - to_box[:, None, :, 3])
-        return back.reshape(-1, 2, 2, 2, 3)
+        return np.asarray(np.einsum("kji,kcj->kci", to_box[:, :, :3], q - to_box[:, None, :, 3]))
 
     def inside(self, points: Any, which: Any = None) -> Inside:
         """Find which of `points` (n,3), vertices `which` (n,) of the cloth, are inside a closed skin."""
