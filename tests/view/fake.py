@@ -138,11 +138,11 @@ class FakeSession:
                     "dt": 0.01, "bodies": self.packed, "moving": [True, False], "deformable": [True, False],
                     "box": KNOWN.box, "elevation": 0.3, "chosen": self.chosen,
                     "choices": {what: [[n, n, ""] for n in names] for what, names in KNOWN.choices.items()},
-                    "options": {
+                    "options": {"method": {
                         "volume": [["bvh", "box", True, ""], ["bvh:volume=sphere", "sphere", False, ""]],
                         "update": [["bvh", "bottom-up", True, ""], ["bvh:update=blend", "blend", False, "no bones"]],
-                    },
-                    "values": {"leaf": {"text": "", "fallback": "1", "wanted": "a whole number"}},
+                    }},
+                    "values": {"method": {"leaf": {"text": "", "fallback": "1", "wanted": "a whole number"}}},
                     "ranges": {
                         name: {"label": name, "unit": units[name], "low": low, "high": high,
                                "value": VALUES[name], "now": self.values[name], "log": False}

@@ -207,7 +207,16 @@ def test_a_pin_stays_until_it_is_freed(session):
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_every_overlay_is_drawn(session, name):
     until(lambda: header(session)["contacts"] > 0)
-    arrays = {"contacts": "points", "structure": "lines", "slice": "slice_image", "layers": "lines"}
+    if name == "self_structure":
+        session.post(1, Choose("self", "push"))
+        session.post(1, Choose("self_method", "bvh"))
+    arrays = {
+        "contacts": "points",
+        "structure": "lines",
+        "self_structure": "lines",
+        "slice": "slice_image",
+        "layers": "lines",
+    }
     drawn = arrays.get(name, name)
     found = shown_after(session, Show(name, True))[3]
     assert len(found[drawn]) > 0

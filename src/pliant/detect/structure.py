@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-MOST_VOLUMES = 1200  # drawn of one side; more would be indistinguishable
+MOST_VOLUMES, MOST_SPHERES = 1200, 3000  # drawn of one side; more would be indistinguishable
 _CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
 _EDGES = np.array([(i, j) for i in range(8) for j in range(i) if bin(i ^ j).count("1") == 1])
-_NO_LINES, _NO_SPHERES = np.zeros((0, 2, 3)), np.zeros((0, 5))
+_NO_LINES, _NO_SPHERES, _NO_DOTS = np.zeros((0, 2, 3)), np.zeros((0, 5)), np.zeros((0, 4))
 
 
 class FieldSlice(NamedTuple):
@@ -26,7 +26,7 @@ class Structure(NamedTuple):
     """The data structure of a detector at its last update, at one level of `levels`, in the world.
 
     `lines` and `accents` are segments of the first and of the second colour; `spheres` have centre, radius and 0 or 1
-    for the colour. `legend` says what is seen.
+    for the colour, `dots` a point and 0 or 1. `legend` says what is seen.
     """
 
     legend: str
@@ -35,6 +35,7 @@ class Structure(NamedTuple):
     lines: Floats = _NO_LINES  # (k,2,3)
     accents: Floats = _NO_LINES  # (k,2,3)
     spheres: Floats = _NO_SPHERES  # (k,5)
+    dots: Floats = _NO_DOTS  # (k,4)
     slice: FieldSlice | None = None
 
 
@@ -64,6 +65,11 @@ def oriented_edges(centre: Floats, half: Floats, axes: Floats) -> Floats:
     return corner_edges(centre[:, None] + np.einsum("ci,ki,kij->kcj", signs, half, axes))
 
 
+def dots_at(*kinds: Floats) -> Floats:
+    """Return dots (k,4) at points of the first colour, and of the second."""
+    return np.concatenate([np.column_stack([points, np.full(len(points), k)]) for k, points in enumerate(kinds)])
+
+
 def moved(lines: Floats, pose: Floats | None) -> Floats:
     """Return lines (k,2,3), or any points (...,3), of a body with this pose (3,4) in the world."""
     return lines if pose is None else lines @ pose[:, :3].T + pose[:, 3]
@@ -79,6 +85,7 @@ def together(parts: "list[Structure]") -> Structure | None:
         lines=np.concatenate([part.lines for part in parts]),
         accents=np.concatenate([part.accents for part in parts]),
         spheres=np.concatenate([part.spheres for part in parts]),
+        dots=np.concatenate([part.dots for part in parts]),
         slice=next((part.slice for part in parts if part.slice is not None), None),
     )
 

@@ -14,6 +14,7 @@ from ..detect.methods import method_name
 from ..detect.options import parse_method
 
 LONGEST = 64 * 1024  # bytes of a message
+GUARD = "guard"  # what handles contacts among deformable bodies unless a method is chosen
 LONGEST_METHOD = 1000  # characters of a method with its options
 LONGEST_REASON = 123  # bytes of the reason in a close frame
 REACH = 10.0  # largest distance of a point from the scene centre, in longest sides of the scene's bounding box
@@ -191,7 +192,7 @@ def _do(fields: dict[str, Any], valid: ValidCommands) -> Command:
 def _choose(fields: dict[str, Any], valid: ValidCommands) -> Command:
     what = _name("choose", fields["choose"], valid.choices)
     to = fields["to"]
-    if what == "method":
+    if what in ("method", "self_method") and to != GUARD:
         return Choose(what, _method(to, valid.choices[what]))
     return Choose(what, _name(what, to, valid.choices[what]))
 

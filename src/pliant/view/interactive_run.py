@@ -11,17 +11,19 @@ from .. import renamed
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS
-from ..detect.options import NO_DEFAULT, options_of, parse_method, text_of
+from ..detect.options import parse_method
 from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid
 from ..scenes import SCENES
 from ..scenes.defaults import default_run_length
 from ..simulation import Frame, Simulation
-from ..simulation.build import AHEAD, detection_distances, refusal_of
+from ..simulation.build import AHEAD, detection_distances
 from ..simulation.clock import Clock
+from ..simulation.deformable_contact import self_method_reasons
 from ..simulation.drag import DragConstraint
 from ..state import State
+from .commands import GUARD
 
 log = logging.getLogger("pliant.view")
 __getattr__ = renamed.module(
@@ -117,7 +119,7 @@ class InteractiveRun:
             self._x_start = scene.start().x
             self.name, self.initial_scene, self.scene = name, scene, scene
             self.substeps_per_frame, self.substeps_per_part = substeps_per_frame, 1
-            self.method, self.response = method, "projection"
+            self.method, self.self_method, self.response = method, GUARD, "projection"
             self.sim = self._simulation(scene, method, self.response, scene.start(), note)
         except BaseException:  # also MemoryError: restore the previous scene to continue with
             self.__dict__.clear()
@@ -166,42 +168,10 @@ class InteractiveRun:
 
     methods = renamed.attribute("methods", "unavailable_reasons")
 
-    def method_options(self) -> dict[str, list[tuple[str, str, bool, str]]]:
-        """Return the menus of the current method's options that list their values: for each value the method with it,
-        the value as text, whether it is the current one, and why it cannot be used in this scene, or nothing."""
-        chosen = parse_method(self.method)
-        menus = {}
-        for name, option in options_of(chosen.name).items():
-            if not option.values:
-                continue
-            current = chosen.options.get(name, option.default)
-            # a default that is none of the values stands for one that the method chooses
-            values = option.values if option.default in option.values else (option.default, *option.values)
-            variants = [(v, chosen.with_option(name, v)) for v in values]
-            menus[name] = [
-                (
-                    variant.text,
-                    text_of(v) if v in option.values else "default",
-                    v == current,
-                    refusal_of(self.scene, chosen.name, variant.options),
-                )
-                for v, variant in variants
-            ]
-        return menus
-
-    def method_values(self) -> dict[str, dict[str, str]]:
-        """Return the current method's options that are typed, such as numbers: the text of the value if one is given,
-        that of the default, and the valid values in words."""
-        chosen = parse_method(self.method)
-        return {
-            name: {
-                "text": text_of(chosen.options[name]) if name in chosen.options else "",
-                "fallback": "default" if option.default in (None, NO_DEFAULT) else text_of(option.default),
-                "wanted": option.wanted,
-            }
-            for name, option in options_of(chosen.name).items()
-            if option.from_text and not option.values
-        }
+    def self_method_reasons(self) -> dict[str, str]:
+        """Return for the guard and every method why it cannot detect contacts among deformable bodies; empty if it
+        can."""
+        return {GUARD: ""} | self_method_reasons(self.scene)
 
     @property
     def responses(self) -> tuple[str, ...]:
@@ -229,8 +199,19 @@ class InteractiveRun:
         self.sim = self._simulation(self.scene, self.method, response, self.sim.state, note)
         self.response = response
 
+    def set_self_method(self, method: str) -> None:
+        """Switch to another detection method among deformable bodies, or to the guard, from the current state."""
+        before, self.self_method = self.self_method, method if method == GUARD else parse_method(method).text
+        try:
+            self.sim = self._continued(self.scene, self.method)
+        except BaseException:
+            self.self_method = before
+            raise
+
     def set_self_contact(self, mode: str) -> None:
         """Switch the treatment of self-contact."""
+        if mode == "off":
+            self.self_method = GUARD
         self._replace_scene(dataclasses.replace(self.scene, self_contact=mode))
 
     def set_parameter(self, name: str, to: float, note: Callable[[str], None] = lambda _: None) -> None:
@@ -311,6 +292,7 @@ class InteractiveRun:
             response=response,
             state=state,
             clock=self.clock,
+            self_method=None if self.self_method == GUARD else self.self_method,
         )
         self._detectors.pop(method, None)
         self._detectors[method] = sim.detectors

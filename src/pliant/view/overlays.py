@@ -22,11 +22,16 @@ OVERLAYS: dict[str, tuple[str, int]] = {
     "contacts": ("contacts, coloured by gap violation", 0),
     "normals": ("contact normals", 0),
     "structure": ("data structure", HIGHEST),
+    "self_structure": ("self-contact structure", HIGHEST),
     "slice": ("slice, coloured by the exact distance to the nearest obstacle", 20),
     "layers": ("layered depth image", 3),
 }
 MOST = 4000  # contacts drawn; more would be indistinguishable
 NOTHING = "this method has no data structure to draw"
+NO_METHOD = {
+    "structure": "the scene has no deformable body with an obstacle, and so no detector",
+    "self_structure": "the guard handles self-contact: choose a method for it",
+}
 
 
 class Overlays:
@@ -36,8 +41,8 @@ class Overlays:
         self.scene = scene
         self.on: dict[str, bool] = dict.fromkeys(OVERLAYS, False)
         self.level = {name: most // 2 for name, (_, most) in OVERLAYS.items()}
-        self.seen: Structure | None = None  # what the last frame shows of the data structure
-        self._levels: dict[frozenset[str], int] = {}  # of the data structure, by method
+        self.seen: dict[str, Structure] = {}  # what the last frame shows of data structures, by overlay
+        self._levels: dict[tuple[str, frozenset[str]], int] = {}  # of data structures, by overlay and method
         self._cameras: dict[int, DepthCamera] = {}
         self._static_queries: dict[int, ClosestPoints] = {}
         self._sliced: tuple[Any, dict[str, NDArray[Any]]] = (None, {})
@@ -54,9 +59,10 @@ class Overlays:
                 out["depths"] = self._violations(found, sim)
             if self.on["normals"]:
                 out["normals"] = found["normal"]
-        self.seen = None
-        if self.on["structure"]:
-            out |= self._structure(sim)
+        self.seen = {}
+        for name, detectors in _detectors(sim).items():
+            if self.on[name]:
+                self._add_structure(name, detectors, sim, out)
         if self.on["layers"]:
             out["lines"] = np.concatenate([out.get("lines", np.zeros((0, 2, 3))), self._layers(frame.x)])
         if self.on["slice"]:
@@ -69,34 +75,38 @@ class Overlays:
         among = np.isin(found["bodies"], self.scene.deformable).all(1)
         return np.asarray(np.where(among, sim.self_contact.thickness, sim.scene.eps) - found["distance"])
 
-    def _structure(self, sim: Simulation) -> dict[str, NDArray[Any]]:
-        """Return the data structures of the detectors, each at the last update, and set `seen`."""
-        parts = [with_defaults(one).structure(sim.state, self._levels.get(_methods(sim))) for one in sim.detectors]
+    def _add_structure(self, name: str, detectors: list[Any], sim: Simulation, out: dict[str, NDArray[Any]]) -> None:
+        """Add the data structures of detectors, each at its last update, to the arrays, and set `seen`."""
+        level = self._levels.get((name, _names(detectors)))
+        parts = [with_defaults(one).structure(sim.state, level) for one in detectors]
         found = together([part for part in parts if part is not None])
         if found is None:
-            self.seen = Structure(NOTHING)
-            return {}
-        self.seen = found
-        out: dict[str, NDArray[Any]] = {"lines": found.lines, "accents": found.accents, "spheres": found.spheres}
-        out = {name: array for name, array in out.items() if len(array)}
+            self.seen[name] = Structure(NOTHING if detectors else NO_METHOD[name])
+            return
+        self.seen[name] = found
+        for kind in ("lines", "accents", "spheres", "dots"):
+            added = getattr(found, kind)
+            if len(added):
+                out[kind] = np.concatenate([out[kind], added]) if kind in out else added
         if found.slice is not None:
             image = _coloured(found.slice.distance, found.slice.step, found.slice.most)
             image[found.slice.marked, :3] //= 2
             image[np.isnan(found.slice.distance), 3] = 24
             out |= {"field_slice": found.slice.corners, "field_slice_image": image}
-        return out
 
     def set_level(self, name: str, level: int, sim: Simulation) -> None:
-        """Choose the level of an overlay; that of the data structure is remembered for each method."""
+        """Choose the level of an overlay; that of a data structure is remembered for each method."""
         self.level[name] = level
-        if name == "structure":
-            self._levels[_methods(sim)] = level
+        if (detectors := _detectors(sim).get(name)) is not None:
+            self._levels[name, _names(detectors)] = level
 
     @property
-    def described(self) -> dict[str, Any] | None:
-        """What the last frame shows of the data structure: legend, level, and highest level; None if it is off."""
-        seen = self.seen
-        return None if seen is None else {"legend": seen.legend, "level": seen.level, "levels": seen.levels}
+    def described(self) -> dict[str, dict[str, Any]]:
+        """What the last frame shows of data structures, by overlay: legend, level, and highest level."""
+        return {
+            name: {"legend": seen.legend, "level": seen.level, "levels": seen.levels}
+            for name, seen in self.seen.items()
+        }
 
     def _layers(self, x: Floats) -> Floats:
         """Return the segments (k,2,3) of rays inside closed bodies, for images of 16, 24, 32 or 48 pixels."""
@@ -165,9 +175,14 @@ def _grid(size: Floats, side: int) -> tuple[int, int]:
     return columns, rows
 
 
-def _methods(sim: Simulation) -> frozenset[str]:
-    """Return the names of the detectors, of wrapped ones those within."""
-    return frozenset(getattr(one, "detector", one).name for one in sim.detectors)
+def _detectors(sim: Simulation) -> dict[str, list[Any]]:
+    """Return the detectors whose data structures the overlays show; the guard has none."""
+    return {"structure": list(sim.detectors), "self_structure": list(getattr(sim.self_contact, "detectors", ()))}
+
+
+def _names(detectors: list[Any]) -> frozenset[str]:
+    """Return the names of detectors, of wrapped ones those within."""
+    return frozenset(getattr(one, "detector", one).name for one in detectors)
 
 
 def _coloured(d: Floats, step: float, most: float) -> NDArray[np.uint8]:

@@ -57,8 +57,8 @@ class Session:
         self._lock, self._wake, self._stopping = threading.Lock(), threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run_thread, name="pliant simulation", daemon=True)
         self._paused, self._single_step, self._speed = False, False, "1"
-        self._statistics, self._warned = FrameStatistics(), set[str]()  # warnings already sent for this scene
-        self._missed = 0  # grabs that hit nothing
+        self._statistics, self._missed = FrameStatistics(), 0  # grabs that hit nothing
+        self._warned = set[str]()  # warnings already sent for this scene
         self._holds: dict[int, tuple[DragConstraint, bool]] = {}  # by client; True: becomes a pin on release
 
     def start(self) -> None:
@@ -223,8 +223,8 @@ class Session:
         every = recording.every
         recording.add(frame)
         if recording.every != every:
-            rate = 1.0 / (recording.every * recording.dt)
-            self._note(f"long recording: the frame rate of all its frames is reduced to {rate:.0f} fps")
+            rate = f"{1.0 / (recording.every * recording.dt):.0f} fps"
+            self._note(f"long recording: the frame rate of all its frames is reduced to {rate}")
         if recording.full and not self._paused:
             self._send_message("problem", f"the recording is full after {recording.seconds:.0f} s: save or discard it")
             self._paused = True
@@ -389,12 +389,13 @@ class Session:
             return
         if what == "method":
             run.set_method(to, self._note)
-            self._reset_times()
-        elif what == "self":
-            run.set_self_contact(to)
+        elif what in ("self", "self_method"):
+            (run.set_self_contact if what == "self" else run.set_self_method)(to)
         elif what == "response":
             run.set_response(to, self._note)
         else:
             self._speed = to
+        if what.endswith("method"):
+            self._reset_times()
         self._note("")
         self._publish_hello()

@@ -107,7 +107,7 @@ class SpatialHashDetector(BaseDetector):
         x = np.concatenate([mesh.vertices for mesh in welded])
         tets = np.concatenate([mesh.tets + k for mesh, k in zip(welded, first[:-1])])
         self._hash = TetHash(x, tets, **self._options)
-        self._split = int(first[1]), len(welded[0].tets)
+        self._split, self._counts = (int(first[1]), len(welded[0].tets)), np.diff(first)
         self._consistent_depth = ConsistentDepth(self.sides)
 
     def update(self, state: State) -> Self:
@@ -149,7 +149,7 @@ class SpatialHashDetector(BaseDetector):
             return self._flat.structure(state, level)
         from .structures.cells import structure_of_hash
 
-        return structure_of_hash(self._hash, self._split[0])
+        return structure_of_hash(self._hash, self._counts)
 
     def inside(self) -> NDArray[np.int64]:
         """(k,2) row of each vertex in `state.x` and index of the tet that contains it, at the positions of the last

@@ -197,7 +197,7 @@ class Overlays {
 
   // `arrays` of a frame; `dragLine`: [point, target] of the drag constraint, or null
   draw({ arrays, shapes }, dragLine, project, { dark, size, eye }) {
-    const { gl } = this, { points, normals, depths, lines, accents, spheres, pins } = arrays;
+    const { gl } = this, { points, normals, depths, lines, accents, spheres, dots, pins } = arrays;
     this.pixels = gl.drawingBufferWidth / (gl.canvas.clientWidth || 1);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
@@ -209,6 +209,7 @@ class Overlays {
     if (lines?.length) this.drawLines("lines", lines, project, inks[0]);
     if (accents?.length) this.drawLines("accents", accents, project, inks[1]);
     if (spheres?.length) this.through(0.3, (alpha) => this.drawBalls(spheres, project, eye, inks, alpha));
+    if (dots?.length) this.drawMarks(dots, project, inks, dark);
     if (normals?.length && points) {
       const ends = this.ends(points, normals, 0.028 * size), ink = dark ? [1, 0.86, 0.55] : [0.13, 0.13, 0.2];
       this.through(0.55, (alpha) => this.drawStrips("normals", ends, project, 1.2, [...ink, 0.9 * alpha]));
@@ -221,6 +222,16 @@ class Overlays {
     if (dragLine) this.drawDragLine(dragLine, project);
     gl.depthMask(true);
     gl.bindVertexArray(null);
+  }
+
+  // Dots of a data structure, of either colour; smaller if there are many.
+  drawMarks(dots, project, inks, dark) {
+    const count = dots.length / 4, width = Math.min(9, Math.max(3, 9 * Math.sqrt(150 / count)));
+    for (const k of [0, 1]) {
+      const points = new Float32Array(dots.filter((_, i) => i % 4 < 3 && dots[4 * Math.floor(i / 4) + 3] === k));
+      const edge = width > 6 ? (dark ? [0, 0, 0, 0.6] : [1, 1, 1, 0.8]) : [0, 0, 0, 0];
+      if (points.length) this.through(0.4, (alpha) => this.drawDots(`marks ${k}`, points, null, project, { width, ink: [...inks[k], 1], edge, alpha }));
+    }
   }
 
   // The more lines there are, the fainter: at most about as dark as two thousand of them.

@@ -143,7 +143,7 @@ function onOpen() {
 }
 
 function send(command) {
-  if ("choose" in command && ["scene", "method"].includes(command.choose)) {
+  if ("choose" in command && ["scene", "method", "self_method"].includes(command.choose)) {
     Object.assign(state, { waiting: true, ignoredGeneration: state.hello.generation });
     note(SWITCHING);
   }
@@ -182,7 +182,7 @@ const KEYS = { " ": "pause", s: "step", r: "reset", e: "record", p: "free", w: "
 const HELP = [
   ["drag the cloth", "pull it"], ["shift-drag", "pin it there"], ["drag elsewhere", "orbit; two fingers pan and zoom"],
   ["right-drag, wheel", "pan, zoom"], ["space, S, R", "pause, single step, restart"], ["M", "next method"],
-  ["C N D F L", "contacts, normals, data structure, slice, layers"], ["E, P", "record and save, free pins"], ["W, V, H", "wireframe, whole scene, controls"],
+  ["C N D X F L", "contacts, normals, data structures, slice, layers"], ["E, P", "record and save, free pins"], ["W, V, H", "wireframe, whole scene, controls"],
 ];
 
 function press(event) {

@@ -32,13 +32,14 @@ function updateReadings(header, now) {
   showLegend(header.structure);
 }
 
-// What is drawn of the data structure; the words for its colours have these colours.
-function showLegend(seen) {
-  panel.showStructure(seen);
-  $("seen").hidden = !seen;
-  if (!seen || readings.seen === seen.legend) return;
-  readings.seen = seen.legend;
-  const words = seen.legend.split(/\b(blue|orange)\b/);
+// What is drawn of data structures; the words for its colours have these colours.
+function showLegend(structures = {}) {
+  const seen = Object.entries(structures), text = seen.map(([, { legend }]) => legend).join("\n");
+  for (const [name, levels] of seen) panel.showStructure(name, levels);
+  $("seen").hidden = !seen.length;
+  if (readings.seen === text) return;
+  readings.seen = text;
+  const words = text.split(/\b(blue|orange)\b/);
   $("seen").replaceChildren(...words.map((word) => (["blue", "orange"].includes(word) ? make("b", { className: word, textContent: word }) : word)));
 }
 

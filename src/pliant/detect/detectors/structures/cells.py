@@ -9,21 +9,21 @@ from ...queries.contact_records import with_rounding_margin
 from ...structure import MOST_VOLUMES, Floats, Structure, box_edges, millimetres, some
 
 
-def structure_of_hash(table: Any, n_first: int) -> Structure:
-    """Return the occupied cells of a `TetHash`, those with vertices of both sides in the second colour; n_first:
-    vertices of the first side."""
+def structure_of_hash(table: Any, counts: Any) -> Structure:
+    """Return the occupied cells of a `TetHash`, those with vertices of several bodies in the second colour; counts
+    (b,): vertices of each body."""
     low, size, cell = table.cells()
     cells, inverse = np.unique(cell, axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
-    first, other = np.zeros(len(cells), np.bool_), np.zeros(len(cells), np.bool_)
-    first[inverse[:n_first]], other[inverse[n_first:]] = True, True
-    both = first & other
+    body = np.repeat(np.arange(len(counts)), counts)
+    owners = np.unique(np.stack([inverse, body], 1), axis=0)[:, 0]  # one row for each body in a cell
+    both = np.bincount(owners, minlength=len(cells)) > 1
     corner = low + cells * size
     kinds = (np.flatnonzero(kind) for kind in (~both, both))
     drawn = [corner[rows[some(len(rows))]] for rows in kinds]
     lines = [box_edges(at, at + size) for at in drawn]
     text = f"spatial hash: {len(cells)} occupied cells of {_sides(size)} in {table.buckets} buckets"
-    text += f", {table.collisions} hash collisions; orange: {int(both.sum())} cells with vertices of both bodies"
+    text += f", {table.collisions} hash collisions; orange: {int(both.sum())} cells with vertices of several bodies"
     text += f"; {MOST_VOLUMES} drawn" if max(len(cells) - both.sum(), both.sum()) > MOST_VOLUMES else ""
     return Structure(text, lines=lines[0], accents=lines[1])
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ...structure import Floats, Structure, box_edges, clamped, corner_edges, millimetres, moved, some
+from ...structure import Floats, Structure, box_edges, clamped, corner_edges, dots_at, millimetres, moved, some
 
 _MOST_RAYS = 3000
-_MOST_INTERVALS = 8000
+_MOST_INTERVALS = 400
+_MOST_LAYERS = 8000
 _MOST_ROWS = 64  # lines of a height grid along each side
 
 
@@ -18,12 +19,14 @@ def structure_of_images(images: Any, volume: Any) -> Structure:
     intervals = [image.intervals_inside() for image in images]
     lines = [image.places(each) for image, each in zip(images, intervals, strict=True)]
     inside = np.concatenate([np.zeros((0, 2, 3)), *lines])
+    ends = inside[some(len(inside), _MOST_LAYERS // 2)]
     layers = sum(len(image.depth) for image in images)
     axis, screen = "xyz"[volume.screen.axis], volume.screen
     text = f"layered depth image along {axis}, {screen.width} x {screen.height} pixels, {layers} layers"
-    text += f"; blue: {len(inside)} intervals inside, orange: volume of interest; bound {millimetres(volume.bound)}"
-    box = box_edges(volume.box[:1], volume.box[1:])
-    return Structure(text, lines=inside[some(len(inside), _MOST_INTERVALS)], accents=box)
+    text += f"; rays enter a body at blue dots and exit at orange ones, {len(inside)} intervals inside"
+    text += f"; orange: volume of interest; bound {millimetres(volume.bound)}"
+    box, dots = box_edges(volume.box[:1], volume.box[1:]), dots_at(ends[:, 0], ends[:, 1])
+    return Structure(text, lines=inside[some(len(inside), _MOST_INTERVALS)], accents=box, dots=dots)
 
 
 def structure_of_rays(casts: Any) -> Structure:

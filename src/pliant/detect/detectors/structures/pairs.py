@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...structure import Floats, Structure, clamped, some
+from ...structure import Floats, Structure, clamped, dots_at, some
 from .volumes import hierarchy, nodes_of
 
 _MOST_PAIRS = 4000
@@ -45,7 +45,8 @@ def structure_of_active_pairs(detector: Any, x: Floats, level: int | None) -> St
     if levels:
         which = "all levels" if level == 0 else f"level {level} of {levels}"
         text += f", {len(far)} farther apart on coarser levels; {which}"
-    return Structure(f"{text}; {detector.regions} contact regions", level, levels, x[free], x[touching])
+    dots = dots_at(x[free].reshape(-1, 3), x[touching].reshape(-1, 3))
+    return Structure(f"{text}; {detector.regions} contact regions", level, levels, x[free], x[touching], dots=dots)
 
 
 def _centres(tree: Any) -> Floats:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...structure import MOST_VOLUMES, Floats, Structure, clamped, millimetres, some
+from ...structure import MOST_SPHERES, Floats, Structure, clamped, millimetres, some
 
 _MOST_PAIRS = 400  # pairs of a vertex and a face that are drawn, of each side
 
@@ -19,9 +19,10 @@ def structure_of_spheres(detector: Any, level: int | None, radius: float) -> Str
         spheres, count = [], 0
         for k, balls in enumerate(detector.face_spheres):
             count += len(balls)
-            spheres.append(np.column_stack([balls[some(len(balls))], np.full(min(len(balls), MOST_VOLUMES), k)]))
+            kept = balls[some(len(balls), MOST_SPHERES)]
+            spheres.append(np.column_stack([kept, np.full(len(kept), float(k))]))
         text = f"spheres of {count} triangles (blue: deformable, orange: obstacle)"
-        text += f", {MOST_VOLUMES} of each drawn" if max(map(len, detector.face_spheres)) > MOST_VOLUMES else ""
+        text += f", {MOST_SPHERES} of each drawn" if max(map(len, detector.face_spheres)) > MOST_SPHERES else ""
         found = np.concatenate(spheres)
     else:
         found, count = _refined(detector, level - 1, radius)
