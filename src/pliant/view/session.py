@@ -223,8 +223,8 @@ class Session:
         every = recording.every
         recording.add(frame)
         if recording.every != every:
-            rate = f"{1.0 / (recording.every * recording.dt):.0f} fps"
-            self._note(f"long recording: the frame rate of all its frames is reduced to {rate}")
+            rate = 1.0 / (recording.every * recording.dt)
+            self._note(f"long recording: the frame rate of all its frames is reduced to {rate:.0f} fps")
         if recording.full and not self._paused:
             self._send_message("problem", f"the recording is full after {recording.seconds:.0f} s: save or discard it")
             self._paused = True
@@ -257,8 +257,7 @@ class Session:
             for b, body in enumerate(scene.bodies)
             if not body.obstacle or body.motion is not None
         }
-        held = [drag for drag, _ in self._holds.values()]
-        if held:
+        if held := [drag for drag, _ in self._holds.values()]:
             arrays["drag"] = np.array([held[0].point(run.sim.state), held[0].to])
         if pins := [drag.at for drag in run.drags if all(drag is not one for one in held)]:
             arrays["pins"] = np.array(pins)

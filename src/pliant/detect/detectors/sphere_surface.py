@@ -238,7 +238,9 @@ class SphereSurfaceDetector(BaseDetector):
     @property
     def face_spheres(self) -> list[Floats]:
         """Centres and radii (m,4) of the spheres of the triangles of each side, metres."""
-        return [self.spheres.balls[rows.centres] * (1.0, 1.0, 1.0, RADIUS) for rows in self._rows]
+        balls = self.spheres.balls * (1.0, 1.0, 1.0, RADIUS)
+        meshes = zip(self._leaf_meshes, self._rows, strict=True)
+        return [balls[rows.centres][mesh.leaves.face >= 0] for mesh, rows in meshes]
 
     def pairs_in_contact(self) -> list[tuple[Floats, Floats, Rows]]:
         """The pairs of vertex and face that the last `find` found: for the faces of each side the vertices (k,3) in

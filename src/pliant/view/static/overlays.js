@@ -226,7 +226,7 @@ class Overlays {
 
   // Dots of a data structure, of either colour; smaller if there are many.
   drawMarks(dots, project, inks, dark) {
-    const count = dots.length / 4, width = Math.min(9, Math.max(3, 9 * Math.sqrt(150 / count)));
+    const count = dots.length / 4, width = Math.min(9, Math.max(4.5, 9 * Math.sqrt(300 / count)));
     for (const k of [0, 1]) {
       const points = new Float32Array(dots.filter((_, i) => i % 4 < 3 && dots[4 * Math.floor(i / 4) + 3] === k));
       const edge = width > 6 ? (dark ? [0, 0, 0, 0.6] : [1, 1, 1, 0.8]) : [0, 0, 0, 0];

@@ -30,21 +30,21 @@ def structure_of_images(images: Any, volume: Any) -> Structure:
 
 
 def structure_of_rays(casts: Any) -> Structure:
-    """Return the rays of vertices in the AABB of a closed body, from each vertex to the end of the box; of those inside
-    in the second colour. casts: for each body its box (2,3), the axis, the points (n,3) and which are inside (n,)."""
-    lines, accents = [np.zeros((0, 2, 3))], [np.zeros((0, 2, 3))]
-    axis = 0
+    """Return the rays of vertices in the AABB of a closed body, from each vertex to the end of the box, and dots at the
+    vertices inside. casts: for each body its box (2,3), the axis, the points (n,3) and which are inside (n,)."""
+    lines, found, boxes, axis = [np.zeros((0, 2, 3))], [np.zeros((0, 3))], [np.zeros((0, 2, 3))], 0
     for box, axis, points, inside in casts:
         near = ((points >= box[0]) & (points <= box[1])).all(1)
-        for rows, out in ((near & ~inside, lines), (near & inside, accents)):
-            begin = points[rows]
-            end = begin.copy()
-            end[:, axis] = box[1, axis]
-            out.append(np.stack([begin, end], 1))
-    outside, found = np.concatenate(lines), np.concatenate(accents)
-    text = f"rays along {'xyz'[axis]} from {len(outside) + len(found)} vertices in the AABB of a closed body"
-    text += f"; orange: {len(found)} of them start inside, by the faces that the ray passes"
-    return Structure(text, lines=outside[some(len(outside), _MOST_RAYS)], accents=found[some(len(found), _MOST_RAYS)])
+        ends = points[near].copy()
+        ends[:, axis] = box[1, axis]
+        lines.append(np.stack([points[near], ends], 1))
+        found.append(points[near & inside])
+        boxes.append(box_edges(box[:1], box[1:]))
+    rays, within = np.concatenate(lines), np.concatenate(found)
+    text = f"blue: rays along {'xyz'[axis]} from the {len(rays)} vertices in the AABB of a closed body (orange)"
+    text += f"; orange dots: {len(within)} of them are inside, by the faces that their rays pass"
+    dots = dots_at(np.zeros((0, 3)), within[some(len(within), _MOST_RAYS)])
+    return Structure(text, lines=rays[some(len(rays), _MOST_RAYS)], accents=np.concatenate(boxes), dots=dots)
 
 
 def structure_of_heights(grids: Any, pose: Floats | None, level: int | None) -> Structure:
