@@ -59,6 +59,8 @@ class Player:
                 said = json.loads(content)
                 self.hello = said.get("hello", self.hello)
                 self.problems += [said[key] for key in ("problem", "refused") if key in said]
+                if self.problems:
+                    return
             if opcode == BINARY:
                 self.frame = decode(content)
                 return

@@ -186,6 +186,8 @@ class InteractiveRun:
         method = parse_method(method).text
         before, self.substeps_per_part = self.substeps_per_part, 1  # until its speed has been measured
         if method != self.method:
+            for detector in self._detectors.get(method, ()):
+                detector.update(self.sim.state)
             _reset(self._detectors.get(method, ()))
         try:
             self.sim = self._continued(self.scene, method, note)
@@ -221,8 +223,10 @@ class InteractiveRun:
     def reset(self) -> None:
         """Restart the scene with the current slider values, without drag constraints."""
         self.drags.clear()
-        _reset(self._detectors.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
+        for detector in self.sim.detectors:
+            detector.update(self.sim.state)
+        _reset(self.sim.detectors)
 
     def set_substeps_per_part(self, substeps: int) -> None:
         """Let `step` advance by a part of `substeps` substeps; the length of a substep does not change."""
@@ -294,6 +298,11 @@ class InteractiveRun:
             clock=self.clock,
             self_method=None if self.self_method == GUARD else self.self_method,
         )
+        # for overlays of the first frame; what is remembered of it is discarded
+        new = [] if made is not None else sim.detectors
+        for detector in (*new, *getattr(sim.self_contact, "detectors", ())):
+            detector.update(sim.state)
+            _reset([detector])
         self._detectors.pop(method, None)
         self._detectors[method] = sim.detectors
         for name in list(self._detectors)[:-RECENT]:

@@ -263,7 +263,7 @@ class Session:
             arrays["pins"] = np.array(pins)
         try:
             arrays |= self._overlays.draw(run.sim, frame)
-        except ValueError as error:
+        except Exception as error:  # of any detector: drawing must not end the simulation
             self._overlays.on = dict.fromkeys(self._overlays.on, False)
             self._send_message("problem", f"overlays are off: {error}")
         least = 1e3 * self._least_distance  # millimetres

@@ -31,12 +31,30 @@ class Nodes(NamedTuple):
         """The nodes of a level, and the leaves above it: together they hold all elements."""
         return np.flatnonzero((self.depth == level) | (self.is_leaf & (self.depth < level)))
 
+    def front(self, level: int) -> NDArray[np.int64]:
+        """The nodes of a level and the leaves above it; where these are not current, the lowest nodes above them that
+        are: how far a traversal came."""
+        if self.current.all():
+            return self.at(level)
+        known = np.flatnonzero(self.current & (self.depth <= level))
+        parents = parents_of(self.depth)[known[self.depth[known] > 0]]
+        return known[~np.isin(known, parents)]
+
 
 def depths_of(skip: NDArray[Any]) -> NDArray[np.int64]:
     """Return the depth (n,) of each node of a BVH in depth-first order."""
     n = len(skip)
     # node i begins its descendants at i + 1, and they end before skip[i]
     return np.cumsum((np.arange(n + 1) > 0) - np.bincount(skip, minlength=n + 1))[:n].astype(np.int64)
+
+
+def parents_of(depth: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the parent (n,) of each node of a BVH in depth-first order, by the depths; that of the root is itself."""
+    parent = np.zeros(len(depth), np.int64)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        rows, above = np.flatnonzero(depth == level), np.flatnonzero(depth == level - 1)
+        parent[rows] = above[np.searchsorted(above, rows) - 1]
+    return parent
 
 
 def nodes_of(tree: Any, current: NDArray[np.bool_] | None = None, motion: Floats | None = None) -> Nodes:
@@ -62,12 +80,11 @@ def hierarchy(sides: Sequence[Nodes], level: int | None, what: str = "", more: s
     lines: list[Floats] = [np.zeros((0, 2, 3)), np.zeros((0, 2, 3))]
     spheres, counts, reached, thinned = [np.zeros((0, 5))], [], True, False
     for k, side in enumerate(sides):
-        rows = side.at(level)
+        rows = side.front(level)
         counts.append(len(rows))
-        current = rows[side.current[rows]]
-        reached &= len(current) == len(rows)
-        kept = current[some(len(current))]
-        thinned |= len(kept) < len(current)
+        reached &= bool(side.current[side.at(level)].all())
+        kept = rows[some(len(rows))]
+        thinned |= len(kept) < len(rows)
         if side.kind == SPHERE:
             spheres.append(np.column_stack([side.bounds[kept], np.full(len(kept), float(k))]))
         else:
@@ -76,7 +93,7 @@ def hierarchy(sides: Sequence[Nodes], level: int | None, what: str = "", more: s
     kind = _NAMES.get(sides[0].bounds.shape[1], f"{sides[0].bounds.shape[1]}-DOPs")
     of = " (blue: deformable, orange: obstacle)" if len(sides) > 1 else ""
     text = f"{what}{kind} at level {level} of {levels}: {' + '.join(map(str, counts))} nodes{of}"
-    text += "" if reached else ", of which those are drawn that the last traversal reached"
+    text += "" if reached else ", where the last traversal came so far, else above"
     text += f", {MOST_VOLUMES} of each drawn" if thinned else ""
     return Structure(text + more, level, levels, lines[0], lines[1], np.concatenate(spheres))
 
