@@ -31,7 +31,7 @@ def draw_play_structures(save: Callable[[str, Image.Image], None]) -> None:
     sheet = Image.new("RGB", (COLUMNS * WIDE, -(-len(SHOWN) // COLUMNS) * HIGH), "white")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        page = browser.new_page(viewport={"width": 560, "height": 560}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 560, "height": 640}, color_scheme="light")
         page.set_default_timeout(WAIT)
         page.goto(url)
         page.evaluate("pliant.ready")
@@ -46,7 +46,7 @@ def draw_play_structures(save: Callable[[str, Image.Image], None]) -> None:
             page.wait_for_function("t => pliant.header.time > t", arg=began)
             page.evaluate("pliant.send({ do: 'pause' })")
             page.wait_for_timeout(5000)  # until the static view is refined
-            box = {"x": 20, "y": 110, "width": 520, "height": 520 * HIGH / WIDE}
+            box = {"x": 20, "y": 120, "width": 520, "height": 520 * HIGH / WIDE}
             shot = Image.open(io.BytesIO(page.screenshot(clip=box, timeout=WAIT))).convert("RGB")
             tile = shot.resize((WIDE, HIGH), Image.Resampling.LANCZOS)
             ImageDraw.Draw(tile).text((8, 6), caption, fill=(35, 38, 45), font=font)
