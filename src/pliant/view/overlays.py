@@ -23,7 +23,7 @@ OVERLAYS: dict[str, tuple[str, int]] = {
     "normals": ("contact normals", 0),
     "structure": ("data structure", HIGHEST),
     "self_structure": ("self-contact structure", HIGHEST),
-    "slice": ("slice, coloured by the exact distance to the nearest obstacle", 20),
+    "slice": ("slice, exact distance", 20),
     "layers": ("layered depth image", 3),
 }
 MOST = 4000  # contacts drawn; more would be indistinguishable
