@@ -11,7 +11,6 @@ from pliant.detect.queries.penetration import DeformingClosestPoints
 from pliant.errors import TooBigError
 from pliant.shapes import ball as sphere
 
-
 pytestmark = pytest.mark.compiled  # a body without the compiler takes minutes
 
 
