@@ -201,3 +201,17 @@ def test_the_options_of_a_method_change_while_it_runs_and_a_wrong_one_changes_no
         run.set_method("bvh:update=blend", quiet)
     assert run.method == "bvh:volume=sphere,leaf=2"
     run.step()
+
+
+@pytest.mark.parametrize("method", ["active-pairs:tracking=levels", "stochastic-bvh:quality=0.7", "bvh:update=lazy"])
+def test_drawing_a_data_structure_changes_nothing(method):
+    runs = [InteractiveRun(StartOptions(own=tablecloth_scene(shapes.ball(0.1, 2), resolution=6))) for _ in range(2)]
+    overlays = Overlays(runs[1].scene)
+    overlays.on["structure"] = True
+    for run in runs:
+        run.set_method(method, quiet)
+        run.set_substeps_per_part(4)
+    for _ in range(4):
+        frames = [run.step() for run in runs]
+        assert overlays.draw(runs[1].sim, frames[1])["lines"].size
+        assert frames[0].x.tobytes() == frames[1].x.tobytes()
