@@ -29,12 +29,17 @@ class Topology:
     orientation_sum: Ints
 
     @classmethod
-    def of(cls, faces: Ints, n_vertices: int) -> "Topology":
+    def of(cls, faces: Ints, n_vertices: int, segments: NDArray[np.bool_] | None = None) -> "Topology":
+        """Return the connectivity of `faces` (m,3). segments (m,): faces that are segments (a, b, b); all sides of
+        one of these are its edge a-b, so that no edge joins a vertex to itself."""
         start, end = faces.ravel(), np.roll(faces, -1, 1).ravel()
+        direction = np.sign(end - start)
+        if segments is not None and segments.any():
+            start, end = start.copy(), end.copy()
+            start[1::3][segments], end[1::3][segments] = faces[segments, 0], faces[segments, 1]
         key = np.minimum(start, end).astype(np.int64) * n_vertices + np.maximum(start, end)
         keys, index = np.unique(key, return_inverse=True)
         edges = np.stack([keys // n_vertices, keys % n_vertices], 1).astype(np.int32).reshape(-1, 2)
-        direction = np.sign(end - start)
         return cls(
             faces,
             n_vertices,
@@ -102,6 +107,16 @@ class Topology:
         both = both[np.lexsort((both[:, 1], both[:, 0]))]
         start = np.searchsorted(both[:, 0], np.arange(self.n_vertices + 1)).astype(np.int32)
         return start, both[:, 1].astype(np.int32)
+
+
+def component_leaders(edges: NDArray[Any], n_vertices: int) -> Ints:
+    """(n,) for each vertex, the first vertex that `edges` (k,2) connect it to, directly or through others."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(n_vertices, n_vertices))
+    label = connected_components(graph, directed=False)[1]
+    return np.asarray(np.unique(label, return_index=True)[1][label], np.int32)
 
 
 def tet_surface(tets: NDArray[Any]) -> Ints:

@@ -300,7 +300,7 @@ def _reset(detectors: Iterable[Detector]) -> None:
 
 def _distances(method: str, scene: Scene, response: str) -> list[float]:
     """Return the detection distances (m) of a method; larger ones if contacts repel cloth within the implicit solve."""
-    repels = scene.cloths and not scene.solids and RESPONSES[response].allows_springs(scene)
+    repels = scene.cloths and not scene.solids and not scene.strands and RESPONSES[response].allows_springs(scene)
     return detection_distances(scene, parse_method(method).name, AHEAD if repels else 1.0)
 
 
