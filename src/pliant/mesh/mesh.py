@@ -12,7 +12,7 @@ from .. import validate
 from ..arguments import takes, wrong
 from .issues import Issues, find_issues
 from .marks import NO_MARKS, Marks
-from .topology import Topology, component_leaders, find_copies, parted, tet_surface, weld
+from .topology import Topology, find_copies, parted, tet_surface, weld
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -55,7 +55,7 @@ class Mesh:
         if len(self.lines):
             put("faces", self._faces_of_lines())
             if self.groups is None:  # strands that cross or share a point are not joined there
-                put("groups", component_leaders(self.lines, len(x)))
+                put("groups", np.arange(len(x), dtype=np.int32))
         put("tets", validate.indices("tets", self.tets, 4, len(x)))
         if self.uv is not None:
             put("uv", validate.floats("uv", self.uv, (len(self.faces), 3, 2)))

@@ -109,16 +109,6 @@ class Topology:
         return start, both[:, 1].astype(np.int32)
 
 
-def component_leaders(edges: NDArray[Any], n_vertices: int) -> Ints:
-    """(n,) for each vertex, the first vertex that `edges` (k,2) connect it to, directly or through others."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(n_vertices, n_vertices))
-    label = connected_components(graph, directed=False)[1]
-    return np.asarray(np.unique(label, return_index=True)[1][label], np.int32)
-
-
 def tet_surface(tets: NDArray[Any]) -> Ints:
     """(m,3) the faces that belong to one of the tets (k,4) only, counter-clockwise from outside for positive tets."""
     # faces opposite corners 3, 2, 0 and 1

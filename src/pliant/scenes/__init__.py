@@ -6,6 +6,7 @@ from ..scene import Scene
 from .creatures import creatures
 from .drape import drape_scene
 from .figures import two_figures
+from .hair import hair_on_bust
 from .height_fields import cloth_on_face
 from .moving import bending_rod, spinning_ball
 from .organs import intestine, liver
@@ -44,6 +45,7 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "intestine": intestine,
     "liver": liver,
     "creatures": creatures,
+    "hair-on-bust": hair_on_bust,
     "two-figures": two_figures,
 }
 
