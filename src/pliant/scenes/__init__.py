@@ -49,4 +49,6 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "two-figures": two_figures,
 }
 
-__all__ = ["SCENES", "drape_scene", "tablecloth_for", "tablecloth_material", "tablecloth_scene"]
+STRAND_SCENES = frozenset({"hair-on-bust"})  # whose material is Strands
+
+__all__ = ["SCENES", "STRAND_SCENES", "drape_scene", "tablecloth_for", "tablecloth_material", "tablecloth_scene"]

@@ -35,7 +35,9 @@ def strands(
     long = validate.number("length", length, above=0.0, high=validate.LARGEST)
     count = validate.whole("points", points, low=2, high=10_000)
     radius = validate.number("curl", curl, low=0.0, high=validate.LARGEST)
-    wound = 2.0 * np.pi * validate.number("turns", turns, low=0.0, high=0.25 * count)
+    wound = 2.0 * np.pi * validate.number("turns", turns, low=0.0, high=validate.LARGEST)
+    if radius > 0.0 and wound > 0.5 * np.pi * (count - 1):
+        raise ValueError(f"a helix of {turns:g} turns with {count} points; expected at least 4 points per turn")
     validate.budget(f"{len(at)} strands of {count} points", 400.0 * len(at) * count, "take fewer")
     unit = along / size[:, None]
     s = np.linspace(0.0, 1.0, count)
