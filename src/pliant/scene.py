@@ -165,8 +165,8 @@ class Scene:
     friction, self_friction and thickness that are not given are those of the cloths' materials: the mean of the
     coefficients, the largest thickness; where no material has them, 0.3, `friction`, and `eps` but at most a quarter of
     every median edge. overlaps: pairs of closed bodies, by index, whose overlap volume is measured and drawn, at
-    `overlap_resolution` pixels. stitches: `Stitches` within or between cloths, besides those of the bodies; closing:
-    seconds from the start in which all stitches close.
+    `overlap_resolution` pixels. stitches: `Stitches` within or between cloths, or of a cloth to a soft body, besides
+    those of the bodies; closing: seconds from the start in which all stitches close.
     """
 
     bodies: Sequence[Body]
@@ -213,7 +213,8 @@ class Scene:
         thick = max(self._of_materials("thickness"), default=plain) if self.thickness is None else self.thickness
         put("thickness", validate.number("thickness", thick, above=0.0))
         put("closing", validate.number("closing", self.closing, low=0.0, high=validate.LARGEST))
-        put("stitches", check_stitches(self.stitches, {b: self.bodies[b].mesh for b in self.cloths}))
+        cloths, solids = ({b: self.bodies[b].mesh for b in found} for found in (self.cloths, self.solids))
+        put("stitches", check_stitches(self.stitches, cloths, solids))
 
     def _of_materials(self, name: str) -> list[float]:
         """Return the values of a parameter that the materials of cloths and strands have."""

@@ -15,7 +15,7 @@ from ..detect.options import options_of, parse_method, text_of
 from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
 from ..scene import SELF_CONTACT, Cloth, Scene, Solid, Strands
-from ..scenes import SCENES
+from ..scenes import SCENE_METHODS, SCENES
 from ..scenes.defaults import default_run_length
 from ..simulation import Frame, Simulation
 from ..simulation.build import AHEAD, detection_distances
@@ -116,7 +116,7 @@ class InteractiveRun:
             note(f"creating {name} ...")
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.start_options.options if name == self.start_options.scene else {}))
-        wanted = resolve_method_for_scene(scene, method).text
+        wanted = resolve_method_for_scene(scene, method or SCENE_METHODS.get(name)).text
         substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
         self._begin(name, scene, substeps, wanted, note)
 
