@@ -18,7 +18,7 @@ from .organs import BROWN, GUT, LIVER, PINK, STEEL, THIN, organ_scene, rod, tabl
 from .self_contact import _slide
 
 GLAND = Solid(young=2e4, poisson=0.45, density=1000.0, damping=0.05)
-MEMBRANE = Cloth(density=0.3, stretch=150.0, shear=40.0, bend=5e-5, damping=0.05)
+MEMBRANE = Cloth(density=0.3, stretch=400.0, shear=100.0, bend=5e-5, damping=0.05, strain_limit=0.6)
 VIOLET, PALE = (0.42, 0.20, 0.36), (0.93, 0.76, 0.62)
 _REACH, _SPREAD, _WAVES = 0.09, 1.25, 3  # of the mesentery: length, m; half of its angle; ruffles of its rim
 
@@ -80,15 +80,13 @@ def gut_with_mesentery(*, resolution: int = 2, **options: Any) -> Scene:
     radius = 0.010
     stuff = take_solid(options, GUT, "gut-with-mesentery")
     fine = np.linspace(-_SPREAD, _SPREAD, 161)
-    tube = tube_along(_rim(fine, _REACH + radius), radius, 2.0 * radius / count, "gut")
+    edge, ahead = _rim(fine, _REACH), _rim(fine, 1.001 * _REACH)
+    away = (ahead - edge) / np.linalg.norm(ahead - edge, axis=1)[:, None]
+    tube = tube_along(edge + (radius + 0.5 * THIN) * away, radius, 2.0 * radius / count, "gut")
     membrane = _fan(2 * round(40 * count / 6) + 1, 4 + 2 * count)
     across = membrane.n_vertices // (5 + 2 * count)
     border = np.arange(membrane.n_vertices - across, membrane.n_vertices)
-    skin = np.unique(tube.faces)
-    gap = np.linalg.norm(membrane.vertices[border][:, None] - tube.vertices[skin][None], axis=2)
-    pairs = np.column_stack([border, skin[gap.argmin(1)]])
-    _, first = np.unique(pairs[:, 1], return_index=True)  # no vertex of the gut is sewn twice
-    seam = Stitches.pairs(pairs[np.sort(first)], (1, 0))
+    seam = _sewn_to_edges(membrane, border, tube)
     probe = shapes.ball(0.014, 3)
     times = np.array([0.0, 0.6, 1.4, 2.0, 2.5])
     path = [(-0.02, -0.10, 0.09), (-0.02, -0.10, 0.09), (0.0, -0.09, -0.02), (0.05, -0.07, -0.01), (0.05, -0.09, 0.09)]
@@ -98,7 +96,18 @@ def gut_with_mesentery(*, resolution: int = 2, **options: Any) -> Scene:
         Body(probe, obstacle=True, motion=_slide(times, np.array(path)), color=(0.75, 0.10, 0.08), name="probe"),
     ]
     options.setdefault("friction", 0.1)
+    # in safe mode the guard holds vertices back one by one, which opens stitches to a soft body that swings
+    options.setdefault("self_contact", "push")
     return organ_scene("gut-with-mesentery", bodies, options | {"stitches": (seam,), "closing": 0.2})
+
+
+def _sewn_to_edges(sheet: Mesh, rows: Any, body: Mesh) -> Stitches:
+    """Stitches from the vertices `rows` of a cloth, body 1 of a scene, to the nearest edges of a soft body, body 0."""
+    edges, x = body.topology.edges, sheet.vertices[rows][:, None]
+    a, d = body.vertices[edges[:, 0]], body.vertices[edges[:, 1]] - body.vertices[edges[:, 0]]
+    share = np.clip(((x - a) * d).sum(2) / (d * d).sum(1), 0.0, 1.0)
+    which = np.linalg.norm(x - a - share[:, :, None] * d, axis=2).argmin(1)
+    return Stitches(rows, edges[which], share[np.arange(len(rows)), which], (1, 0))
 
 
 def _rim(angle: Floats, reach: Floats | float) -> Floats:
