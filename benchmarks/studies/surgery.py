@@ -1,4 +1,4 @@
-"""Pictures and figures of hair and of the scenes of surgery: `python benchmarks/studies/surgery.py NAME` prints them."""
+"""Pictures and figures of hair and of the scenes of surgery: `python benchmarks/studies/surgery.py [NAME ...]`."""
 
 import sys
 from collections.abc import Callable
