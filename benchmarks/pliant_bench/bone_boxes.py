@@ -57,8 +57,8 @@ NOTES = (
     "search; mean over vertices and substeps. detection%, response%: frame rate that remains with detection, and with "
     "detection and the response surface-tag; brute%: with exact tests of all vertices against all triangles. A frame "
     "of 10 ms consists of cloth and skinning, in as many substeps as the solver needs, with one detection pass each, "
-    "without self-contact, which the paper leaves to future work; in the paper a frame included rendering. Frames with "
-    "and without detection alternate.",
+    "without self-contact, which the paper leaves to future work; in the paper a frame included rendering. Frames "
+    "with and without detection alternate.",
     "ms/1000: update and find for 1000 vertices of cloth in one substep; step-ms: one substep of cloth and skinning "
     "without contacts. CPU time of one thread, medians over the frames. recall%: share of the contacts within the "
     "offset that the paper's projection onto a principal plane finds. widened: number of vertices that left their box.",

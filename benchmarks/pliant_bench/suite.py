@@ -20,6 +20,7 @@ from . import (
     height_grids,
     inside,
     jung,
+    jung_response,
     layers,
     machine,
     nearest,
@@ -169,10 +170,17 @@ def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
     levels = jung.levels_table(fallen.mesh, held, repeats=repeats, progress=progress)
     size = {"frames": 3, "lines": 60} if quick else {"frames": 40}
     view, seen = jung.view_table(fallen, repeats=repeats, progress=progress, **size)
-    said, notes = jung.findings(times, levels, view, seen), [f"Source: {JUNG_2005}.", *jung.NOTES, _load(load)]
+    left = jung_response.response_table(*((20, 20) if quick else (60, 150)), progress)
+    said = [*jung.findings(times, levels, view, seen), *jung_response.findings(left)]
+    notes = [f"Source: {JUNG_2005}.", *jung.NOTES, *jung_response.NOTES, _load(load)]
     title = "Spherical implicit surfaces against the cubic CCD equation"
     return Report(
-        title=title, findings=said, tables=[times, levels, view], charts=[jung.chart(times)], notes=notes, about=about
+        title=title,
+        findings=said,
+        tables=[times, levels, view, left],
+        charts=[jung.chart(times)],
+        notes=notes,
+        about=about,
     )
 
 

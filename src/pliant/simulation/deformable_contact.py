@@ -152,9 +152,15 @@ class DeformableContact(FormerNames):
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Correct x at the end of a frame; `detect` finds the contacts with obstacles, which are resolved too."""
         if self.iterates:
-            both = lambda at: _contacts.concatenate_unsorted([self.detect(at), offset(detect(at), self._beyond)])  # noqa: E731
-            self.response.end_frame(state, dt, both)
+            self.response.end_frame(state, dt, self._with_bodies(detect))
             self.limit_motion(state, dt)
+
+    def count_near(self, state: State, detect: Detect) -> int:
+        """Return the number of pairs that are too near, which is `unresolved` then; `detect` as in `end_frame`."""
+        return self.response.count_near(state, self._with_bodies(detect))
+
+    def _with_bodies(self, detect: Detect) -> Detect:
+        return lambda at: _contacts.concatenate_unsorted([self.detect(at), offset(detect(at), self._beyond)])
 
     @property
     def iterates(self) -> bool:
