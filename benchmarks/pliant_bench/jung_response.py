@@ -29,12 +29,12 @@ COLUMNS = (
 )
 NOTES = (
     "Response: the ribbon, self-contact detected by spherical implicit surfaces (levels=2) in mode push, whose "
-    "response is given. most too near: pairs nearer than 0.9 of the thickness after a frame (Frame.unresolved; a penalty counts "
-    "none). most intersecting: pairs of triangles that intersect after a frame (Frame.intersections; counted only in "
-    "runs that iterate). by the referee: intersecting pairs at the end by edge-triangle tests of all faces with "
-    "overlapping AABBs, which shares no code with the count; frames that differ: of every tenth frame, those in which "
-    "both counts are not equal. The paper states that the state after its response is free of collisions, without a "
-    "measurement.",
+    "response is given. most too near: pairs nearer than 0.9 of the thickness after a frame (Frame.unresolved; a "
+    "penalty counts none). most intersecting: pairs of triangles that intersect after a frame (Frame.intersections; "
+    "counted only in runs that iterate). by the referee: intersecting pairs at the end by edge-triangle tests of all "
+    "faces with overlapping AABBs, which shares no code with the count; frames that differ: of every tenth frame, "
+    "those in which both counts are not equal. The paper states that the state after its response is free of "
+    "collisions, without a measurement.",
 )
 
 

@@ -35,7 +35,8 @@ NOTES = (
     "Skin sizes: mean over all substeps, vertices down to the offset; the same positions of a skirt on a walking "
     "mannequin whose triangles are divided into four, again and again. skin vertices checked: compared with their "
     "ranges because no pose of the clip proves that they are within them. us: CPU time of update and find, the "
-    "least of all rounds; vertex by vertex: where positions are not known to follow from the bones, as for bodies that yield.",
+    "least of all rounds; vertex by vertex: where positions are not known to follow from the bones, as for bodies that "
+    "yield.",
 )
 
 

@@ -249,7 +249,10 @@ def able_method(text: str, several: bool) -> MethodChoice:
     if wanted not in METHODS[name].finds:
         able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
         missing = "contacts between deformable bodies" if Finds.SELF in METHODS[name].finds else "self-contact"
-        raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}")
+        hint = ""
+        if METHODS[name].finds is Finds.OBSTACLE:
+            hint = ". It is for obstacles: a body that is simulated is one in another scene, by its recorded frames"
+        raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}{hint}")
     return chosen
 
 
