@@ -91,6 +91,10 @@ def _shapes() -> list[Call]:
             "shapes.skirt", s.skirt, {"spacing": 0.04},
             {"length": "number", "flare": "number", "waist": "number", "ease": "number", "spacing": "number"},
         ),
+        Call(
+            "shapes.strands", s.strands, {"roots": [[0.0, 0, 0]], "directions": [[0.0, 1, 0]]},
+            {"roots": "array", "directions": "array", "length": "number", "points": "whole", "curl": "number", "turns": "number", "name": "text"},
+        ),
         Call("shapes.trousers", s.trousers, {"spacing": 0.04}, {"waist": "number", "hem": "number", "ease": "number", "spacing": "number"}),
         Call(
             "shapes.stuffed",
@@ -140,6 +144,10 @@ def _nouns(
     return [
         Call("Cloth", pliant.Cloth, {}, cloth),
         Call("Solid", pliant.Solid, {}, dict.fromkeys(("young", "poisson", "density", "damping"), "number")),
+        Call(
+            "Strands", pliant.Strands, {},
+            {**dict.fromkeys(("density", "stretch", "bend", "radius", "damping", "air"), "number"), **dict.fromkeys(("friction", "self_friction"), "number?")},
+        ),
         Call("select", pliant.select, {"mesh": flat, "selection": "all"}, {"mesh": "mesh", "selection": "text"}),
         Call("Stitches", pliant.Stitches, {"rows": [0], "onto": [[1, 2]]}, {"rows": "rows", "onto": "array", "share": "array?", "bodies": "several"}),
         Call("Stitches.pairs", pliant.Stitches.pairs, {"pairs": [[0, 1]]}, {"pairs": "array", "bodies": "several"}),

@@ -38,6 +38,8 @@ from spatial_hash import draw_spatial_hash
 from sphere_surface import draw_sphere_surface
 from strain import draw_strain
 from stuffing import draw_stuffing
+from surgery import SHOWN
+from surgery import draw as draw_surgery
 from tets import draw_soft
 from transfer import draw_bind
 from trees import draw_trees
@@ -360,6 +362,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "reconstruction": reconstruction, "field-report": field_page,
     "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
     "holding": lambda: draw_holding(save), "proxy": lambda: draw_proxy(save),
+    **{name: functools.partial(draw_surgery, name, save, row) for name in SHOWN},
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
     "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
     "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),

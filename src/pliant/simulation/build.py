@@ -61,7 +61,8 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
         obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c), body.heights)
         detector = detector_class(deformable, obstacle, within=distances[k], **_options_of(options, k, len(pairs)))
         field = detector.field
-        warn_if_too_coarse(detector.cell_size or getattr(field, "spacing", 0.0), scene.eps, body.label)
+        kept = scene.eps + (scene.layer_offset(b) if b in scene.strands else 0.0)
+        warn_if_too_coarse(detector.cell_size or getattr(field, "spacing", 0.0), kept, body.label)
         if field is not None and body.group:
             groups.setdefault((b, body.group), []).append(detector)
         else:

@@ -14,8 +14,8 @@ from ..detect.methods import METHODS
 from ..detect.options import options_of, parse_method, text_of
 from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
-from ..scene import SELF_CONTACT, Cloth, Scene, Solid
-from ..scenes import SCENES
+from ..scene import SELF_CONTACT, Cloth, Scene, Solid, Strands
+from ..scenes import SCENE_METHODS, SCENES
 from ..scenes.defaults import default_run_length
 from ..simulation import Frame, Simulation
 from ..simulation.build import AHEAD, detection_distances
@@ -84,6 +84,18 @@ _SOLID = {
 }
 
 
+_STRANDS = {
+    "strand_stretch": Slider("stretch stiffness of strands", "N", 10.0, 1e5, log=True),
+    "strand_bend": Slider("bending stiffness of strands", "N m²", 1e-8, 1e-3, log=True),
+}
+# per slider of a material: the class of the material, and the name of the parameter
+_MATERIALS: dict[str, tuple[type, str]] = (
+    {name: (Cloth, name) for name in _CLOTH}
+    | {name: (Solid, name) for name in _SOLID}
+    | {name: (Strands, name.removeprefix("strand_")) for name in _STRANDS}
+)
+
+
 class InteractiveRun:
     """One scene at a time. `sim` is the simulation; changing a setting creates a new one from the current state."""
 
@@ -104,7 +116,7 @@ class InteractiveRun:
             note(f"creating {name} ...")
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.start_options.options if name == self.start_options.scene else {}))
-        wanted = resolve_method_for_scene(scene, method).text
+        wanted = resolve_method_for_scene(scene, method or SCENE_METHODS.get(name)).text
         substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
         self._begin(name, scene, substeps, wanted, note)
 
@@ -137,6 +149,7 @@ class InteractiveRun:
         if self.scene.self_contact != "off":
             found |= _SELF_CONTACT
         found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
+        found |= _STRANDS if self.scene.strands else {}
         for name, r in found.items():
             values = value_of(self.initial_scene, name), value_of(self.scene, name)
             if name in ("bend", "damping") and values[0] > 0.0:  # for a tablecloth they depend on its size
@@ -300,7 +313,7 @@ def _reset(detectors: Iterable[Detector]) -> None:
 
 def _distances(method: str, scene: Scene, response: str) -> list[float]:
     """Return the detection distances (m) of a method; larger ones if contacts repel cloth within the implicit solve."""
-    repels = scene.cloths and not scene.solids and RESPONSES[response].allows_springs(scene)
+    repels = scene.cloths and not scene.solids and not scene.strands and RESPONSES[response].allows_springs(scene)
     return detection_distances(scene, parse_method(method).name, AHEAD if repels else 1.0)
 
 
@@ -310,14 +323,15 @@ def value_of(scene: Scene, name: str) -> float:
         return float(np.linalg.norm(scene.gravity))
     if name.startswith("wind_"):
         return float(scene.wind["xyz".index(name[-1])])
-    if name in _CLOTH or name in _SOLID:
-        bodies = scene.cloths if name in _CLOTH else scene.solids
-        return float(getattr(scene.bodies[bodies[0]].material, name))
+    if name in _MATERIALS:
+        kind, own = _MATERIALS[name]
+        found = [body.material for body in scene.bodies if not body.obstacle and isinstance(body.material, kind)]
+        return float(getattr(found[0], own))
     return float(getattr(scene, name))
 
 
 def with_parameter(scene: Scene, name: str, to: float) -> Scene:
-    """Return the scene with a new slider value; material values apply to all cloths or all solids."""
+    """Return the scene with a new slider value; material values apply to all bodies of that material."""
     if name == "gravity":
         length = float(np.linalg.norm(scene.gravity))
         # a zero vector would lose the direction of gravity
@@ -328,10 +342,10 @@ def with_parameter(scene: Scene, name: str, to: float) -> Scene:
         wind = list(scene.wind)
         wind["xyz".index(name[-1])] = to
         return dataclasses.replace(scene, wind=(wind[0], wind[1], wind[2]))
-    if name in _CLOTH or name in _SOLID:
-        kind = Cloth if name in _CLOTH else Solid
+    if name in _MATERIALS:
+        kind, own = _MATERIALS[name]
         bodies = [
-            dataclasses.replace(body, material=_changed(body.material, name, to))
+            dataclasses.replace(body, material=_changed(body.material, own, to))
             if not body.obstacle and isinstance(body.material, kind)
             else body
             for body in scene.bodies
@@ -340,7 +354,7 @@ def with_parameter(scene: Scene, name: str, to: float) -> Scene:
     return dataclasses.replace(scene, **{name: to})  # type: ignore[arg-type]
 
 
-def _changed(material: Cloth | Solid, name: str, to: float) -> Cloth | Solid:
+def _changed(material: Cloth | Solid | Strands, name: str, to: float) -> Cloth | Solid | Strands:
     """Return the material with a new value; where the weft has its own, it changes in the same proportion."""
     change, weft = {name: to}, getattr(material, f"{name}_weft", None)
     if weft is not None and getattr(material, name) > 0.0:
