@@ -150,9 +150,15 @@ class DeformableContact(FormerNames):
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Correct x at the end of a frame; `detect` finds the contacts with obstacles, which are resolved too."""
         if self.iterates:
-            both = lambda at: _contacts.concatenate_unsorted([self.detect(at), offset(detect(at), self._beyond)])  # noqa: E731
-            self.response.end_frame(state, dt, both)
+            self.response.end_frame(state, dt, self._with_bodies(detect))
             self.limit_motion(state, dt)
+
+    def count_near(self, state: State, detect: Detect) -> int:
+        """Return the number of pairs that are too near, which is `unresolved` then; `detect` as in `end_frame`."""
+        return self.response.count_near(state, self._with_bodies(detect))
+
+    def _with_bodies(self, detect: Detect) -> Detect:
+        return lambda at: _contacts.concatenate_unsorted([self.detect(at), offset(detect(at), self._beyond)])
 
     @property
     def iterates(self) -> bool:
@@ -274,7 +280,10 @@ def able_method(text: str, several: bool) -> MethodChoice:
     if wanted not in METHODS[name].finds:
         able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
         missing = "contacts between deformable bodies" if Finds.SELF in METHODS[name].finds else "self-contact"
-        raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}")
+        hint = ""
+        if METHODS[name].finds is Finds.OBSTACLE:
+            hint = ". It is for obstacles: a body that is simulated is one in another scene, by its recorded frames"
+        raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}{hint}")
     return chosen
 
 

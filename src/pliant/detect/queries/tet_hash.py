@@ -25,6 +25,7 @@ _DENSE = 16  # cells per vertex up to which the grid is dense, with a bucket for
 _PRIMES = (1, 73856093, 19349663)  # hash multipliers of the cell coordinates
 HASHES = ("rows", "xor")
 MOST_BUCKETS = 1 << 28
+_SMALLEST = 1e-285  # cell size below which its reciprocal, times a power of two, might overflow
 _FEW = 2000  # tets up to which one thread is faster than two
 
 
@@ -146,6 +147,7 @@ def quantise(x: Floats, h: float) -> tuple[Rows, int, Rows]:
         _kernels.bounds_of(x, box)
     words = np.empty(n, np.int64)
     extent = float((box[3:] - box[:3]).max())
+    h = max(h, _SMALLEST)
     cells = extent / h
     if cells < LAST >> _SUB:
         # as many fractional bits as fit in a word
