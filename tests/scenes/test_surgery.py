@@ -39,6 +39,7 @@ class Nothing:
         return pliant.contacts.empty()
 
 
+@pytest.mark.long
 def test_two_organs_are_pressed_together_and_share_no_volume():
     scene = SCENES["two-organs"](resolution=7)
     sim = Simulation(scene, substeps=6, method="bvh")
