@@ -39,7 +39,7 @@ def draw(name: str, save: Callable[..., None], row: Callable[..., Any]) -> None:
     """Save the picture of a scene; in that of the tool, the faces in its viewing volume are dark."""
     result, tiles = run(name), []
     clips = result.displayed_clips()
-    camera = Camera.framing(clips, 330 / 330)
+    camera = Camera.framing(clips, 330 / 330, elevation=0.9 if name == "gut-with-mesentery" else None)
     for frame in SHOWN[name][1]:
         if name == "surgical-tool":
             tiles += views(clips, frame, 330, 330, [camera], samples=2, paint=_patch(result, frame))
