@@ -129,9 +129,10 @@ def _meshes(flat: Any, clip: Any, folder: pathlib.Path) -> list[Call]:
         ),
         Call(
             "Mesh", pliant.Mesh, {"vertices": X, "faces": F},
-            {"vertices": "array", "faces": "array", "tets": "array", "uv": "array?", "material": "array?", "name": "text", "groups": "array?", "marks": "instance"},
+            {"vertices": "array", "faces": "array", "tets": "array", "uv": "array?", "material": "array?", "name": "text", "groups": "array?", "marks": "instance", "lines": "array"},
         ),
         Call("Mesh.from_tets", pliant.Mesh.from_tets, {"vertices": X, "tets": [[0, 1, 2, 4]]}, {"vertices": "array", "tets": "array"}),
+        Call("Mesh.from_lines", pliant.Mesh.from_lines, {"vertices": X, "lines": [[0, 1]]}, {"vertices": "array", "lines": "array"}),
         Call("Mesh.moved", flat.moved, {"vertices": X}, {"vertices": "array"}),
     ]  # fmt: skip
 

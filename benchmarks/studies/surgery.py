@@ -9,6 +9,7 @@ import numpy as np
 import pliant
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.view_volume import ViewVolume
+from pliant.motion.rigid import placed
 from pliant.report.camera import Camera
 from pliant.report.picture import render, views
 from pliant.scenes import SCENE_METHODS, SCENES
@@ -38,7 +39,7 @@ def draw(name: str, save: Callable[..., None], row: Callable[..., Any]) -> None:
     """Save the picture of a scene; in that of the tool, the faces in its viewing volume are dark."""
     result, tiles = run(name), []
     clips = result.displayed_clips()
-    camera = Camera.framing(clips, 330 / 330)
+    camera = Camera.framing(clips, 330 / 330, elevation=0.9 if name == "gut-with-mesentery" else None)
     for frame in SHOWN[name][1]:
         if name == "surgical-tool":
             tiles += views(clips, frame, 330, 330, [camera], samples=2, paint=_patch(result, frame))
@@ -54,8 +55,9 @@ def _patch(result: Result, frame: int) -> Callable[[Any], Any]:
         mesh, x = scene.bodies[b].mesh, np.empty((int(clip.mesh.weld_index.max()) + 1, 3))
         x[mesh.weld_index] = clip.at(frame)
         meshes.append(mesh.surface.moved(x[: mesh.surface.n_vertices]))
-    tool = meshes[1]
-    volume = ViewVolume(tool)
+    volume, pose = ViewVolume(scene.bodies[1].mesh), result.clips[1].poses
+    assert pose is not None
+    volume.move(placed(scene.bodies[1].mesh.welded.vertices, pose[frame]))
     volume.planes[:, 3] += 0.003
     seen = volume.visible(meshes[0].vertices, meshes[0].faces)
     queries, colours = [ClosestPoints(mesh) for mesh in meshes], np.array([body.color for body in scene.bodies])

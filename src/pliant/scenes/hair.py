@@ -1,4 +1,4 @@
-"""Hair on a bust that shakes its head: strands as one-dimensional cloth, the outlook of Fuhrmann et al. 2003."""
+"""Hair on a bust that shakes its head: strands as one-dimensional cloth (Fuhrmann et al. 2003, sections 4 and 6)."""
 
 from typing import Any
 

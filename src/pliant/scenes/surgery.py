@@ -20,7 +20,8 @@ from .self_contact import _slide
 GLAND = Solid(young=2e4, poisson=0.45, density=1000.0, damping=0.05)
 MEMBRANE = Cloth(density=0.3, stretch=400.0, shear=100.0, bend=5e-5, damping=0.05, strain_limit=0.6)
 VIOLET, PALE = (0.42, 0.20, 0.36), (0.93, 0.76, 0.62)
-_REACH, _SPREAD, _WAVES = 0.09, 1.25, 3  # of the mesentery: length, m; half of its angle; ruffles of its rim
+_REACH, _SPREAD, _WAVES = 0.09, 1.25, 3  # of the mesentery: length, m; half of its angle; waves of its rim
+_GUT_RADIUS = 0.010  # m
 
 
 def surgical_tool(*, resolution: int = 14, **options: Any) -> Scene:
@@ -73,31 +74,30 @@ def two_organs(*, resolution: int = 14, **options: Any) -> Scene:
 
 
 def gut_with_mesentery(*, resolution: int = 2, **options: Any) -> Scene:
-    """A gut hangs in loops on the ruffled rim of its mesentery, a membrane that is held at its root and sewn to the
-    gut; a probe pushes the loops against each other and the membrane (Raghupathi et al. 2004). `resolution` is the
-    number of edges across the gut."""
+    """A gut lies on a table in waves around its mesentery, a membrane that is held at its root and sewn to the gut; a
+    probe pushes it against itself and the membrane (Raghupathi et al. 2004). `resolution` is the number of edges across
+    the gut."""
     count = validate.whole("resolution", resolution, low=2, high=12)
-    radius = 0.010
+    radius = _GUT_RADIUS
     stuff = take_solid(options, GUT, "gut-with-mesentery")
     fine = np.linspace(-_SPREAD, _SPREAD, 161)
     edge, ahead = _rim(fine, _REACH), _rim(fine, 1.001 * _REACH)
     away = (ahead - edge) / np.linalg.norm(ahead - edge, axis=1)[:, None]
-    tube = tube_along(edge + (radius + 0.5 * THIN) * away, radius, 2.0 * radius / count, "gut")
+    tube = tube_along(edge + (radius + 2.0 * THIN) * away, radius, 2.0 * radius / count, "gut")
     membrane = _fan(2 * round(40 * count / 6) + 1, 4 + 2 * count)
     across = membrane.n_vertices // (5 + 2 * count)
     border = np.arange(membrane.n_vertices - across, membrane.n_vertices)
     seam = _sewn_to_edges(membrane, border, tube)
     probe = shapes.ball(0.014, 3)
-    times = np.array([0.0, 0.6, 1.4, 2.0, 2.5])
-    path = [(-0.02, -0.10, 0.09), (-0.02, -0.10, 0.09), (0.0, -0.09, -0.02), (0.05, -0.07, -0.01), (0.05, -0.09, 0.09)]
+    times = np.array([0.0, 0.3, 0.9, 1.6, 2.2])
+    path = [(0.01, 0.02, 0.15), (0.01, 0.02, 0.15), (0.0, 0.02, 0.08), (0.05, 0.02, 0.06), (0.06, 0.06, 0.09)]
     bodies = [
         Body(tube, material=stuff, color=PINK, name="gut"),
         Body(membrane, material=MEMBRANE, pins=np.arange(across), color=PALE, name="mesentery"),
         Body(probe, obstacle=True, motion=_slide(times, np.array(path)), color=(0.75, 0.10, 0.08), name="probe"),
+        table(0.30, 0.34),
     ]
     options.setdefault("friction", 0.1)
-    # in safe mode the guard holds vertices back one by one, which opens stitches to a soft body that swings
-    options.setdefault("self_contact", "push")
     return organ_scene("gut-with-mesentery", bodies, options | {"stitches": (seam,), "closing": 0.2})
 
 
@@ -111,9 +111,10 @@ def _sewn_to_edges(sheet: Mesh, rows: Any, body: Mesh) -> Stitches:
 
 
 def _rim(angle: Floats, reach: Floats | float) -> Floats:
-    """Points at `reach` from the root of the mesentery, ruffled more the farther they are."""
-    swing = 0.35 * reach * (reach / _REACH) * np.sin(2.0 * np.pi * _WAVES * (angle + _SPREAD) / (2.0 * _SPREAD))
-    return np.stack([reach * np.sin(angle), -reach * np.cos(angle), swing], 1)
+    """Points at `reach` from the root of the mesentery, in waves that grow with the distance."""
+    wave = np.sin(2.0 * np.pi * _WAVES * (angle + _SPREAD) / (2.0 * _SPREAD))
+    far = reach * (1.0 + 0.15 * (reach / _REACH) * wave)
+    return np.stack([far * np.sin(angle), np.full(len(angle), THIN + _GUT_RADIUS), far * np.cos(angle)], 1)
 
 
 def _fan(around: int, along: int) -> Mesh:

@@ -30,8 +30,10 @@ def strands(
     at = validate.floats("roots", roots, (None, 3))
     along = validate.floats("directions", directions, at.shape)
     size = np.linalg.norm(along, axis=1)
-    if not len(at) or (size == 0.0).any():
-        raise ValueError("strands need at least one root, and a direction that is not zero for each")
+    if not len(at):
+        raise ValueError("roots is empty; expected at least one row of x, y, z")
+    if (size == 0.0).any():
+        raise ValueError(f"directions[{int(np.argmax(size == 0.0))}] is zero; expected a direction for each root")
     long = validate.number("length", length, above=0.0, high=validate.LARGEST)
     count = validate.whole("points", points, low=2, high=10_000)
     radius = validate.number("curl", curl, low=0.0, high=validate.LARGEST)
