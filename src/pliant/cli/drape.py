@@ -125,8 +125,9 @@ def drape(
         cloth-on-face (for --method height-grid);
         with kinematic bodies: rod, spinning-ball, waving-mannequin; with a walking mannequin: walking-skirt,
         cloth-on-shoulder, walking-trousers; with cloth self-contact: ribbon, twist, stack, pinch, curtain;
-        with soft bodies: cylinders, intestine, liver, creatures; with two mannequins that walk through each other,
-        measuring the volume of their overlap: two-figures.
+        with soft bodies: cylinders, intestine, liver, creatures, surgical-tool, two-organs, gut-with-mesentery;
+        with strands: hair-on-bust; with two mannequins that walk through each other, measuring the volume of their
+        overlap: two-figures.
     config
         A TOML file with any of these options under the same names; the command line takes precedence.
     frames
