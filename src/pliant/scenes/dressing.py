@@ -21,6 +21,7 @@ from .snug_loops import HOLDS, snug
 
 TELEPORTS = ("carry", "keep")
 log = logging.getLogger("pliant.scenes")
+WORN = Cloth(strain_limit=0.017)  # the default material of garments: firmer than that of cloth that falls on a body
 NEAR = 0.0025  # contact offset as a share of the body's size, the diagonal of its bounding box: about 5 mm for a person
 
 
@@ -51,8 +52,8 @@ def dress_scene(
     cuffs, collars) to the skin; "none" attaches nothing, so only friction holds the garments. pins, attach, stitch,
     stitches, closing, rest_scale: see `Holding`; the first four replace the automatic attachments. eps: the contact
     offset in metres; default: a quarter of a percent of the body's size, at most half of the median edge. material: a
-    Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity, self_contact
-    ...).
+    Cloth, or the name of one (`pliant materials`); default: `WORN`. Other options are those of Scene (friction,
+    gravity, self_contact ...).
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
@@ -71,7 +72,7 @@ def dress_scene(
             f"character {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])"
         )
     distance = default_eps_on_skin(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
-    surface, stuff = ClosestPoints(skin), take_cloth({"material": material})
+    surface, stuff = ClosestPoints(skin), take_cloth({"material": WORN if material is None else material})
     holding = Holding.of(options)
     automatic = hold == "auto" and not holding.holds
     soft = []
