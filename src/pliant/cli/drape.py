@@ -201,6 +201,7 @@ def drape(
     from ..io import check_libraries
     from ..io.formats import WRITTEN_ANIMATIONS
     from ..respond import RESPONSES
+    from ..scenes import SCENE_METHODS
     from ..simulation import Simulation
 
     if frames is not None:
@@ -243,7 +244,7 @@ def drape(
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     if out is not None:
         check_animation_files("--out", out, built, frames, inputs)
-    chosen = resolve_method_for_scene(built, method)
+    chosen = resolve_method_for_scene(built, method or SCENE_METHODS.get(scene or ""))
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
         bake_options = {"progress": progress, "cache": cache} if fielded else {}
