@@ -49,14 +49,14 @@ class Body:
 
     `pins` are vertices that do not move, as rows or as a selection ("top 3cm", see docs/holding.md); `grips` are
     vertices with prescribed motion. `stitches` (k,2) are pairs of vertices of a cloth that are sewn together (see
-    `Scene.closing`), and `rest_scale` multiplies its rest lengths, or those along warp and weft. `flat` assumes zero
-    curvature as the rest state (sewn garments); otherwise it is the mesh's own curvature. `motion` moves an obstacle
-    rigidly or deforms it (`Skinned`, `Recorded`). Obstacles with the same `group` are parts of one object and may
-    overlap: a point of the cloth touches only the nearest part. `layer` is the number of garments worn below a cloth:
-    its distance from obstacles is larger by as many thicknesses. `warp` is the direction of a cloth's warp: along
-    texture coordinate "u" or "v", or the axis "x", "y" or "z" projected on every triangle; "auto" is "v" where the mesh
-    has texture coordinates, otherwise "y", or "x" for cloth that lies flat. `heights` is the image of an obstacle made
-    by `height_image`.
+    `Scene.closing`), and `rest_scale` multiplies its rest lengths, those along warp and weft, or with a factor per
+    vertex those around it. `flat` assumes zero curvature as the rest state (sewn garments); otherwise it is the mesh's
+    own curvature. `motion` moves an obstacle rigidly or deforms it (`Skinned`, `Recorded`). Obstacles with the same
+    `group` are parts of one object and may overlap: a point of the cloth touches only the nearest part. `layer` is the
+    number of garments worn below a cloth: its distance from obstacles is larger by as many thicknesses. `warp` is the
+    direction of a cloth's warp: along texture coordinate "u" or "v", or the axis "x", "y" or "z" projected on every
+    triangle; "auto" is "v" where the mesh has texture coordinates, otherwise "y", or "x" for cloth that lies flat.
+    `heights` is the image of an obstacle made by `height_image`.
     """
 
     mesh: Mesh
@@ -104,8 +104,9 @@ class Body:
             )
         object.__setattr__(self, "pins", rows_of("pins", self.pins, self.mesh))
         object.__setattr__(self, "stitches", validate.indices("stitches", self.stitches, 2, self.mesh.n_vertices))
-        object.__setattr__(self, "rest_scale", validate.pair("rest_scale", self.rest_scale, low=0.1, high=10.0))
-        sewn = len(self.stitches) or self.rest_scale != (1.0, 1.0)
+        scale = validate.scales("rest_scale", self.rest_scale, self.mesh.n_vertices, low=0.1, high=10.0)
+        object.__setattr__(self, "rest_scale", scale)
+        sewn = len(self.stitches) or not isinstance(scale, tuple) or scale != (1.0, 1.0)
         if sewn and (self.obstacle or not isinstance(self.material, Cloth)):
             raise ValueError(f"body {self.label!r} is not cloth; only cloth has stitches and a rest_scale")
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))

@@ -150,6 +150,18 @@ def pair(name: str, value: Any, *, low: float, high: float) -> tuple[float, floa
     return number(f"{name}[0]", one, low=low, high=high), number(f"{name}[1]", two, low=low, high=high)
 
 
+def scales(name: str, value: Any, count: int, *, low: float, high: float) -> tuple[float, float] | Floats:
+    """Return numbers in low..high: one for each of `count` vertices, or those of `pair`."""
+    array = _array(name, value)
+    if array.ndim != 1 or len(array) in (0, 1, 2):
+        return pair(name, value, low=low, high=high)
+    out = floats(name, array, (count,))
+    bad = (out < low) | (out > high)
+    if bad.any():
+        number(f"{name}[{first_index(bad)}]", float(out[bad][0]), low=low, high=high)
+    return out
+
+
 def counts(name: str, value: Any, *, high: int) -> list[int]:
     """Return three integers in 1..high, for x, y and z; a single `value` counts for all three."""
     array = _array(name, value)

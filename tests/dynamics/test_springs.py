@@ -121,3 +121,19 @@ def test_panels_sewn_in_safe_mode_never_intersect(solver):
     assert [frame.intersections for frame in sim.run(25)] == [0] * 25
     assert sim.self_contact.failed_substeps == 0
     assert gaps(scene, sim.state.x).max() < 0.003
+
+
+def test_a_rest_scale_by_vertex_lengthens_cloth_where_it_is_above_one():
+    """A hanging strip whose lower half grows by a tenth: only its lower edges are longer, and its strain limit with
+    them; the same factor at all vertices is the scale of the whole cloth."""
+    sheet = shapes.cloth(0.2, 0.4, 9, plane="xy")
+    low = sheet.vertices[:, 1] < -1e-9
+    lengths = {}
+    for name, scale in (("lower", np.where(low, 1.1, 1.0)), ("all", 1.1), ("every", np.full(sheet.n_vertices, 1.1))):
+        body = Body(sheet, material=Cloth(air=0.0, damping=0.05), rest_scale=scale, pins="top 1mm")
+        sim = Simulation(Scene([body], closing=0.0, gravity=(0.0, -1.0, 0.0), self_contact="off"), 0.01)
+        for _ in range(40):
+            frame = sim.step()
+        lengths[name] = np.ptp(frame.x[:, 1])
+    assert lengths["lower"] == pytest.approx(0.4 + 0.5 * 0.04, abs=0.006)
+    assert lengths["every"] == lengths["all"] == pytest.approx(0.44, abs=0.003)

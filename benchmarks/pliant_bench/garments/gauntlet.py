@@ -56,6 +56,8 @@ COLUMNS = (
     Column("garment"),
     Column("particles", show="{:,}"),
     Column("wanted", show="{:d}", detail=True),
+    Column("ease", "ease%", "{:.0f}"),
+    Column("ease_most", show="{:.0f}", detail=True),
     Column("solver"),
     Column("substeps", "sub", "{:d}"),
     Column("most_substeps", "most-sub", "{:d}"),
@@ -96,14 +98,15 @@ SLOPE_COLUMNS = (
     Column("bar_length", "length"),
 )
 NOTES = (
-    "All frames after the first 0.2 s, each the worst of the run. 95%, most%: elongation of edges against their rest "
-    "length, 95th percentile and largest. in-mm, >1mm: the deepest vertex or edge midpoint inside the body and the "
-    "largest number deeper than 1 mm in a frame, where the body leaves room; points where an opposite surface of the "
-    "body is within twice the contact offset are counted apart (CSV: pinched). cloth-x, body-x: intersecting pairs of "
-    "triangles, exact. sub, most-sub: substeps of a frame, and the most of one where bodies are fast. ms/frame, cpu: "
-    "median wall-clock and CPU time of a frame of 10 ms without measurements; ms/(1/30s): mean time for 1/30 s of "
-    "animation. jerk99: m/s3, 99th percentile relative to the skin. hangs-m: median drop from the upper boundary to "
-    "the hem; hangs%: its difference from the finest size of the same garment.",
+    "ease%: by how much rest lengths are larger than those of the surface that starts on the body, on average (CSV: "
+    "ease_most, the largest). All frames after the first 0.2 s, each the worst of the run. 95%, most%: elongation of "
+    "edges against their rest length, 95th percentile and largest. in-mm, >1mm: the deepest vertex or edge midpoint "
+    "inside the body and the largest number deeper than 1 mm in a frame, where the body leaves room; points where an "
+    "opposite surface of the body is within twice the contact offset are counted apart (CSV: pinched). cloth-x, "
+    "body-x: intersecting pairs of triangles, exact. sub, most-sub: substeps of a frame, and the most of one where "
+    "bodies are fast. ms/frame, cpu: median wall-clock and CPU time of a frame of 10 ms without measurements; "
+    "ms/(1/30s): mean time for 1/30 s of animation. jerk99: m/s3, 99th percentile relative to the skin. hangs-m: "
+    "median drop from the upper boundary to the hem; hangs%: its difference from the finest size of the same garment.",
     "Bars: strain 2 % / 6 % (stretch goal 1 % / 3 %); room: no point deeper than 1 mm (none inside at all); pairs: no "
     "intersecting pair; finite: no state that is not finite, and an end within the time limit; cost: the smaller of "
     "wall-clock and CPU time for 1/30 s, 33 ms at 1 296 particles, 150 at 10 000, 1 000 at 40 000 (17, 50, 300), "

@@ -50,6 +50,10 @@ class Gauge:
         self._held_points = np.concatenate([fixed, fixed[self.edges].any(1)])  # the skin puts them where they are
         self._held_faces: Bools = np.asarray(fixed[self.cloth.faces].any(1))
         self.rest = self._lengths(self.cloth.vertices)
+        if worn.ease is not None:
+            eased = np.ones(self.cloth.n_vertices)
+            eased[worn.mesh.weld_index] = worn.ease
+            self.rest *= eased[self.edges].mean(1)
 
     @functools.cached_property
     def _distances(self) -> DeformingClosestPoints:

@@ -17,7 +17,7 @@ from pliant.simulation import Simulation
 
 from .measuring import Gauge, Measured
 from .tailor import Garment
-from .wearing import DT, Run, frames, scene, simulation, tailored
+from .wearing import DT, Run, barycentric, frames, scene, simulation, tailored
 
 Floats = NDArray[np.float64]
 SETTLED = 0.2  # seconds at the start that are not measured
@@ -98,7 +98,7 @@ class _Follower:
         x = worn.mesh.welded.vertices
         _, nearest, face, _ = ClosestPoints(skin).query_by_nearest_face(x)
         self.corners = skin.welded.faces[face]
-        self.weights = _barycentric(skin.welded.vertices[self.corners], nearest)
+        self.weights = barycentric(skin.welded.vertices[self.corners], nearest)
         self.last: list[Floats] = []
 
     def add(self, x: Floats, body: Floats) -> NDArray[np.float32] | None:
@@ -111,21 +111,14 @@ class _Follower:
         return np.asarray(np.linalg.norm(d - 3.0 * c + 3.0 * b - a, axis=1) / DT**3, np.float32)
 
 
-def _barycentric(corners: Floats, points: Floats) -> Floats:
-    a, u, v = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    w = points - a
-    uu, uv, vv, wu, wv = ((p * q).sum(1) for p, q in ((u, u), (u, v), (v, v), (w, u), (w, v)))
-    below = np.maximum(uu * vv - uv * uv, 1e-300)
-    s, t = (vv * wu - uv * wv) / below, (uu * wv - uv * wu) / below
-    return np.stack([1.0 - s - t, s, t], 1)
-
-
 def _row(run: Run, built: Scene, sim: Simulation, worn: Garment, kept: _Kept, count: int) -> dict[str, Any]:
     about = {
         "character": run.character,
         "garment": run.garment,
         "wanted": run.particles,
         "particles": worn.mesh.welded.n_vertices,
+        "ease": 0.0 if worn.ease is None else 100.0 * float(worn.ease.mean() - 1.0),
+        "ease_most": 0.0 if worn.ease is None else 100.0 * float(worn.ease.max() - 1.0),
         "solver": sim.solver,
         "substeps": sim.substeps,
         "most_substeps": kept.substeps,

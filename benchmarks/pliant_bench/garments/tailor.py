@@ -29,13 +29,16 @@ PROBE = 1000  # particles with which the ease is found
 class Garment:
     """A mesh around the body. `attach`: what `--attach` would be given, the first that names a part of this character;
     empty: it is not held. Rows of vertices: `top` and `hem` are the boundaries between which its hanging length is
-    measured. `loops`: number of boundary loops."""
+    measured. `loops`: number of boundary loops. `fitted`: it lies on trunk and arms, and so needs ease to follow them;
+    `ease` (n,): the factors by which its rest lengths are larger than those of the mesh."""
 
     mesh: Mesh
     attach: tuple[str, ...]
     top: Ints
     hem: Ints
     loops: int
+    fitted: bool = False
+    ease: Floats | None = None
 
 
 def garment(outline: Outline, name: str, particles: int, *, probe: int = PROBE) -> Garment:
@@ -98,7 +101,7 @@ def _shell(outline: Outline, low: float, high: float, wide: float, level: float,
     loops = len({int(s) for s in side if s >= 0})
     if loops != 4:
         raise Unfit(f"{name}: {loops} of 4 openings: collar, hem and two arms")
-    return Garment(Mesh(x, faces, name=name), ("boundary top + boundary bottom",), collar, hem, 4)
+    return Garment(Mesh(x, faces, name=name), ("boundary top + boundary bottom",), collar, hem, 4, fitted=True)
 
 
 def _snug_top(outline: Outline, scale: float, particles: int) -> Garment:

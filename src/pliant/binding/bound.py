@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import validate
 from ..motion.character import Character
 from ..motion.clip import Clip
 from ..validate import Floats
+from .easing import eased
 
 MATCHED, INPAINTED, RIGID = 0, 1, 2
+MOST_EASE = 0.15  # largest growth of a garment that follows the skin
+POSES_OF_A_CLIP = 24  # in which the stretch of the skin below a garment is measured
+SPREAD = 0.02  # of the size of the body: distance over which the ease of a garment varies
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,6 +49,27 @@ class Bound:
             x = np.stack([figure.shape(clip, float(t)) for t in times])
             pair.append(Clip(dataclasses.replace(figure.mesh, vertices=x[0], source=None), x))
         return pair[0], pair[1]
+
+    def ease(self, clip: str | None = None, *, most: float = MOST_EASE, times: Any = None) -> Floats:
+        """Return by what factor (n,) the garment has to grow around each vertex so that it can follow the skin in a
+        clip, the first unless named: a `rest_scale` of `Body`. See docs/bind.md.
+
+        most: the largest growth. times (t,): seconds of the clip; default: `POSES_OF_A_CLIP` of them, evenly spaced.
+        """
+        most, clips = validate.number("most", most, low=0.0, high=1.0), self.garment.clips
+        clip = next(iter(clips), None) if clip is None else validate.choice("clip", clip, tuple(clips))
+        if times is None:
+            times = np.linspace(0.0, clips[clip].duration, POSES_OF_A_CLIP) if clip is not None else ()
+        rest = self._to_pose(self.garment.mesh.vertices)
+        shapes = (self.garment.shape(clip, float(t)) for t in validate.floats("times", times, (None,)))
+        size = float(np.linalg.norm(np.ptp(self.character.shape(None, 0.0), axis=0)))
+        return eased(self.garment.mesh, rest, shapes, most, SPREAD * size)
+
+    def _to_pose(self, x: Floats) -> Floats:
+        """Return the bind shape x (n,3) in the pose in which the garment was bound."""
+        if self.to_pose is None:
+            return x
+        return np.asarray((self.to_pose[:, :, :3] @ x[:, :, None])[:, :, 0] + self.to_pose[:, :, 3])
 
     def save(self, path: str | os.PathLike[str], *, alone: bool = False) -> str:
         """Write a GLB of the character with the garment as another skinned mesh, or with `alone` of the garment on the

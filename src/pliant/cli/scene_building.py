@@ -219,6 +219,7 @@ def build_scene(
     from ..scenes import SCENES, STRAND_SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
     from ..scenes.drape import default_eps, place_cloth
+    from ..scenes.dressing import WORN
     from ..scenes.holding import hold_cloths
 
     holding = held.holding()
@@ -267,6 +268,8 @@ def build_scene(
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
         assert soft is not None
+        if given and "name" not in given and not strands:
+            options["material"] = dataclasses.replace(options["material"], strain_limit=WORN.strain_limit)
         built = _dress(soft, body, outward_character(found), files, wear, options, proxies, starts)
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")

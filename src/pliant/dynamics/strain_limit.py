@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..kernels.dynamics import strain_limit as _kernels
 from ..kernels.jit import worth
+from .rest_scale import scales_of
 
 Floats = NDArray[np.float64]
 SWEEPS = 100  # over the edges that are too long, per substep
@@ -34,7 +35,7 @@ class StrainLimit:
             if attached is not None:
                 limited &= attached[edges[:, 0] + first] != attached[edges[:, 1] + first]
             ends.append(edges[limited].astype(np.int64) + first)
-            grown = max(1.0, *body.rest_scale)
+            grown = np.maximum(scales_of(body, edges[limited]).max(1), 1.0)
             most.append(grown * rest[limited] * (1.0 + share * body.material.strain_limit))
         both = np.concatenate(ends)
         counts = np.bincount(both.ravel(), minlength=len(w))

@@ -22,6 +22,7 @@ from .strand_roots import roots
 
 TELEPORTS = ("carry", "keep")
 log = logging.getLogger("pliant.scenes")
+WORN = Cloth(strain_limit=0.017)  # the default material of garments: firmer than that of cloth that falls on a body
 NEAR = 0.0025  # contact offset as a share of the body's size, the diagonal of its bounding box: about 5 mm for a person
 
 
@@ -52,8 +53,8 @@ def dress_scene(
     cuffs, collars) to the skin; "none" attaches nothing, so only friction holds the garments. pins, attach, stitch,
     stitches, closing, rest_scale: see `Holding`; the first four replace the automatic attachments. eps: the contact
     offset in metres; default: a quarter of a percent of the body's size, at most half of the median edge. material: a
-    Cloth, or the name of one (`pliant materials`); for a mesh of lines, Strands. Other options are those of Scene
-    (friction, gravity, self_contact ...).
+    Cloth, or the name of one (`pliant materials`); default: `WORN`; for a mesh of lines, Strands. Other options are
+    those of Scene (friction, gravity, self_contact ...).
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
@@ -85,7 +86,7 @@ def dress_scene(
             corners = skin.welded.faces[surface.query(points)[2]]
             grips.append(Grip(rows, Attached.at(_welded(motion, skin), skin.welded.vertices, corners, points)))
         _warn_of_depth(garment, surface)
-        stuff = take_material({"material": material}, garment)
+        stuff = take_material({"material": WORN if material is None and not hair else material}, garment)
         soft.append(Body(garment, material=stuff, grips=grips, layer=0 if hair else layer, flat=False))
     body = Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50))
     return hold_cloths(Scene([*soft, body], eps=distance, name=name, **options), holding)

@@ -7,6 +7,7 @@ garment. No position of the free vertices would then keep the strain limit.
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dynamics.rest_scale import scales_of
 from ..kernels.simulation import slipping as _kernels
 from ..materials import Cloth
 from ..scene import Scene
@@ -56,7 +57,7 @@ def _distances(scene: Scene, b: int, rows: Rows) -> tuple[Rows, Floats]:
     assert isinstance(body.material, Cloth)
     edges, n = mesh.topology.edges, mesh.n_vertices
     rest = np.linalg.norm(mesh.vertices[edges[:, 0]] - mesh.vertices[edges[:, 1]], axis=1)
-    stretched = max(1.0, *body.rest_scale) * (1.0 + STRETCH * body.material.strain_limit)
+    stretched = np.maximum(scales_of(body, edges).max(1), 1.0) * (1.0 + STRETCH * body.material.strain_limit)
     longest = np.maximum(stretched * rest, 1e-300)
     both = np.concatenate([edges, edges[:, ::-1]])
     links = coo_array((np.tile(longest, 2), both.T), shape=(n, n)).tocsr()
