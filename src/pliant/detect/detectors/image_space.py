@@ -1,7 +1,8 @@
 """Contacts of closed bodies: rays or layered depth images determine the vertices inside, and only these reach the
 narrow phase."""
 
-from typing import TYPE_CHECKING, Annotated, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,9 @@ class ImageSpaceDetector(BaseDetector):
         self.same = other is None
         if other is None and self.test == "view-volume":
             raise ValueError("test='view-volume' needs two bodies, of which the second is the volume; use test='rays'")
+        if other is not None and self.test == "view-volume" and other.motion is not None:
+            why = f"the shape of {other.mesh.name!r} changes; use test='rays'"
+            raise ValueError(f"test='view-volume' needs a rigid obstacle, which stays convex; {why}")
         self._seams = Seams(one, other)
         self._pool = Pool()
         self._reweld()
@@ -85,6 +89,11 @@ class ImageSpaceDetector(BaseDetector):
         if not (self.one.solid or self.other.solid):
             names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
             raise ValueError(f"image-space needs a closed mesh with faces oriented outward; found none in: {names}")
+
+    @classmethod
+    def refuses(cls, one: Side, other: Side | None, options: Mapping[str, Any]) -> str:
+        rigid = other is not None and other.motion is None and _is_convex(other.mesh)
+        return "needs a closed, convex, rigid obstacle" if options.get("test") == "view-volume" and not rigid else ""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -269,3 +278,11 @@ class _Inside:
             # point inside that is outside, at most by its bound
             distance[rows] = np.minimum(-np.abs(deep), -1e-300) if exact else np.where(deep < 0.0, deep, np.inf)
         return distance, nearest, face, normal
+
+
+def _is_convex(mesh: Mesh) -> bool:
+    try:
+        ViewVolume(mesh)
+    except ValueError:
+        return False
+    return WeldedSide.of(Side(mesh)).solid
