@@ -234,10 +234,10 @@ def test_a_vertex_strays_when_it_leaves_the_ball_around_where_it_is_expected(rng
     bounds = Bounds(x, way, np.full(20, 0.7))
     gone, whole = bounds_kernels.progress(rows, bounds, x + 0.3 * way)
     assert gone == pytest.approx(0.3 * whole)
-    assert not bounds_kernels.leaves_bounds(rows, bounds, there, 0.3)
+    assert not bounds_kernels.leaves_bounds(rows, bounds, there, 0.3, 1.0)
     there[13] = x[13] + 0.3 * way[13] + 1.001 * off[13]
-    assert bounds_kernels.leaves_bounds(rows, bounds, there, 0.3)
-    assert not bounds_kernels.leaves_bounds(rows[:13], bounds, there, 0.3)
+    assert bounds_kernels.leaves_bounds(rows, bounds, there, 0.3, 1.0)
+    assert not bounds_kernels.leaves_bounds(rows[:13], bounds, there, 0.3, 1.0)
 
 
 def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):
