@@ -29,6 +29,7 @@ class Limits:
         self.start = x.copy()  # positions at time 0 of the predicted motion: of the last pass, or of `repredict`
         self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
         self._drives = False  # whether only the motion of bodies and grips is predicted, to their targets
+        self._driven_motion = np.zeros_like(x)  # workspace of `driven_motion`: zero in all other rows
         self.radius = np.full(len(x), np.inf)  # how far each vertex may deviate from its predicted position
         self._bounds = Bounds(self.start, self.predicted, self.radius)
         self._base = x.copy()  # positions within the bounds at which the guarded pairs were measured
@@ -40,10 +41,9 @@ class Limits:
         self._fraction = np.ones(len(x))  # of its motion that each vertex can complete
 
     def driven_motion(self, x: Floats, target: Floats) -> Floats:
-        """Return the displacements (n,3) of bodies and grips alone from x to `target`."""
-        motion = np.zeros_like(x)
-        motion[self.driven] = target[self.driven] - x[self.driven]
-        return motion
+        """Return the displacements (n,3) of bodies and grips alone from x to `target`; the next call reuses them."""
+        self._driven_motion[self.driven] = target[self.driven] - x[self.driven]
+        return self._driven_motion
 
     def follows_prediction(self, target: Floats) -> bool:
         """Whether all vertices are within their bounds of the predicted motion at one common time: the end of this
