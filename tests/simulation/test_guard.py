@@ -344,7 +344,7 @@ def test_pairs_found_again_around_few_vertices_include_all_that_a_new_pass_finds
     detection = guard._detection
     detection.run(x, 0.0)
     few = rng.choice(detection.rows, len(detection.rows) // 20, replace=False)
-    few[0] = detection.guarded.vertices[rng.integers(len(detection.guarded.gaps)), 0]
+    few[0] = rng.choice(detection.guarded.vertices[detection.guarded.gaps < 0.7 * detection._reach, 0])
     x[few] += rng.uniform(-0.14, 0.14, (len(few), 3)) * detection.radius[few, None]
     x[few[0], 2] += 0.6 * detection.radius[few[0]]  # along its layer, by much of its bound
     assert detection.renew(x, x)
