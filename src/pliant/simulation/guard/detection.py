@@ -40,6 +40,7 @@ REACH = 0.75  # of eps: initial query distance around a body; cloth usually rest
 AHEAD = 32.0  # relative displacement that is predicted for a frame, over the largest query distance
 A_SUBSTEP = 8.0  # the same for a substep; if it is greater, no motion is predicted
 FEW = 0.1  # of all vertices that may leave their bounds; if there are more, a new pass takes less time
+FOLLOWING = 0.8, 0.1  # shares of the distance for cloth and for a body that follows its prediction
 USED = 0.25  # of its bound: a vertex beyond that, which may need more, gets a new one where cloth is squeezed
 LEAVING = 0.5  # of its bound: a vertex beyond that is predicted anew together with those that leave theirs
 OVERSHOOT = 0.5  # of its bound by which a vertex that left it is predicted to go beyond where it is
@@ -353,6 +354,9 @@ class Detection(Limits):
         """Bound the motion of vertices by their distance from a body, or by the query distance around it; unless
         `before` is empty, only those of the triangles that it counts (`LeafMesh.count_marked`)."""
         cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
+        own_share = _kernels.SHARE
+        if body.moves and self._drives:  # it follows its prediction, so that cloth may use its share
+            share, own_share = FOLLOWING
         if not body.moves and share * body.reach >= self._bound(self._reach):
             return  # no bound of cloth is greater
         moves = self.predicted if self._predicts else _NO_DRIFT
@@ -361,7 +365,7 @@ class Detection(Limits):
         least = _bounds.bound_by_distance(triangles, body.box, drift, body.reach, share, self.radius)
         if body.moves:
             own = self.radius[body.span]
-            np.minimum(own, _kernels.SHARE * least, out=own)
+            np.minimum(own, own_share * least, out=own)
 
     def _rounding_at(self, x: Floats) -> float:
         """Return a bound of the rounding error of distances at x, metres."""
