@@ -38,6 +38,10 @@ SIZES = {
     "liver": 6,
     "creatures": 6,
     "two-figures": 24,
+    "hair-on-bust": 8,
+    "surgical-tool": 6,
+    "two-organs": 6,
+    "gut-with-mesentery": 2,
 }
 SETTLED = {
     "curtain": 22,
@@ -68,6 +72,8 @@ SHORT = [
     *(Case("stack", self_response=name) for name in RESPONSES),
     Case("cylinders", self_method="spatial-hash"),
     Case("post", method="bone-boxes"),
+    Case("hair-on-bust"),
+    Case("surgical-tool", method="image-space:test=view-volume"),
 ]
 
 

@@ -91,6 +91,10 @@ def _shapes() -> list[Call]:
             "shapes.skirt", s.skirt, {"spacing": 0.04},
             {"length": "number", "flare": "number", "waist": "number", "ease": "number", "spacing": "number"},
         ),
+        Call(
+            "shapes.strands", s.strands, {"roots": [[0.0, 0, 0]], "directions": [[0.0, 1, 0]]},
+            {"roots": "array", "directions": "array", "length": "number", "points": "whole", "curl": "number", "turns": "number", "name": "text"},
+        ),
         Call("shapes.trousers", s.trousers, {"spacing": 0.04}, {"waist": "number", "hem": "number", "ease": "number", "spacing": "number"}),
         Call(
             "shapes.stuffed",
@@ -125,9 +129,10 @@ def _meshes(flat: Any, clip: Any, folder: pathlib.Path) -> list[Call]:
         ),
         Call(
             "Mesh", pliant.Mesh, {"vertices": X, "faces": F},
-            {"vertices": "array", "faces": "array", "tets": "array", "uv": "array?", "material": "array?", "name": "text", "groups": "array?", "marks": "instance"},
+            {"vertices": "array", "faces": "array", "tets": "array", "uv": "array?", "material": "array?", "name": "text", "groups": "array?", "marks": "instance", "lines": "array"},
         ),
         Call("Mesh.from_tets", pliant.Mesh.from_tets, {"vertices": X, "tets": [[0, 1, 2, 4]]}, {"vertices": "array", "tets": "array"}),
+        Call("Mesh.from_lines", pliant.Mesh.from_lines, {"vertices": X, "lines": [[0, 1]]}, {"vertices": "array", "lines": "array"}),
         Call("Mesh.moved", flat.moved, {"vertices": X}, {"vertices": "array"}),
     ]  # fmt: skip
 
@@ -140,6 +145,10 @@ def _nouns(
     return [
         Call("Cloth", pliant.Cloth, {}, cloth),
         Call("Solid", pliant.Solid, {}, dict.fromkeys(("young", "poisson", "density", "damping"), "number")),
+        Call(
+            "Strands", pliant.Strands, {},
+            {**dict.fromkeys(("density", "stretch", "bend", "radius", "damping", "air"), "number"), **dict.fromkeys(("friction", "self_friction"), "number?")},
+        ),
         Call("select", pliant.select, {"mesh": flat, "selection": "all"}, {"mesh": "mesh", "selection": "text"}),
         Call("Stitches", pliant.Stitches, {"rows": [0], "onto": [[1, 2]]}, {"rows": "rows", "onto": "array", "share": "array?", "bodies": "several"}),
         Call("Stitches.pairs", pliant.Stitches.pairs, {"pairs": [[0, 1]]}, {"pairs": "array", "bodies": "several"}),

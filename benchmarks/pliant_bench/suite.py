@@ -7,7 +7,7 @@ from typing import Any
 
 from pliant.detect.fields.field import DistanceField
 from pliant.report.tables import Chart, Report, Table
-from pliant.shapes import ball
+from pliant.shapes import ball, walking_mannequin
 
 from . import (
     against_paper,
@@ -20,6 +20,7 @@ from . import (
     height_grids,
     inside,
     jung,
+    jung_response,
     layers,
     machine,
     nearest,
@@ -28,6 +29,7 @@ from . import (
     proximity,
     real_time,
     sampling,
+    skin_sizes,
     skins,
     steps,
     stochastic,
@@ -149,11 +151,13 @@ def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, 
     """Triangles culled by bone-attached bounding boxes, and the remaining frame rate."""
     about, load = _begin(progress, fields=False)
     table = bone_boxes.bone_boxes_table(folder, quick=quick, repeats=repeats, progress=progress)
-    notes = [f"Source: {PELECHANO}, section 5.", *bone_boxes.NOTES, _load(load)]
-    said, chart = bone_boxes.findings(table), bone_boxes.chart(table)
-    return Report(
-        title="Bone-attached bounding boxes", findings=said, tables=[table], charts=[chart], notes=notes, about=about
-    )
+    progress("skins of several sizes")
+    body, cloth = walking_mannequin(0.7), bone_boxes.paper_skirt()
+    sizes = skin_sizes.skin_sizes_table(body, cloth, quick=quick, repeats=repeats)
+    notes = [f"Source: {PELECHANO}, section 5.", *bone_boxes.NOTES, *skin_sizes.NOTES, _load(load)]
+    said, chart = [*bone_boxes.findings(table), *skin_sizes.findings(sizes)], bone_boxes.chart(table)
+    title = "Bone-attached bounding boxes"
+    return Report(title=title, findings=said, tables=[table, sizes], charts=[chart], notes=notes, about=about)
 
 
 def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
@@ -166,10 +170,17 @@ def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
     levels = jung.levels_table(fallen.mesh, held, repeats=repeats, progress=progress)
     size = {"frames": 3, "lines": 60} if quick else {"frames": 40}
     view, seen = jung.view_table(fallen, repeats=repeats, progress=progress, **size)
-    said, notes = jung.findings(times, levels, view, seen), [f"Source: {JUNG_2005}.", *jung.NOTES, _load(load)]
+    left = jung_response.response_table(*((20, 20) if quick else (60, 150)), progress)
+    said = [*jung.findings(times, levels, view, seen), *jung_response.findings(left)]
+    notes = [f"Source: {JUNG_2005}.", *jung.NOTES, *jung_response.NOTES, _load(load)]
     title = "Spherical implicit surfaces against the cubic CCD equation"
     return Report(
-        title=title, findings=said, tables=[times, levels, view], charts=[jung.chart(times)], notes=notes, about=about
+        title=title,
+        findings=said,
+        tables=[times, levels, view, left],
+        charts=[jung.chart(times)],
+        notes=notes,
+        about=about,
     )
 
 

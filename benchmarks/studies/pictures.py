@@ -31,6 +31,7 @@ from impact import draw_impact
 from nouns import draw_nouns
 from PIL import Image, ImageDraw, ImageFont
 from piles import draw_piles
+from play_structures import draw_play_structures
 from primitives import draw_primitives
 from responses import draw_responses
 from settling import draw_settling
@@ -38,6 +39,8 @@ from spatial_hash import draw_spatial_hash
 from sphere_surface import draw_sphere_surface
 from strain import draw_strain
 from stuffing import draw_stuffing
+from surgery import SHOWN
+from surgery import draw as draw_surgery
 from tets import draw_soft
 from transfer import draw_bind
 from trees import draw_trees
@@ -358,8 +361,10 @@ PICTURES: dict[str, Callable[[], None]] = {
     "sphere-surface": lambda: draw_sphere_surface(save), "spatial-hash": lambda: draw_spatial_hash(save),
     "image-space": lambda: draw_image_space(save), "consistent-depth": lambda: draw_consistent_depth(save),
     "reconstruction": reconstruction, "field-report": field_page,
-    "replay": replay, "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
+    "replay": replay, "play-structures": lambda: draw_play_structures(save),
+    "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
     "holding": lambda: draw_holding(save), "proxy": lambda: draw_proxy(save),
+    **{name: functools.partial(draw_surgery, name, save, row) for name in SHOWN},
     "dressing": lambda: draw_dressing(save), "soft": lambda: draw_soft(save), "check": lambda: draw_check(save),
     "primitives": lambda: draw_primitives(save), "blends": lambda: draw_blends(save),
     "settling": lambda: draw_settling(save), "nouns": lambda: draw_nouns(save),

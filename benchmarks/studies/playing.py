@@ -70,7 +70,7 @@ def shoot(path: pathlib.Path, scheme: str = "light") -> None:
             page.keyboard.press(key)
         pull(page, SIDE - 1, (230.0, -170.0))
         began = page.evaluate("pliant.header.time")
-        page.wait_for_function("t => pliant.header.time > t + 1.5", arg=began, timeout=60_000)
+        page.wait_for_function("t => pliant.header.time > t + 1.5", arg=began, timeout=300_000)
         page.wait_for_timeout(9000)  # until the chart is full
         page.evaluate("link.socket.onmessage = null")
         page.wait_for_timeout(4000)  # until the static view is refined

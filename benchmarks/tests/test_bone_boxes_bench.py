@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant_bench import bone_boxes
+from pliant.shapes import walking_mannequin
+from pliant_bench import bone_boxes, skin_sizes
 from pliant_bench.coarse import coarsened
 from pliant_bench.papers import PELECHANO_SIZE
 
@@ -42,3 +43,14 @@ def test_the_papers_line_stands_beside_ours(tmp_path) -> None:
         assert row["widened"] == 0
     assert len(bone_boxes.findings(table)) == 1
     assert bone_boxes.chart(table).svg.count("<rect") >= 6
+
+
+@pytest.mark.compiled
+def test_four_times_the_triangles_are_not_twice_the_work() -> None:
+    table = skin_sizes.skin_sizes_table(walking_mannequin(0.7), bone_boxes.paper_skirt(), quick=True, repeats=1)
+    small, large = table.rows
+    assert (small["triangles"], large["triangles"]) == (5_000, 20_000)
+    assert small["checked"] == large["checked"] == 0.0
+    assert large["visited"] < 2.0 * small["visited"]
+    assert large["measured"] < 2.0 * small["measured"]
+    assert "4 times as many triangles" in skin_sizes.findings(table)[0]

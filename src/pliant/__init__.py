@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .io.height_map import load_heights as load_heights
     from .materials import Cloth as Cloth
     from .materials import Solid as Solid
+    from .materials import Strands as Strands
     from .mesh import Mesh as Mesh
     from .mesh.selection import select as select
     from .mesh.stitches import Stitches as Stitches
@@ -77,6 +78,7 @@ _MODULE_OF = {
     "Skinned": "motion.deforming",
     "Solid": "materials",
     "Stitches": "mesh.stitches",
+    "Strands": "materials",
     "Wrap": "proxies.wrap",
     "bind": "binding.bind",
     "check": "audit.check",

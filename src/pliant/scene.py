@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from . import renamed, validate
 from .arguments import check_arguments, takes, wrong
-from .materials import Cloth, Solid
+from .materials import Cloth, Solid, Strands
 from .mesh import Mesh
+from .mesh.element_check import check_elements
 from .mesh.height_image import HeightImage
 from .mesh.selection import rows_of
 from .mesh.stitches import Stitches, check_stitches
-from .mesh.tet_check import check_tets
 from .motion.deforming import Attached, Deforming, welds
 from .motion.rigid import IDENTITY_POSE, Motion, placed
 from .state import State
@@ -45,7 +45,7 @@ class Grip:
 @dataclasses.dataclass(frozen=True, eq=False)
 class Body:
     """A mesh with a role: cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are their
-    surface), or an `obstacle`, static or kinematic.
+    surface), strands (`material` is `Strands`, the mesh has lines), or an `obstacle`, static or kinematic.
 
     `pins` are vertices that do not move, as rows or as a selection ("top 3cm", see docs/holding.md); `grips` are
     vertices with prescribed motion. `stitches` (k,2) are pairs of vertices of a cloth that are sewn together (see
@@ -61,7 +61,7 @@ class Body:
 
     mesh: Mesh
     obstacle: bool = False  # static without `motion`, otherwise kinematic
-    material: Cloth | Solid = _PLAIN
+    material: Cloth | Solid | Strands = _PLAIN
     pins: Any = ()
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m/s, at the start
     flat: bool = False
@@ -106,7 +106,7 @@ class Body:
         object.__setattr__(self, "stitches", validate.indices("stitches", self.stitches, 2, self.mesh.n_vertices))
         object.__setattr__(self, "rest_scale", validate.pair("rest_scale", self.rest_scale, low=0.1, high=10.0))
         sewn = len(self.stitches) or self.rest_scale != (1.0, 1.0)
-        if sewn and (self.obstacle or isinstance(self.material, Solid)):
+        if sewn and (self.obstacle or not isinstance(self.material, Cloth)):
             raise ValueError(f"body {self.label!r} is not cloth; only cloth has stitches and a rest_scale")
         object.__setattr__(self, "velocity", tuple(validate.floats("velocity", self.velocity, (3,)).tolist()))
         if self.obstacle and any(self.velocity):
@@ -124,8 +124,7 @@ class Body:
         if self.motion is not None and not isinstance(self.motion, Motion):
             # coincident vertices are welded only where the motion keeps them together
             object.__setattr__(self, "mesh", welds(self.mesh, self.motion))
-        if not self.obstacle:
-            _check_material(self)
+        _check_material(self)
         if self.color is not None:
             object.__setattr__(self, "color", validate.color("color", self.color))
         if self.color is None:
@@ -146,17 +145,11 @@ def _no_body(name: str, value: Any) -> Body:
 
 
 def _check_material(body: Body) -> None:
-    """Check that cloth has no tets, and that a solid has tets of positive volume whose surface is its faces."""
-    mesh, label = body.mesh, body.label
-    if not isinstance(body.material, Solid):
-        if len(mesh.tets):
-            raise ValueError(f"body {label!r} has tets, and its material is Cloth; give it a pliant.Solid, or no tets")
-        return
-    if not len(mesh.tets):
-        raise ValueError(f"body {label!r} is a Solid without tets; use pliant.shapes.bar or pliant.Mesh.from_tets")
-    if body.layer or body.flat:
-        raise ValueError(f"body {label!r} is a Solid; layer and flat are for cloth")
-    check_tets(mesh, label)
+    """Check that the mesh has the elements of its material: faces, valid tets, or lines that are polylines."""
+    name = "an obstacle" if body.obstacle else type(body.material).__name__
+    if name in ("Solid", "Strands") and (body.layer or body.flat):
+        raise ValueError(f"body {body.label!r} is {name}; layer and flat are for cloth")
+    check_elements(body.mesh, body.label, name)
 
 
 @check_arguments
@@ -172,8 +165,8 @@ class Scene:
     friction, self_friction and thickness that are not given are those of the cloths' materials: the mean of the
     coefficients, the largest thickness; where no material has them, 0.3, `friction`, and `eps` but at most a quarter of
     every median edge. overlaps: pairs of closed bodies, by index, whose overlap volume is measured and drawn, at
-    `overlap_resolution` pixels. stitches: `Stitches` within or between cloths, besides those of the bodies; closing:
-    seconds from the start in which all stitches close.
+    `overlap_resolution` pixels. stitches: `Stitches` within or between cloths, or of a cloth to a soft body, besides
+    those of the bodies; closing: seconds from the start in which all stitches close.
     """
 
     bodies: Sequence[Body]
@@ -220,11 +213,12 @@ class Scene:
         thick = max(self._of_materials("thickness"), default=plain) if self.thickness is None else self.thickness
         put("thickness", validate.number("thickness", thick, above=0.0))
         put("closing", validate.number("closing", self.closing, low=0.0, high=validate.LARGEST))
-        put("stitches", check_stitches(self.stitches, {b: self.bodies[b].mesh for b in self.cloths}))
+        cloths, solids = ({b: self.bodies[b].mesh for b in found} for found in (self.cloths, self.solids))
+        put("stitches", check_stitches(self.stitches, cloths, solids))
 
     def _of_materials(self, name: str) -> list[float]:
-        """Return the values of a parameter that the materials of the cloths have."""
-        found = [getattr(self.bodies[b].material, name) for b in self.cloths]
+        """Return the values of a parameter that the materials of cloths and strands have."""
+        found = [getattr(self.bodies[b].material, name) for b in (*self.cloths, *self.strands)]
         return [value for value in found if value is not None]
 
     @functools.cached_property
@@ -247,25 +241,30 @@ class Scene:
         return slice(int(self.first[body]), int(self.first[body + 1]))
 
     def layer_offset(self, body: int) -> float:
-        """Return the additional contact offset (m) of a cloth from obstacles, due to its layer."""
-        return self.bodies[body].layer * cast(float, self.thickness)
+        """Return the additional contact offset (m) from obstacles, due to the layer of a cloth or a strand's radius."""
+        material, layer = self.bodies[body].material, self.bodies[body].layer
+        return material.radius if isinstance(material, Strands) else layer * cast(float, self.thickness)
 
     lift = renamed.attribute("lift", "layer_offset")
 
     @property
     def deformable(self) -> list[int]:
-        """Indices of the deformable bodies: cloth and soft bodies."""
+        """Indices of the deformable bodies: cloth, soft bodies and strands."""
         return [b for b, body in enumerate(self.bodies) if not body.obstacle]
 
     soft = renamed.attribute("soft", "deformable")
 
     @property
     def cloths(self) -> list[int]:
-        return [b for b in self.deformable if not isinstance(self.bodies[b].material, Solid)]
+        return [b for b in self.deformable if isinstance(self.bodies[b].material, Cloth)]
 
     @property
     def solids(self) -> list[int]:
         return [b for b in self.deformable if isinstance(self.bodies[b].material, Solid)]
+
+    @property
+    def strands(self) -> list[int]:
+        return [b for b in self.deformable if isinstance(self.bodies[b].material, Strands)]
 
     @property
     def obstacles(self) -> list[int]:
@@ -298,12 +297,11 @@ class Scene:
 
     @functools.cached_property
     def masses(self) -> Floats:
-        """(n,) lumped vertex masses, kg: each face or tet is divided among its corners; zero for obstacles."""
+        """(n,) lumped vertex masses, kg: each face, tet or line is divided among its ends; zero for obstacles."""
         masses = np.zeros(int(self.first[-1]))
         for b in self.deformable:
             mesh, density = self.bodies[b].mesh.welded, self.bodies[b].material.density
-            solid = isinstance(self.bodies[b].material, Solid)
-            elements, size = (mesh.tets, mesh.tet_volumes) if solid else (mesh.faces, mesh.face_areas)
+            elements, size = mesh.massive_elements
             share = np.repeat(size * density / elements.shape[1], elements.shape[1])
             masses[self.rows(b)] = np.bincount(elements.ravel(), share, mesh.n_vertices)
         return masses

@@ -27,7 +27,7 @@ class State:
     v_start (n,3): velocities of deformable bodies at the start of the last substep, for the motion that the guard of
     safe mode expects.
     bones: per deforming obstacle (by index), its motion sample (k,3,4), see `Deforming`: bone matrices and morph
-    weights, or the time.
+    weights, or the time. posed: those of them whose rows of x are exactly the shape of this sample.
     """
 
     x: Floats
@@ -42,6 +42,7 @@ class State:
     pressed: Floats = dataclasses.field(default_factory=lambda: np.zeros(0))
     v_start: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 3)))
     side: NDArray[np.int32] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int32))
+    posed: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.slid) != len(self.x):
@@ -65,7 +66,8 @@ class State:
         x, v, x_start, v_start = self.x.copy(), self.v.copy(), self.x_start.copy(), self.v_start.copy()
         pose, pose_start, bones = self.pose.copy(), self.pose_start.copy(), dict(self.bones)
         slid, pressed, side = self.slid.copy(), self.pressed.copy(), self.side.copy()
-        return State(x, v, x_start, self.time, pose, pose_start, self.lapse, bones, slid, pressed, v_start, side)
+        arrays = slid, pressed, v_start, side
+        return State(x, v, x_start, self.time, pose, pose_start, self.lapse, bones, *arrays, self.posed)
 
     def save(self, path: Any) -> None:
         """Write x, v, x_start, v_start, time, pose, slid, pressed and side to an .npz file, atomically; `load` returns

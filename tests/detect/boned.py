@@ -36,6 +36,7 @@ class Tube:
         share = np.clip(0.5 + self.rest[:, 0] / 0.3, 0.0, 1.0)
         self.weights, self.joints = np.stack([1.0 - share, share], 1), np.tile(np.arange(2), (len(share), 1))
         self._turn, self._scale, self._angle, self._flat = turn, scale, angle, flat
+        self.bind = self.rest
 
     def sample(self, times):
         out = np.tile(np.eye(3, 4), (len(times), 2, 1, 1))
@@ -63,10 +64,11 @@ def cloud(points: np.ndarray) -> Mesh:
     return Mesh(points, np.zeros((0, 3), np.int32), name="cloud")
 
 
-def posed(points: np.ndarray, motion, when: float) -> State:
+def posed(points: np.ndarray, motion, when: float, *, by_bones: bool = False) -> State:
     sample = motion.sample(np.array([when]))[0]
     state = State.at(np.concatenate([points, motion.shape(sample)]))
     state.bones = {1: sample}
+    state.posed = frozenset([1]) if by_bones else frozenset()
     return state
 
 

@@ -65,6 +65,63 @@ def test_what_is_remembered_of_small_steps_changes_no_bit(deep, rng):
     assert hits > 4 * steps
 
 
+@pytest.mark.parametrize("deep", [True, False])
+def test_bones_prove_that_the_skin_is_in_its_boxes_and_give_the_contacts_of_a_look_at_every_vertex(deep, rng):
+    tube, within, steps = Tube(turn=TURN), 0.01, 40
+    points = around(tube.mesh, within, 60, rng)
+    quick, slow = (made(points, tube.mesh, tube, within, deep=deep) for _ in range(2))
+    checked, hits = [], 0
+    for k in range(steps):
+        points = points + 0.2 * within * rng.normal(size=points.shape)
+        state = posed(points, tube, k / steps)
+        expected = slow.update(state).find(state).copy()
+        state.posed = frozenset([1])
+        assert quick.update(state).find(state).tobytes() == expected.tobytes()
+        checked.append(quick.boxes.checked)
+        hits += len(expected)
+    assert checked == [len(quick.boxes.entry_vertex)] + [0] * (steps - 1)
+    assert quick.boxes.widened == 0
+    assert hits > 4 * steps
+
+
+def test_bones_bound_how_far_the_skin_moves_in_its_boxes():
+    tube = Tube(turn=TURN, angle=0.9)
+    detector, steps = made(np.zeros((1, 3)), tube.mesh, tube, 0.01), np.linspace(0.0, 1.3, 30)
+    before = None
+    for when in steps:  # the last ones are beyond the clip
+        state = posed(np.zeros((1, 3)), tube, when, by_bones=True)
+        detector.update(state)
+        q = detector.boxes._coordinates(state.x[1:])
+        if before is not None:
+            longest = np.zeros(len(detector.boxes.bones))
+            np.maximum.at(longest, detector.boxes.entry_box, np.linalg.norm(q - before, axis=1))
+            stray = detector.boxes.moved.stray
+            assert (longest <= stray).all()
+            assert (stray <= 4.0 * longest + 1e-9).all()
+        before = q
+
+
+def test_a_pose_beyond_the_clip_is_checked_vertex_by_vertex_and_so_is_a_skin_that_yields(rng):
+    tube = Tube()
+    points = around(tube.mesh, 0.02, 40, rng)
+    detector = made(points, tube.mesh, tube, 0.02)
+    for when in (0.5, 0.51, 1.4):
+        state = posed(points, tube, when, by_bones=True)
+        body = tube.mesh.moved(state.x[len(points) :])
+        state.x[: len(points)] = points = around(body, 0.02, 40, rng)
+        hits = detector.update(state).find(state)
+        assert assert_as_the_surface_says(hits, points, body, 0.02) > 10
+    assert detector.boxes.checked > 0
+    assert detector.boxes.widened > 0
+    for shrink in (0.8, 1.0):  # inset, so that bones do not tell where it is, and back
+        state = posed(points, tube, 0.52, by_bones=shrink == 1.0)
+        state.x[len(points) :, 1:] *= shrink
+        body = tube.mesh.moved(state.x[len(points) :])
+        hits = detector.update(state).find(state)
+        assert_as_the_surface_says(hits, points, body, 0.02)
+        assert detector.boxes.checked == len(detector.boxes.entry_vertex)
+
+
 def test_every_pair_within_the_offset_is_in_the_lists(rng):
     # triangles and slabs smaller than the offset, so that lists reach beyond the slab next to it
     tube, within = Tube(rings=41, around=20), 0.06

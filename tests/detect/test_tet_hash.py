@@ -188,6 +188,24 @@ def test_a_point_beside_a_flat_tet_by_the_smallest_number_is_outside():
     assert len(TetHash(x, [[0, 1, 2, 3]]).pairs()) == 0
 
 
+THIN = [  # tets whose volumes are far below the smallest number
+    [[0.3, 1.0, 0.3], [-5e-324, 3e-310, -5e-324], [-5e-324, -1e-300, -5e-324], [-5e-324, 1e-320, 5e-324]],
+    [[3e-310, 1e-320, -1.0], [-1e-300, 1e-323, 1e-300], [1.0, 1.0, -1e-300], [-1e-300, 1e-323, 5e-324]],
+    [[1e10, 1.0, 0.3], [1e-308, -5e-324, 1e-300], [1e-290, -5e-324, 3e-310], [1e-310, 1e-323, 0.0]],
+    [[0.0, 0.0, 0.0], [3e-318, 0.0, 0.0], [0.0, 2e-318, 0.0], [0.0, 0.0, 4e-318]],
+    [[0.0, 0.0, 0.0], [1e-150, 0.0, 0.0], [0.0, 1e-110, 0.0], [0.0, 0.0, 1e-160]],
+]
+
+
+@pytest.mark.parametrize("corners", THIN)
+@pytest.mark.parametrize("hash", ["rows", "xor"])
+def test_a_vertex_at_a_corner_of_a_tet_whose_volume_underflows_is_in_it(corners, hash):
+    x = np.array([*corners, *corners, np.mean(corners, 0)])
+    pairs = TetHash(x, [[0, 1, 2, 3]], hash=hash).pairs()
+    np.testing.assert_array_equal(pairs[:4], [[v, 0] for v in (4, 5, 6, 7)])
+    np.testing.assert_array_equal(pairs, brute(x, np.array([[0, 1, 2, 3]])))
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e8])
 def test_a_tet_without_volume_holds_nothing_and_one_inside_out_what_it_holds_the_other_way(scale):
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])

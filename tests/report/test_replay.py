@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pliant import shapes
 from pliant.mesh.subdivision import Subdivision
+from pliant.mesh.tubes import Tubes
+from pliant.motion.clip import Clip
 from pliant.report.replay import iframe_html, replay_html, write_replay
 from report.scenes import drape, rolling
 
@@ -126,6 +129,21 @@ def test_the_browser_displays_cloth_as_subdivided_as_python(browser, tmp_path):
         visit.show(frame)
         shown = np.reshape(visit.inside.evaluate("pliant.displayed(0)"), (-1, 3))
         assert np.abs(shown - shape.place(cloth.at(frame))).max() < 1e-4  # three steps of the coordinates
+    visit.page.keyboard.press("w")
+    visit.drawn()
+    assert visit.complaints == []
+    visit.page.close()
+
+
+def test_the_browser_displays_strands_as_the_tubes_of_python(browser, tmp_path):
+    hair = shapes.strands(np.eye(3), np.eye(3) + 0.1, 0.5, 12, curl=0.03, turns=2)
+    shape, frames = Tubes(hair, 0.02), np.stack([hair.vertices, hair.vertices[:, [1, 2, 0]]])
+    write_replay(tmp_path / "run.html", [Clip(hair, frames, subdivision=shape), CLIPS[1]], 25)
+    visit = Visit(browser, tmp_path / "run.html", 300, 200)
+    for frame in (0, 1):
+        visit.show(frame)
+        shown = np.reshape(visit.inside.evaluate("pliant.displayed(0)"), (-1, 3))
+        assert np.abs(shown - shape.place(frames[frame])).max() < 1e-4
     visit.page.keyboard.press("w")
     visit.drawn()
     assert visit.complaints == []

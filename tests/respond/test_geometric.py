@@ -1,8 +1,11 @@
 """Set apart until nothing touches: with every detector, without giving speed, and with an honest count of the rest."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+import naive
 from pliant import contacts as _contacts
 from pliant.detect import METHODS, Reports
 from pliant.detect.base import Finds, Side
@@ -15,6 +18,7 @@ from pliant.scene import Body, Cloth, Scene
 from pliant.scenes import SCENES
 from pliant.shapes import ball, box, cloth
 from pliant.simulation import Simulation
+from pliant.simulation.retraction import Retraction
 
 G, EPS = 9.81, 0.005
 SETTING = ("geometric", "penalty+geometric")
@@ -104,6 +108,29 @@ def test_what_has_passed_through_is_counted_although_nothing_is_near():
     apart.x[3:, 1] += 3.0
     frame = Simulation(scene, self_method="bvh", self_response="geometric", state=apart).step()
     assert (frame.unresolved, frame.intersections) == (0, 0)
+
+
+@pytest.mark.parametrize("response", SETTING)
+def test_cloth_that_passes_through_cloth_in_a_frame_returns_to_its_side(response, monkeypatch):
+    sheets = [cloth(0.1, 0.1, 5, irregular=True, seed=k, centre=(0.003 * k, 0.06 * k, 0.0)) for k in range(2)]
+    slope = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    bodies = [Body(sheets[0], pins=np.arange(25))]
+    bodies.append(Body(sheets[1].moved(sheets[1].vertices @ slope), velocity=(0.0, -4.0, 0.0)))
+    scene = Scene(bodies, thickness=EPS, self_contact="push", gravity=(0.0, 0.0, 0.0))
+
+    def crossing(sim):
+        faces = [(scene.bodies[b].mesh.faces + int(scene.first[b])).tolist() for b in (0, 1)]
+        x = [tuple(map(Fraction, p)) for p in sim.state.x.tolist()]
+        return sum(naive.triangles_intersect([x[i] for i in f], [x[i] for i in g]) for f in faces[0] for g in faces[1])
+
+    sim = Simulation(scene, substeps=2, self_method="bvh", self_response=response)
+    assert [(sim.step().intersections, crossing(sim)) for _ in range(4)] == [(0, 0)] * 4
+    assert sim.state.x[25:, 1].mean() > 0.0
+    monkeypatch.setattr(Retraction, "apply", lambda self, state: 0)
+    without = Simulation(scene, substeps=2, self_method="bvh", self_response=response)
+    seen = [(without.step().intersections, crossing(without)) for _ in range(4)]
+    assert all(counted == truth for counted, truth in seen)
+    assert max(truth for _, truth in seen) > 10
 
 
 def test_nobody_to_look_means_the_contacts_that_were_given(rng):

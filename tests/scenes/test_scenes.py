@@ -39,6 +39,9 @@ ELSEWHERE = (
     "creatures",
     "intestine",
     "liver",
+    "surgical-tool",
+    "two-organs",
+    "gut-with-mesentery",
 )
 DRAPED = [name for name in SCENES if name not in ELSEWHERE]  # the others have tests of their own
 MOVING = {"rod": 250, "spinning-ball": 200, "waving-mannequin": 220}  # frames that hold all of the motion

@@ -143,6 +143,11 @@ def test_bodies_far_apart_are_not_asked_about():
             {"self_method": "distance-field"},
             "'distance-field' does not detect self-contact; use one of: brute-f",
         ),
+        (
+            "push",
+            {"self_method": "distance-field:field=adaptive"},
+            "It is for obstacles: a body that is simulated is one",
+        ),
         ("push", {"self_method": "bhv"}, "unknown method 'bhv'"),
         ("push", {"self_response": "surface-tag"}, "works against obstacles only; use one of: projection, penalty"),
         ("push", {"self_response": "glue"}, "unknown self_response 'glue'"),

@@ -16,7 +16,7 @@ from pliant.view.session_interface import PublishedFrame
 KNOWN = ValidCommands(
     choices={"scene": ("wave", "calm"), "method": ("bvh", "distance-field"), "speed": ("1", "0.5")},
     ranges={"friction": (0.0, 1.0), "gravity": (0.0, 20.0), "wind_x": (-20.0, 20.0)},
-    overlays={"contacts": 0, "boxes": 8},
+    overlays={"contacts": 0, "structure": 8},
     box=((-0.5, -0.5, -0.5), (0.5, 0.5, 0.5)),
 )
 VALUES = {"friction": 0.3, "gravity": 9.81, "wind_x": 0.0}  # at the beginning
@@ -138,7 +138,11 @@ class FakeSession:
                     "dt": 0.01, "bodies": self.packed, "moving": [True, False], "deformable": [True, False],
                     "box": KNOWN.box, "elevation": 0.3, "chosen": self.chosen,
                     "choices": {what: [[n, n, ""] for n in names] for what, names in KNOWN.choices.items()},
-                    "options": {"volume": [["bvh", "box", True], ["bvh:volume=sphere", "sphere", False]]},
+                    "options": {"method": {
+                        "volume": [["bvh", "box", True, ""], ["bvh:volume=sphere", "sphere", False, ""]],
+                        "update": [["bvh", "bottom-up", True, ""], ["bvh:update=blend", "blend", False, "no bones"]],
+                    }},
+                    "values": {"method": {"leaf": {"text": "", "fallback": "1", "wanted": "a whole number"}}},
                     "ranges": {
                         name: {"label": name, "unit": units[name], "low": low, "high": high,
                                "value": VALUES[name], "now": self.values[name], "log": False}

@@ -9,8 +9,10 @@ from pliant import Motion, shapes
 from pliant.scene import Body, Scene
 from pliant.scenes import SCENES, tablecloth_scene
 from pliant.simulation import Simulation
+from pliant.simulation.build import refusal_of
 from pliant.view import interactive_run
 from pliant.view.interactive_run import InteractiveRun, StartOptions
+from pliant.view.method_menus import option_menus, typed_options
 from pliant.view.overlays import Overlays
 
 pytestmark = pytest.mark.compiled
@@ -179,16 +181,37 @@ def test_a_response_gets_detectors_of_its_own_distance(method):
 
 def test_the_options_of_a_method_change_while_it_runs_and_a_wrong_one_changes_nothing():
     run = InteractiveRun(SMALL)
-    menus = run.method_options()
-    assert ("bvh:volume=sphere", "sphere", False) in menus["volume"]
-    assert ("bvh", "box", True) in menus["volume"]
+    menus = option_menus(run.scene, run.method, refusal_of)
+    assert ("bvh:volume=sphere", "sphere", False, "") in menus["volume"]
+    assert ("bvh", "box", True, "") in menus["volume"]
+    assert "skinned" in {text: why for _, text, _, why in menus["update"]}["blend"]
     plain = walked(run)
     run.reset()
     run.set_method("bvh:volume=sphere,leaf=2", quiet)
-    assert ("bvh:leaf=2", "box", False) in run.method_options()["volume"]
-    assert ("bvh:volume=sphere,arity=8,leaf=2", "8", False) in run.method_options()["arity"]
+    menus = option_menus(run.scene, run.method, refusal_of)
+    assert ("bvh:leaf=2", "box", False, "") in menus["volume"]
+    assert ("bvh:volume=sphere,arity=8,leaf=2", "8", False, "") in menus["arity"]
+    assert typed_options(run.method)["leaf"] == {
+        "text": "2",
+        "fallback": "1",
+        "wanted": "a whole number of at least 1 and at most 1e+06",
+    }
     assert walked(run) == plain
     with pytest.raises(ValueError, match="update 'blend' is for an obstacle of a scene"):
         run.set_method("bvh:update=blend", quiet)
     assert run.method == "bvh:volume=sphere,leaf=2"
     run.step()
+
+
+@pytest.mark.parametrize("method", ["active-pairs:tracking=levels", "stochastic-bvh:quality=0.7", "bvh:update=lazy"])
+def test_drawing_a_data_structure_changes_nothing(method):
+    runs = [InteractiveRun(StartOptions(own=tablecloth_scene(shapes.ball(0.1, 2), resolution=6))) for _ in range(2)]
+    overlays = Overlays(runs[1].scene)
+    overlays.on["structure"] = True
+    for run in runs:
+        run.set_method(method, quiet)
+        run.set_substeps_per_part(4)
+    for _ in range(4):
+        frames = [run.step() for run in runs]
+        assert overlays.draw(runs[1].sim, frames[1])["lines"].size
+        assert frames[0].x.tobytes() == frames[1].x.tobytes()

@@ -244,6 +244,15 @@ def test_an_option_of_the_method_is_a_menu_and_its_chip_stays_chosen(visit, sess
         visit.page.wait_for_function("m => pliant.state.chosen.method === m && !pliant.state.waiting", arg=method)
 
 
+def test_a_value_that_is_typed_is_sent_with_the_method_and_one_that_is_refused_is_greyed(visit, session, since):
+    page = visit.page
+    assert page.locator("#option-update option[disabled]").all_text_contents() == ["blend (not here)"]
+    page.locator("#menus .options summary").click()
+    page.locator("#value-leaf").fill("3")
+    page.locator("#value-leaf").press("Enter")
+    assert after(session, Choose, since) == Choose("method", "bvh:leaf=3")
+
+
 def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, session, since):
     slider = visit.page.locator("#set-friction")
     slider.fill("600")
@@ -255,7 +264,7 @@ def test_sliders_send_their_number_and_a_double_click_brings_it_back(visit, sess
 
 
 def test_a_refused_command_leaves_the_other_sliders_where_they_are(visit, session, since):
-    valid, boxes = session.valid_commands, visit.page.locator("#show-boxes")
+    valid, boxes = session.valid_commands, visit.page.locator("#show-structure")
     visit.page.locator("#set-friction").fill("600")
     after(session, Set, since)
     boxes.check(force=True)
@@ -273,7 +282,7 @@ def test_a_refused_command_leaves_the_other_sliders_where_they_are(visit, sessio
         visit.page.locator("#set-friction").dispatch_event("dblclick")
         visit.page.locator("#set-gravity").dispatch_event("dblclick")
         boxes.uncheck(force=True)
-    assert after(session, Show, count) == Show("boxes", False, 0)
+    assert after(session, Show, count) == Show("structure", False)
 
 
 def test_keys_pause_step_record_and_let_go_on(visit, session, since):

@@ -10,14 +10,16 @@ import pytest
 
 from pliant import shapes
 from pliant.detect.choose import choose_method_for_scene
+from pliant.detect.detectors.structures.volumes import depths_of
 from pliant.detect.methods import METHODS
+from pliant.detect.structure import box_edges
 from pliant.io.animation import load_clip
 from pliant.scenes import SCENES, drape_scene
 from pliant.simulation.measure.referee import Referee
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
 from pliant.view.frame_encoding import decode, encode
 from pliant.view.interactive_run import InteractiveRun, StartOptions, value_of, with_parameter
-from pliant.view.overlays import OVERLAYS, box_edges, depths_of
+from pliant.view.overlays import OVERLAYS
 from pliant.view.session import Session
 
 pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("frozen")]  # every session collects garbage
@@ -205,10 +207,20 @@ def test_a_pin_stays_until_it_is_freed(session):
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_every_overlay_is_drawn(session, name):
     until(lambda: header(session)["contacts"] > 0)
-    drawn = {"contacts": "points", "normals": "normals", "boxes": "lines", "slice": "slice_image", "layers": "lines"}
+    if name == "self_structure":
+        session.post(1, Choose("self", "push"))
+        session.post(1, Choose("self_method", "bvh"))
+    arrays = {
+        "contacts": "points",
+        "structure": "lines",
+        "self_structure": "lines",
+        "slice": "slice_image",
+        "layers": "lines",
+    }
+    drawn = arrays.get(name, name)
     found = shown_after(session, Show(name, True))[3]
-    assert len(found[drawn[name]]) > 0
-    assert drawn[name] not in shown_after(session, Show(name, False))[3]
+    assert len(found[drawn]) > 0
+    assert drawn not in shown_after(session, Show(name, False))[3]
 
 
 def test_a_recording_becomes_files_of_as_many_frames(session, tmp_path):

@@ -125,8 +125,9 @@ def drape(
         cloth-on-face (for --method height-grid);
         with kinematic bodies: rod, spinning-ball, waving-mannequin; with a walking mannequin: walking-skirt,
         cloth-on-shoulder, walking-trousers; with cloth self-contact: ribbon, twist, stack, pinch, curtain;
-        with soft bodies: cylinders, intestine, liver, creatures; with two mannequins that walk through each other,
-        measuring the volume of their overlap: two-figures.
+        with soft bodies: cylinders, intestine, liver, creatures, surgical-tool, two-organs, gut-with-mesentery;
+        with strands: hair-on-bust; with two mannequins that walk through each other, measuring the volume of their
+        overlap: two-figures.
     config
         A TOML file with any of these options under the same names; the command line takes precedence.
     frames
@@ -201,6 +202,7 @@ def drape(
     from ..io import check_libraries
     from ..io.formats import WRITTEN_ANIMATIONS
     from ..respond import RESPONSES
+    from ..scenes import SCENE_METHODS
     from ..simulation import Simulation
 
     if frames is not None:
@@ -243,7 +245,7 @@ def drape(
     frames, substeps = frames or defaults.frames, substeps or defaults.substeps
     if out is not None:
         check_animation_files("--out", out, built, frames, inputs)
-    chosen = resolve_method_for_scene(built, method)
+    chosen = resolve_method_for_scene(built, method or SCENE_METHODS.get(scene or ""))
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
         bake_options = {"progress": progress, "cache": cache} if fielded else {}

@@ -28,6 +28,8 @@ def simulated(garment: "Mesh", body: "Mesh", proxies: "Proxies | None") -> "Mesh
     """Return the mesh that is simulated for a garment on a body; with `--proxy`, print a note about it."""
     if proxies is None or proxies.vertices is None:
         return garment
+    if len(garment.lines):
+        raise ValueError(f"--proxy is for cloth; {garment.name!r} has lines")
     with output.progress(f"making a proxy of {garment.name}"):
         mesh = proxies.replace(garment, body)
     output.say(f"note: simulating {proxies.made[-1]}")

@@ -9,9 +9,10 @@ from .proxies import simulated
 from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
 
 if TYPE_CHECKING:
+    from ..mesh import Mesh
     from ..mesh.height_image import HeightImage
     from ..motion.character import Character
-    from ..scene import Cloth, Scene
+    from ..scene import Cloth, Scene, Strands
     from ..scenes.defaults import RunLength
     from ..scenes.holding import Holding
     from ..simulation.carrying import Proxies
@@ -143,7 +144,7 @@ NO_HEIGHTS = HeightOptions()
 
 @dataclasses.dataclass(frozen=True)
 class ClothOptions:
-    """Material of the cloth."""
+    """Material of the cloth, or of strands, whose units have no metre of width: kg/m, N, N m2."""
 
     density: float | None = None
     "Mass per area, kg/m2. Default: 0.2, or the scene's own."
@@ -161,6 +162,8 @@ class ClothOptions:
     "Internal friction, m2/s. Default: 0.01; scaled to its size for the tablecloth over --body."
     air: float | None = None
     "Density of the surrounding air, kg/m3; 0 is vacuum. Default: 1.2."
+    radius: float | None = None
+    "Radius of strands, m. Default: 0.0012."
     name: str | None = None
     "In a file of --config: the material by name, with the parameters beside it that differ. Default: none."
 
@@ -176,10 +179,17 @@ def given_material(name: str | None, options: ClothOptions) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None}
 
 
-def chosen_material(given: dict[str, Any]) -> "Cloth":
+def chosen_material(given: dict[str, Any], *, strands: bool = False) -> "Cloth | Strands":
     """Return the material of these parameters, by name where one is given."""
-    from ..scene import Cloth
+    from ..scene import Cloth, Strands
 
+    own = Strands if strands else Cloth
+    for name in given:
+        if name not in (*(field.name for field in dataclasses.fields(own)), *(() if strands else ("name",))):
+            option = "--material" if name == "name" else f"--material.{name.replace('_', '-')}"
+            raise ValueError(f"{option} is for {'cloth' if strands else 'strands'}, not for {own.__name__.lower()}")
+    if strands:
+        return Strands(**given)
     rest = {key: value for key, value in given.items() if key != "name"}
     return Cloth.named(given["name"], **rest) if "name" in given else Cloth(**rest)
 
@@ -206,7 +216,7 @@ def build_scene(
     """
     from .. import validate
     from ..mesh import Mesh
-    from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
+    from ..scenes import SCENES, STRAND_SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
     from ..scenes.drape import default_eps, place_cloth
     from ..scenes.holding import hold_cloths
@@ -225,8 +235,10 @@ def build_scene(
         )
     given = options.get("material", {})
     options = {name: value for name, value in options.items() if name != "material"}
+    soft = None if cloth is None or body is None else read_mesh(cloth, files)
+    strands = scene in STRAND_SCENES if soft is None else bool(len(soft.lines))
     if given:
-        options["material"] = chosen_material(given)
+        options["material"] = chosen_material(given, strands=strands)
     if "resolution" in options:
         options["resolution"] = validate.whole("resolution", options["resolution"], low=2, high=2000)
         if cloth is not None:
@@ -254,15 +266,17 @@ def build_scene(
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
-        built = _dress(cloth, body, outward_character(found), files, wear, options, proxies, starts)
+        assert soft is not None
+        built = _dress(soft, body, outward_character(found), files, wear, options, proxies, starts)
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
-    soft = simulated(read_mesh(cloth, files), rigid, proxies)
+    assert soft is not None
+    soft = simulated(soft, rigid, proxies)
     name = f"{soft.name} on {rigid.name}"
     hold = wear.hold
-    if starts is not None and soft.n_faces and rigid.n_faces:
+    if starts is not None and soft.n_faces and rigid.n_faces and not len(soft.lines):
         put = place_cloth(soft, rigid, place)
         if _has_proxies(proxies) or not starts.wanted:
             starts.note(put, rigid)
@@ -273,7 +287,8 @@ def build_scene(
             place = "as-is"
     built = drape_scene(soft, rigid, place=place, hold=hold, name=name, **options)
     if pinned := len(built.bodies[0].pins):
-        output.say(f"note: {pinned} boundary vertices close to the body are pinned; --hold none releases them")
+        what = "vertices at the roots of strands" if len(soft.lines) else "boundary vertices close to the body"
+        output.say(f"note: {pinned} {what} are pinned; --hold none releases them")
     return hold_cloths(built, holding, _note), RunLength()
 
 
@@ -320,7 +335,7 @@ def refuse_place(place: str, why: str) -> None:
 
 
 def _dress(
-    cloth: pathlib.Path,
+    cloth: "Mesh",
     body: pathlib.Path,
     character: "Character",
     files: FileOptions,
@@ -335,8 +350,9 @@ def _dress(
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
     skin = rest_skin(character)
-    garments = [simulated(read_mesh(path, files), skin, proxies) for path in (cloth, *wear.layer)]
-    if starts is not None and all(garment.n_faces for garment in garments):
+    worn = [cloth, *(read_mesh(path, files) for path in wear.layer)]
+    garments = [simulated(garment, skin, proxies) for garment in worn]
+    if starts is not None and all(garment.n_faces and not len(garment.lines) for garment in garments):
         if _has_proxies(proxies):
             starts.note(garments[0], skin)
         else:

@@ -20,6 +20,7 @@ from ..state import State
 if TYPE_CHECKING:
     from ..mesh.height_image import HeightImage
     from ..motion.deforming import Deforming
+    from .structure import Structure
 
 Floats = NDArray[np.float64]
 STATE_WIDTH = 10  # columns of `BaseDetector.state`
@@ -163,6 +164,12 @@ class BaseDetector:
         """Return the class to construct for an obstacle whose vertices the caller may move, without a motion."""
         return cls
 
+    @classmethod
+    def refuses(cls, one: "Side", other: "Side | None", options: Mapping[str, Any]) -> str:
+        """Return why options, each of them valid, do not apply to these sides, in a few words; empty if they do. It
+        saves menus from offering them: the constructor raises an error all the same."""
+        return ""
+
     def ignore(self, which: NDArray[np.bool_] | None) -> None:
         """Leave out contacts of vertices with obstacles, which (vertices, bodies), in later updates; None: of no
         vertex. It saves time: the caller ignores these contacts, whether they are found or not."""
@@ -206,6 +213,16 @@ class BaseDetector:
     def box_corners(self) -> Floats | None:
         """Corners (k,2,2,2,3) of its bounding boxes at the last update, for display; None if it has none to show."""
         return None
+
+    def structure(self, state: State, level: int | None = None) -> "Structure | None":
+        """Return its data structure at the last update as shapes for display, at a level of those that it has (None:
+        one in between); None if it has none to show. `state` is the current one; nothing is changed."""
+        corners = self.box_corners()
+        if corners is None:
+            return None
+        from .structure import Structure, corner_edges
+
+        return Structure(f"{len(corners)} bounding boxes of {self.name}", lines=corner_edges(corners))
 
     def state(self) -> Floats:
         """Return (k,10) the state besides positions on which results depend; no rows if there is none."""

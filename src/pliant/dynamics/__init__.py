@@ -8,6 +8,7 @@ projection solve without contacts.
 
 from .cloth import SOLVERS, ClothDynamics
 from .deformable import DeformableDynamics, default_substeps
+from .strands import StrandDynamics
 from .tets import TetDynamics
 
-__all__ = ["SOLVERS", "ClothDynamics", "DeformableDynamics", "TetDynamics", "default_substeps"]
+__all__ = ["SOLVERS", "ClothDynamics", "DeformableDynamics", "StrandDynamics", "TetDynamics", "default_substeps"]

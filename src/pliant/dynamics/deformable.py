@@ -1,4 +1,4 @@
-"""All deformable bodies of a scene, cloths and solids, as one system: predict, relax, finish."""
+"""All deformable bodies of a scene, cloths, solids and strands, as one system: predict, relax, finish."""
 
 import math
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from ..kernels.dynamics import deformable as _kernels
 from ..scene import Scene
 from ..state import State
 from .cloth import ClothDynamics
+from .strands import StrandDynamics
 from .tets import TetDynamics
 
 Floats = NDArray[np.float64]
@@ -42,10 +43,11 @@ class DeformableDynamics:
         self.gravity = scene.gravity
         self.cloths = ClothDynamics(scene, solver) if scene.cloths else None
         self.solids = TetDynamics(scene) if scene.solids else None
+        self.strands = StrandDynamics(scene) if scene.strands else None
         self.lost = 0  # total number of vertex moves undone because the new position was not finite or out of range
         self.may_yield = bool((scene.yielding_inverse_masses != scene.inverse_masses).any())  # attachments to skin
         self._on_threads = len(self.w) >= _WORTH_THREADS
-        self._parts = [part for part in (self.cloths, self.solids) if part is not None]
+        self._parts = [part for part in (self.cloths, self.solids, self.strands) if part is not None]
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
@@ -58,7 +60,7 @@ class DeformableDynamics:
         state.v_start[self.rows] = state.v[self.rows]
         weight = 1.0 if self.cloths is None else self.cloths.seams.weight_at(state.time)
         gravity = (weight * self.gravity[0], weight * self.gravity[1], weight * self.gravity[2])
-        if self.cloths is not None and self.solids is None:
+        if self.cloths is not None and len(self._parts) == 1:
             self.cloths.predict(state, gravity, dt)  # in one launch
             return
         for part in self._parts:
@@ -68,7 +70,8 @@ class DeformableDynamics:
         advance(x, x_start, v, self.w, gravity, dt)
 
     def relax(self, state: State, dt: float) -> None:
-        """Solve the constraints of all materials once: cloths by the solver, soft bodies by one sweep."""
+        """Solve the constraints of all materials once: cloths by the solver, soft bodies by one sweep, strands by
+        Newton's method."""
         for part in self._parts:
             part.relax(state, dt)
         self.reset_lost_vertices(state)
@@ -76,8 +79,8 @@ class DeformableDynamics:
     @property
     def may_repel(self) -> bool:
         """Whether contacts with obstacles can repel cloth inside its solve (`relax_with`): not in scenes with soft
-        bodies, whose contacts are projected to the whole offset."""
-        return self.cloths is not None and self.cloths.may_repel and self.solids is None
+        bodies or strands, whose contacts are projected to the whole offset."""
+        return self.cloths is not None and self.cloths.may_repel and len(self._parts) == 1
 
     def begin_solve(self, state: State, dt: float) -> None:
         """Begin a substep in which cloths are solved once, with their contacts, by `relax_with`; x is the prediction,

@@ -15,7 +15,7 @@ from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from ..validate import UNITS, choice, number, size_text
-from .formats import FORMATS, NONE, READ, WITH_PARTS, WRITTEN, WRITTEN_ANIMATIONS, function
+from .formats import FORMATS, NONE, READ, WITH_PARTS, WRITTEN, WRITTEN_ANIMATIONS, WRITTEN_LINES, function
 from .loaded_file import Source
 from .reading import Input, Parts, default_limit, read_input
 
@@ -49,7 +49,7 @@ def load(
     file raises MeshFileError.
 
     `part`: read only the node or mesh of that name in a GLB or glTF, with its descendants, or the object or group of
-    that name in an OBJ.
+    that name in an OBJ. A file with lines and no faces (.obj, .npz) gives a mesh of `lines`, for strands.
     """
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
@@ -72,9 +72,9 @@ def _read_mesh(file: Input, reader: Callable[[Input], Parts], factor: float, up:
         # the checks below find overflows and NaNs and report where they are
         with np.errstate(all="ignore"):
             parts = reader(file)
-        if not len(parts.faces):
+        if not len(parts.faces) and not len(parts.marks.lines):
             raise file.fail(
-                "", f"no faces ({len(parts.vertices)} vertices); pliant reads surfaces, not points or lines"
+                "", f"no faces ({len(parts.vertices)} vertices); pliant reads surfaces and lines, not points"
             )
         return _mesh(file, parts, factor, up)
     except MeshFileError as error:
@@ -199,6 +199,7 @@ def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
             materials=parts.materials,
             source=parts.source,
             marks=parts.marks,
+            lines=np.zeros((0, 2), np.int32) if len(parts.faces) else parts.marks.lines,
         )
         if isinstance(mesh.source, Source):
             mesh.source.vertices = mesh.vertices
@@ -236,6 +237,7 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     writer = FORMATS.get(kind, NONE).write
     if writer is None:
         raise ValueError(f"cannot write a mesh as {kind!r} ({path}); one of: {', '.join(WRITTEN)}")
+    check_lines(path, [mesh])
     function(writer)(path, mesh)
 
 
@@ -256,7 +258,16 @@ def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: flo
     writer = FORMATS.get(kind, NONE).write_animation
     if writer is None:
         raise ValueError(f"cannot write an animation as {kind!r} ({path}); one of: {', '.join(WRITTEN_ANIMATIONS)}")
+    check_lines(path, [clip.mesh for clip in clips])
     return function(writer)(path, clips, float(fps)) or [pathlib.Path(path)]
+
+
+def check_lines(path: str | os.PathLike[str], meshes: Sequence[Mesh]) -> None:
+    """Raise ValueError if a mesh has lines and this extension cannot hold them; nothing is written."""
+    kind = pathlib.Path(path).suffix.lower()
+    for mesh in meshes:
+        if len(mesh.lines) and not FORMATS.get(kind, NONE).lines:
+            raise ValueError(f"{mesh.name!r} has lines, which {kind!r} cannot hold; one of: {', '.join(WRITTEN_LINES)}")
 
 
 def check_libraries(path: str | os.PathLike[str]) -> None:

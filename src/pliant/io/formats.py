@@ -17,17 +17,18 @@ class Format(NamedTuple):
     write_animation: str | None = None  # (path, clips, fps) -> paths of the written files, or None for the path itself
     parts: bool = False  # a file can hold several named objects
     tets: bool = False  # a file can hold tetrahedra
+    lines: bool = False  # a written file can hold polylines
     refused: bool = False  # `read` only raises an error, which says how to convert the file
 
 
 FORMATS: dict[str, Format] = {
-    ".obj": Format("obj.read", "obj_write.write_mesh", "obj_write.write_clips", parts=True),
+    ".obj": Format("obj.read", "obj_write.write_mesh", "obj_write.write_clips", parts=True, lines=True),
     ".ply": Format("ply.read", "ply_write.write_mesh"),
     ".stl": Format("stl.read", "stl.write_mesh"),
     ".off": Format("off.read", "off.write_mesh"),
-    ".glb": Format("gltf.read", "gltf_write.write_mesh", "gltf_write.write_clips", parts=True),
+    ".glb": Format("gltf.read", "gltf_write.write_mesh", "gltf_write.write_clips", parts=True, lines=True),
     ".gltf": Format("gltf.read", parts=True),
-    ".npz": Format("npz.read", "npz.write_mesh", "npz.write_clips", tets=True),
+    ".npz": Format("npz.read", "npz.write_mesh", "npz.write_clips", tets=True, lines=True),
     ".msh": Format("gmsh.read", "gmsh.write_mesh", tets=True),
     ".mesh": Format("medit.read", "medit.write_mesh", tets=True),
     ".meshb": Format("medit.read_binary", tets=True, refused=True),
@@ -35,10 +36,10 @@ FORMATS: dict[str, Format] = {
     ".ele": Format("tetgen.read", tets=True),
     ".vtk": Format("vtk.read", "vtk.write_mesh", tets=True),
     ".vtu": Format("vtu.read", tets=True),
-    ".pc2": Format(write_animation="pc2.write_clips"),
-    ".usda": Format(write="usd.write_mesh", write_animation="usd.write_clips"),
-    ".usdc": Format(write="usd.write_mesh_binary", write_animation="usd.write_clips_binary"),
-    ".usd": Format(write="usd.write_mesh_binary", write_animation="usd.write_clips_binary"),
+    ".pc2": Format(write_animation="pc2.write_clips", lines=True),
+    ".usda": Format(write="usd.write_mesh", write_animation="usd.write_clips", lines=True),
+    ".usdc": Format(write="usd.write_mesh_binary", write_animation="usd.write_clips_binary", lines=True),
+    ".usd": Format(write="usd.write_mesh_binary", write_animation="usd.write_clips_binary", lines=True),
 }
 NONE = Format()
 
@@ -46,6 +47,7 @@ READ = tuple(ending for ending, kind in FORMATS.items() if kind.read and not kin
 WRITTEN = tuple(ending for ending, kind in FORMATS.items() if kind.write)
 WRITTEN_TETS = tuple(ending for ending in WRITTEN if FORMATS[ending].tets)
 WRITTEN_ANIMATIONS = tuple(ending for ending, kind in FORMATS.items() if kind.write_animation)
+WRITTEN_LINES = tuple(ending for ending, kind in FORMATS.items() if kind.lines)
 WITH_PARTS = tuple(ending for ending, kind in FORMATS.items() if kind.parts)
 
 

@@ -23,6 +23,7 @@ from .gltf_texture import put_textures
 
 _log = logging.getLogger(__name__)
 _DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError)
+LINES = 1  # mode of a primitive
 MOST_TARGETS = 512  # per node; longer clips continue in another node (viewers store targets in texture layers)
 
 
@@ -90,7 +91,8 @@ def _put_played(character: Character, track: Track, color: tuple[float, float, f
 
 
 def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
-    """Add a new mesh: vertices in order, duplicates for texture seams after them, one primitive per material."""
+    """Add a new mesh: vertices in order, duplicates for texture seams after them, one primitive per material; lines
+    are one primitive of mode LINES, without normals."""
     mesh = clip.mesh
     take, faces, uv = split_seams(mesh)
     material = np.zeros(mesh.n_faces, np.int64) if mesh.material is None else mesh.material
@@ -103,8 +105,9 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
         definition = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
         primitives.append({
             "attributes": shared,
-            "indices": builder.indices(faces[material == k]),
+            "indices": builder.indices(mesh.lines if len(mesh.lines) else faces[material == k]),
             "material": paint_material(builder, definition, clip.color),
+            **({"mode": LINES} if len(mesh.lines) else {}),
         })  # fmt: skip
     put_textures(builder, mesh, before)
     smooth = Normals(mesh.faces, mesh.weld_index)
@@ -112,12 +115,15 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
     children = []
     for first, last in spans:
         x = clip.frames[first : last + 1].astype(np.float32)[:, take]
-        n = np.stack([smooth(clip.frames[t]) for t in range(first, last + 1 if normals else first + 1)])[:, take]
-        position, normal = builder.accessor(x[0], VERTICES, bounds=True), builder.accessor(n[0], VERTICES)
+        place = {"POSITION": builder.accessor(x[0], VERTICES, bounds=True)}
+        n = None
+        if not len(mesh.lines):
+            n = np.stack([smooth(clip.frames[t]) for t in range(first, last + 1 if normals else first + 1)])[:, take]
+            place["NORMAL"] = builder.accessor(n[0], VERTICES)
         targets = morph_targets(builder, x, n if normals else None)
         entry: Json = {"name": mesh.name, "primitives": [dict(p) for p in primitives]}
         for primitive in entry["primitives"]:
-            primitive["attributes"] = {"POSITION": position, "NORMAL": normal, **shared}
+            primitive["attributes"] = {**place, **shared}
             if targets:
                 primitive["targets"] = targets
         if targets:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..files import atomic_write
 from ..mesh import Mesh
+from ..mesh.marks import Marks
 from ..motion.clip import Clip
 from ..validate import size_text
 from .reading import MAX_RATIO, Input, Parts, check_indices, check_positions
@@ -27,7 +28,7 @@ BROKEN = (
 
 
 def read(file: Input) -> Parts:
-    """Read vertices and faces, and tets, uv and material if present; other arrays are ignored."""
+    """Read vertices and faces or lines, and tets, uv and material if present; other arrays are ignored."""
     try:
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             return _parts(file, archive)
@@ -38,10 +39,15 @@ def read(file: Input) -> Parts:
 def _parts(file: Input, archive: zipfile.ZipFile) -> Parts:
     x = array_of(file, archive, "vertices", "f", (None, 3))
     faces = array_of(file, archive, "faces", "iu", (None, 3))
-    if x is None or faces is None:
-        raise file.fail("zip", "no arrays 'vertices' (n,3) and 'faces' (m,3)")
+    lines = array_of(file, archive, "lines", "iu", (None, 2))
+    if x is None or (faces is None and lines is None):
+        raise file.fail("zip", "no arrays 'vertices' (n,3) and 'faces' (m,3) or 'lines' (s,2)")
     vertices = x.astype(np.float64)
     check_positions(file, vertices, lambda i: f"vertices[{i}]")
+    if lines is not None and len(lines):
+        check_indices(file, lines.ravel(), len(vertices), lambda k: f"lines[{k // 2}]")
+        return Parts(vertices, np.zeros((0, 3), np.int32), marks=Marks(lines=lines.astype(np.int32)))
+    faces = np.zeros((0, 3), np.int32) if faces is None else faces
     check_indices(file, faces.ravel(), len(vertices), lambda k: f"faces[{k // 3}]")
     parts = Parts(vertices, faces)
     tets = array_of(file, archive, "tets", "iu", (None, 4))
@@ -89,6 +95,8 @@ def array_of(
 def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
     """Write the arrays under their names in Mesh, without pickle."""
     arrays: dict[str, Any] = {"vertices": mesh.vertices, "faces": mesh.faces, "tets": mesh.tets}
+    if len(mesh.lines):
+        arrays = {"vertices": mesh.vertices, "lines": mesh.lines}
     if mesh.uv is not None:
         arrays["uv"] = mesh.uv
     if mesh.material is not None:
@@ -98,10 +106,12 @@ def write_mesh(path: str | os.PathLike[str], mesh: Mesh) -> None:
 
 
 def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> None:
-    """Write `fps`, and for clip k `frames_k` (T,n,3), `faces_k` (m,3) and `name_k`."""
+    """Write `fps`, and for clip k `frames_k` (T,n,3), `faces_k` (m,3) or `lines_k` (s,2), and `name_k`."""
     arrays: dict[str, Any] = {"fps": np.float64(fps)}
     for k, clip in enumerate(clips):
         frames = clip.unrolled().frames
-        arrays |= {f"frames_{k}": frames, f"faces_{k}": clip.mesh.faces, f"name_{k}": np.str_(clip.mesh.name)}
+        lines = clip.mesh.lines
+        elements = {f"lines_{k}": lines} if len(lines) else {f"faces_{k}": clip.mesh.faces}
+        arrays |= {f"frames_{k}": frames, **elements, f"name_{k}": np.str_(clip.mesh.name)}
     with atomic_write(path) as stream:
         np.savez(stream, allow_pickle=False, **arrays)

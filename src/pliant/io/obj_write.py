@@ -125,9 +125,9 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
             _, first, inverse = np.unique(rows.view("V16").ravel(), return_index=True, return_inverse=True)
             write_rows(stream, "vt ", rows[first])
             texture = inverse.reshape(-1, 3) + 1
-        order = [np.arange(mesh.n_faces)]
+        order = [np.arange(0 if len(mesh.lines) else mesh.n_faces)]
         groups = _groups(mesh)
-        if (colored or groups) and mesh.n_faces:
+        if (colored or groups) and len(order[0]):
             own: list[NDArray[Any]] = [*groups.values(), *([mesh.material] if mesh.material is not None else [])]
             # runs of one material and the same groups keep the order of the faces
             ends = np.any([each[1:] != each[:-1] for each in own], axis=0)
@@ -147,7 +147,8 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
                     both = np.stack([faces[part], texture[part]], 2).reshape(-1, 6).tolist()
                     text = "".join(f"f {a}/{i} {b}/{j} {c}/{k}\n" for a, i, b, j, c, k in both)
                 stream.write(text.encode())
-        stream.write("".join(f"l {a} {b}\n" for a, b in (mesh.marks.lines + 1).tolist()).encode())
+        lines = mesh.lines if len(mesh.lines) else mesh.marks.lines
+        stream.write("".join(f"l {a} {b}\n" for a, b in (lines + 1).tolist()).encode())
 
 
 def _groups(mesh: Mesh) -> dict[str, NDArray[np.int8]]:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from ..files import atomic_write
 from ..mesh import Mesh
+from ..mesh.polylines import polylines
+from ..mesh.tubes import THIN
 from ..motion.clip import Clip
 from .gltf_shape import Normals
 from .surfaces import ImageFiles
@@ -89,7 +91,7 @@ def _stage(clips: Sequence[Clip], fps: float, materials: Materials) -> Iterator[
     for clip, name in zip(clips, names):
         yield f'    def Xform "{name}" (\n        displayName = {quoted(clip.mesh.name)}\n    )\n    {{\n'
         yield from _transforms(clip)
-        yield from _mesh(clip, name, materials)
+        yield from _curves(clip, name) if len(clip.mesh.lines) else _mesh(clip, name, materials)
         yield "    }\n\n"
     yield from materials.definitions()
     yield "}\n"
@@ -126,6 +128,20 @@ def _mesh(clip: Clip, name: str, materials: Materials) -> Iterator[str]:
         yield from _attribute("texCoord2f[]", "primvars:st", [uv], 12, 'interpolation = "faceVarying"')
     yield '            uniform token subdivisionScheme = "none"\n'
     yield from materials.bindings(clip)
+    yield "        }\n"
+
+
+def _curves(clip: Clip, name: str) -> Iterator[str]:
+    """Yield lines as linear curves, their points in order along each of them."""
+    order, start = polylines(clip.mesh)
+    frames, width = clip.frames[:, order], 2.0 * getattr(clip.subdivision, "radius", THIN * clip.mesh.size)
+    yield f'        def BasisCurves "{name}"\n        {{\n'
+    yield f"            int[] curveVertexCounts = [{', '.join(map(str, np.diff(start).tolist()))}]\n"
+    yield from _attribute("float3[]", "extent", (_vectors(np.stack([x.min(0), x.max(0)])) for x in frames), 12)
+    yield from _attribute("point3f[]", "points", map(_vectors, frames), 12)
+    yield from _colours(clip)
+    yield '            uniform token type = "linear"\n'
+    yield from _attribute("float[]", "widths", [f"[{width:.9g}]"], 12, 'interpolation = "constant"')
     yield "        }\n"
 
 

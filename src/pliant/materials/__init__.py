@@ -1,5 +1,5 @@
-"""Materials of deformable bodies: cloth and solids, and cloth by name."""
+"""Materials of deformable bodies: cloth, solids and strands, and cloth by name."""
 
-from .material import Cloth, Solid
+from .material import Cloth, Solid, Strands
 
-__all__ = ["Cloth", "Solid"]
+__all__ = ["Cloth", "Solid", "Strands"]

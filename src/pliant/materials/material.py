@@ -1,6 +1,7 @@
-"""Materials of deformable bodies, in SI units: cloth and solids."""
+"""Materials of deformable bodies, in SI units: cloth, solids and strands."""
 
 import dataclasses
+import math
 from typing import Any
 
 from .. import validate
@@ -86,6 +87,56 @@ class Solid:
     def lam(self) -> float:
         """Lame's first parameter, Pa."""
         return self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
+
+
+@check_arguments
+@dataclasses.dataclass(frozen=True)
+class Strands:
+    """Material of strands (polylines) in SI units: hair, threads, cords. The default is a wisp of some 600 human hairs,
+    which slide along each other: their stiffnesses and masses add up.
+
+    `friction` and `self_friction` apply to scenes that are not given their own. Strands resist stretch and bending, not
+    twist.
+    """
+
+    density: float = 4e-3  # kg/m
+    stretch: float = 1000.0  # N: force for a strain of 1, Young's modulus times the area of the section
+    bend: float = 5e-6  # N m2: moment for a curvature of 1/m, Young's modulus times the area's second moment
+    radius: float = 1.2e-3  # m: of the section, for contact and air drag
+    damping: float = 0.01  # m2/s: kinematic viscosity of the internal friction
+    air: float = 1.2  # kg/m3: density of the surrounding air; 0 is vacuum
+    friction: float | None = None  # coefficient of friction against bodies
+    self_friction: float | None = None  # coefficient of friction against strands and cloth
+
+    def __post_init__(self) -> None:
+        for name in ("density", "stretch", "radius"):
+            validate.number(name, getattr(self, name), above=0.0)
+        for name in ("bend", "damping", "air"):
+            validate.number(name, getattr(self, name), low=0.0)
+        for name in ("friction", "self_friction"):
+            if getattr(self, name) is not None:
+                validate.number(name, getattr(self, name), low=0.0)
+
+    @check_arguments
+    @classmethod
+    def fibre(cls, radius: float, young: float, density: float, count: int = 1, **given: float) -> "Strands":
+        """Return the material of `count` round fibres side by side, each of `radius` m, with Young's modulus `young`
+        (Pa) and `density` (kg/m3), which slide along each other; given: the other parameters."""
+        r, e = validate.number("radius", radius, above=0.0), validate.number("young", young, above=0.0)
+        n = validate.whole("count", count, low=1)
+        area = math.pi * r * r
+        return cls(
+            density=n * area * validate.number("density", density, above=0.0),
+            stretch=n * e * area,
+            bend=n * e * area * r * r / 4.0,
+            radius=r * math.sqrt(n),
+            **given,
+        )
+
+    @property
+    def thickness(self) -> float:
+        """The diameter, m: distance of the centre lines of two strands in contact."""
+        return 2.0 * self.radius
 
 
 @takes(Cloth)

@@ -97,6 +97,8 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
     """All issues of a welded mesh; `seams`: number of merged vertices."""
     top = mesh.topology
     # degenerate: the height over the longest side is below the rounding of the coordinates
+    if len(mesh.lines):
+        return _issues_of_lines(mesh, seams)
     x = mesh.vertices[mesh.faces]
     sides = functools.reduce(np.maximum, (np.linalg.norm(x[:, k] - x[:, k - 1], axis=1) for k in range(3)))
     magnitude = functools.reduce(np.maximum, (np.abs(x[:, k, j]) for k in range(3) for j in range(3)))
@@ -124,6 +126,28 @@ def find_issues(mesh: "Mesh", seams: int) -> Issues:
         components=len(np.unique(top.components[used])),
         seams=seams,
         encloses=bool(mesh.n_faces > 0 and not top.loose.any()),
+    )
+
+
+def _issues_of_lines(mesh: "Mesh", seams: int) -> Issues:
+    """Return the issues of polylines: they enclose nothing, and all of their edges are boundary."""
+    none, top = np.zeros(0, np.int64), mesh.topology
+    used = np.zeros(mesh.n_vertices, np.bool_)
+    used[mesh.lines] = True
+    return Issues(
+        degenerate=none,
+        duplicate=_duplicates(top),
+        non_manifold=none,
+        flipped=none,
+        boundary=np.arange(len(top.edges)),
+        unreferenced=np.flatnonzero(~used),
+        bow_tie=none,
+        inverted=none,
+        flat=none,
+        inward=False,
+        components=len(np.unique(top.components[used])),
+        seams=seams,
+        encloses=False,
     )
 
 

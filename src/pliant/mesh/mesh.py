@@ -20,13 +20,14 @@ Ints = NDArray[np.int32]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mesh:
-    """A triangle (or tetrahedral) mesh. Metres, y up, faces counter-clockwise seen from outside.
+    """A triangle (or tetrahedral) mesh, or polylines. Metres, y up, faces counter-clockwise seen from outside.
 
     vertices (n,3) float64, faces (m,3) int32, tets (k,4) int32. The arrays are copies, checked and read-only.
     uv (m,3,2) texture coordinates per face corner, or None; material (m,) index into `materials`, or None.
     `source` holds what io needs to write the mesh back into a file of the same format. groups (n,) or None: vertices
     of different groups are never welded, even if their positions are equal (see `welded_at`). marks: named groups,
-    attributes and colours of the vertices, as the file gives them.
+    attributes and colours of the vertices, as the file gives them. lines (s,2): the segments of strands; a mesh with
+    lines has no other faces, and its `faces` are these segments as triangles without area (a, b, b), for detectors.
     """
 
     vertices: Floats
@@ -39,6 +40,7 @@ class Mesh:
     source: Any = None
     groups: Ints | None = None
     marks: Marks = NO_MARKS
+    lines: Ints = dataclasses.field(default_factory=lambda: np.zeros((0, 2), np.int32))
 
     def __post_init__(self) -> None:
         x = validate.floats("vertices", self.vertices, (None, 3))
@@ -48,7 +50,12 @@ class Mesh:
             raise wrong("name", self.name, "text")
         put = functools.partial(object.__setattr__, self)
         put("vertices", x)
+        put("lines", validate.indices("lines", self.lines, 2, len(x)))
         put("faces", validate.indices("faces", self.faces, 3, len(x)))
+        if len(self.lines):
+            put("faces", self._faces_of_lines())
+            if self.groups is None:  # strands that cross or share a point are not joined there
+                put("groups", np.arange(len(x), dtype=np.int32))
         put("tets", validate.indices("tets", self.tets, 4, len(x)))
         if self.uv is not None:
             put("uv", validate.floats("uv", self.uv, (len(self.faces), 3, 2)))
@@ -64,7 +71,7 @@ class Mesh:
             raise wrong("marks", self.marks, "Marks", "those of another mesh, mesh.marks")
         if not self.marks.fits(len(x)):
             raise ValueError(f"marks name vertices of another mesh; this one has {len(x)}")
-        for array in (self.vertices, self.faces, self.tets, self.uv, self.material, self.groups):
+        for array in (self.vertices, self.faces, self.tets, self.uv, self.material, self.groups, self.lines):
             if array is not None:
                 array.flags.writeable = False
 
@@ -73,6 +80,22 @@ class Mesh:
         """A mesh of tets whose faces are their surface: the tet faces that belong to one tet only."""
         plain = cls(vertices, np.zeros((0, 3), np.int32), tets)  # validates both
         return cls(plain.vertices, tet_surface(plain.tets), plain.tets, **fields)
+
+    @classmethod
+    def from_lines(cls, vertices: Any, lines: Any, **fields: Any) -> "Mesh":
+        """A mesh of polylines, such as strands of hair, from vertices (n,3) and segments (s,2)."""
+        return cls(vertices, np.zeros((0, 3), np.int32), lines=lines, **fields)
+
+    def _faces_of_lines(self) -> Ints:
+        """The segments as triangles without area; raise ValueError for other faces, and for segments of no length."""
+        a, b = self.vertices[self.lines[:, 0]], self.vertices[self.lines[:, 1]]
+        if (a == b).all(1).any():
+            worst = int(np.argmax((a == b).all(1)))
+            raise ValueError(f"lines[{worst}] = {self.lines[worst].tolist()} has no length; expected two points")
+        faces = np.ascontiguousarray(self.lines[:, [0, 1, 1]])
+        if len(self.tets) or (len(self.faces) and not np.array_equal(self.faces, faces)):
+            raise ValueError("a mesh has either lines or faces and tets; put the others into a mesh of their own")
+        return faces
 
     @property
     def n_vertices(self) -> int:
@@ -103,7 +126,7 @@ class Mesh:
     @functools.cached_property
     def topology(self) -> Topology:
         """Edges and adjacency on the unwelded vertices."""
-        return Topology.of(self.faces, self.n_vertices)
+        return Topology.of(self.faces, self.n_vertices, np.full(self.n_faces, len(self.lines) > 0))
 
     @functools.cached_property
     def weld_index(self) -> Ints:
@@ -145,6 +168,7 @@ class Mesh:
             vertices=self.vertices[first],
             faces=index[self.faces],
             tets=index[self.tets],
+            lines=index[self.lines],
             source=None,
             groups=None if self.groups is None else index[self.groups[first]],
             marks=NO_MARKS,
@@ -187,6 +211,16 @@ class Mesh:
         """(k,) cubic metres; negative for an inverted tet."""
         a, b, c, d = (self.vertices[self.tets[:, k]] for k in range(4))
         return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
+
+    @property
+    def massive_elements(self) -> tuple[Ints, Floats]:
+        """The elements among whose corners the mass is divided, with their volumes, lengths or areas: tets, lines or
+        faces."""
+        if len(self.tets):
+            return self.tets, self.tet_volumes
+        if len(self.lines):
+            return self.lines, np.linalg.norm(self.vertices[self.lines[:, 1]] - self.vertices[self.lines[:, 0]], axis=1)
+        return self.faces, self.face_areas
 
     @functools.cached_property
     def issues(self) -> Issues:
@@ -237,7 +271,8 @@ class Mesh:
 
     def __repr__(self) -> str:
         tets = f", {len(self.tets)} tets" if len(self.tets) else ""
-        return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {self.n_faces} faces{tets}, {self.size:.3g} m>"
+        elements = f"{len(self.lines)} lines" if len(self.lines) else f"{self.n_faces} faces{tets}"
+        return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {elements}, {self.size:.3g} m>"
 
 
 @takes(Mesh)

@@ -67,13 +67,17 @@ def _two_bodies(given: Any) -> tuple[int, int]:
     return int(one), int(two)
 
 
-def check_stitches(stitches: Sequence[Stitches], cloths: Mapping[int, Mesh]) -> tuple[Stitches, ...]:
-    """Return the stitches of a scene; raise ValueError unless they join vertices of its cloths, given by body."""
+def check_stitches(
+    stitches: Sequence[Stitches], cloths: Mapping[int, Mesh], solids: Mapping[int, Mesh]
+) -> tuple[Stitches, ...]:
+    """Return the stitches of a scene; raise ValueError unless they join vertices of its cloths, given by body, with
+    each other or with those of its soft bodies."""
+    every = {**solids, **cloths}
     for each in stitches:
         for b in each.bodies:
-            if b not in cloths:
+            if b not in every or not any(c in cloths for c in each.bodies):
                 raise ValueError(f"stitches join bodies {each.bodies}, but body {b} is not cloth; {[*cloths]} are")
-        each.on(*(cloths[b] for b in each.bodies))
+        each.on(*(every[b] for b in each.bodies))
     return tuple(stitches)
 
 

@@ -29,12 +29,17 @@ class Topology:
     orientation_sum: Ints
 
     @classmethod
-    def of(cls, faces: Ints, n_vertices: int) -> "Topology":
+    def of(cls, faces: Ints, n_vertices: int, segments: NDArray[np.bool_] | None = None) -> "Topology":
+        """Return the connectivity of `faces` (m,3). segments (m,): faces that are segments (a, b, b); all sides of
+        one of these are its edge a-b, so that no edge joins a vertex to itself."""
         start, end = faces.ravel(), np.roll(faces, -1, 1).ravel()
+        direction = np.sign(end - start)
+        if segments is not None and segments.any():
+            start, end = start.copy(), end.copy()
+            start[1::3][segments], end[1::3][segments] = faces[segments, 0], faces[segments, 1]
         key = np.minimum(start, end).astype(np.int64) * n_vertices + np.maximum(start, end)
         keys, index = np.unique(key, return_inverse=True)
         edges = np.stack([keys // n_vertices, keys % n_vertices], 1).astype(np.int32).reshape(-1, 2)
-        direction = np.sign(end - start)
         return cls(
             faces,
             n_vertices,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..mesh.subdivision import Subdivision
+from ..mesh.tubes import Tubes
 from ..validate import color, first_index, numbers
 from .character import Character
 from .deforming import SEAM
@@ -22,7 +23,8 @@ class Clip:
 
     A rigidly moving mesh has one frame and `poses` (T,3,4), rigid transforms of it. `color` is linear RGB in 0..1, for
     viewers and for files if the mesh has no material. `skin`: a character whose only clip, with one keyframe per frame,
-    reproduces `frames`; for file formats with bones. `subdivision` of the mesh: how pages and pictures show it.
+    reproduces `frames`; for file formats with bones. `subdivision` of the mesh, or tubes around its lines: how pages
+    and pictures show it.
     """
 
     mesh: Mesh
@@ -30,7 +32,7 @@ class Clip:
     color: tuple[float, float, float] = (0.8, 0.8, 0.8)
     poses: NDArray[np.float64] | None = None
     skin: Character | None = None
-    subdivision: Subdivision | None = None
+    subdivision: Subdivision | Tubes | None = None
 
     def __post_init__(self) -> None:
         frames = numbers("frames", self.frames)  # not copied: long runs are large
@@ -73,7 +75,7 @@ class Clip:
 
     def displayed(self, frame: int) -> "Clip":
         """Return a static clip of `frame` as pages and pictures show it."""
-        shape, x = self.subdivision, self.at(frame)
+        shape, x = self.subdivision or (Tubes(self.mesh) if len(self.mesh.lines) else None), self.at(frame)
         return Clip(
             self.mesh if shape is None else shape.mesh, (x if shape is None else shape.place(x))[None], self.color
         )

@@ -184,6 +184,11 @@ class Skinned:
     def weights(self) -> Floats:
         return self._skin[2]
 
+    @property
+    def bind(self) -> Floats | None:
+        """(n,3) positions that the matrices move; None with morph targets, which move them as well."""
+        return None if self.character.morphs else self._skin[0]
+
     @functools.cached_property
     def _lead(self) -> Animation:
         """Blend from the default pose of the nodes to the first pose of the clip, over a time of 1."""

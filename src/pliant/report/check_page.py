@@ -18,7 +18,8 @@ from .pack import checked_frame_count, pack, planes
 from .page import fill_template, script_data, static
 
 SCRIPTS = (
-    "decode.js", "subdivide.js", "matrix.js", "shaders.js", "scene.js", "heat.js", "view.js", "player.js", "check.js",
+    "decode.js", "subdivide.js", "tubes.js", "matrix.js", "shaders.js", "scene.js", "heat.js", "view.js", "player.js",
+    "check.js",
 )  # fmt: skip
 STYLES = "replay.css", "check.css"
 MOST_PLACES = 40

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from ..materials import Strands
 from ..mesh import Mesh
 from ..mesh.subdivision import Subdivision, default_steps
+from ..mesh.tubes import Tubes
 from ..motion.clip import Clip
 from ..scene import Scene
 
@@ -17,9 +19,12 @@ def max_deviation(scene: Scene) -> float:
     return min(0.5 * scene.eps, max(0.45 * scene.thickness, 0.25 * scene.eps))
 
 
-def cloth_subdivision(scene: Scene, b: int, mesh: Mesh, count: int | None = None) -> Subdivision | None:
+def cloth_subdivision(scene: Scene, b: int, mesh: Mesh, count: int | None = None) -> Subdivision | Tubes | None:
     """The subdivision by which cloth b of a scene is displayed, of `count` steps (default: two, fewer for fine cloth);
-    None for obstacles, soft bodies and 0 steps, which are displayed as they are."""
+    tubes for strands; None for obstacles, soft bodies and 0 steps, which are displayed as they are."""
+    material = scene.bodies[b].material
+    if len(mesh.lines) and isinstance(material, Strands):
+        return Tubes(mesh, material.radius)
     if b not in scene.deformable or len(mesh.tets):
         return None
     count = default_steps(mesh) if count is None else count

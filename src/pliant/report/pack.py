@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..mesh import Mesh
 from ..mesh.subdivision import Subdivision
+from ..mesh.tubes import Tubes
 from ..motion.clip import Clip
 from ..validate import first_index
 
@@ -68,9 +69,22 @@ def pack(clip: Clip, heat: NDArray[np.uint8] | None = None, lowest: float = -np.
         out["uv"] = planes(uv.astype("<f4"))
     if heat is not None:
         out["heat"] = planes(row_differences(heat))
-    if clip.subdivision is not None:
+    if isinstance(clip.subdivision, Subdivision):
         out["subdivision"] = _pack_subdivision(clip.subdivision)
+    elif len(mesh.lines):
+        out["tubes"] = _pack_tubes(clip.subdivision or Tubes(mesh))
     return out
+
+
+def _pack_tubes(shape: Tubes) -> dict[str, Any]:
+    """The order of the vertices along the strands and the size of the tubes around them, for `static/tubes.js`."""
+    order, start = shape.strands
+    return {
+        "radius": shape.radius,
+        "sides": shape.sides,
+        "order": planes(row_differences(order.astype(np.uint32))),
+        "start": planes(row_differences(start.astype(np.uint32))),
+    }
 
 
 def _pack_subdivision(shape: Subdivision) -> dict[str, Any]:

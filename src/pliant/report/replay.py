@@ -13,7 +13,7 @@ from .pack import checked_frame_count, pack
 from .page import fill_template, script_data
 
 # in page order; each script may use the names of the earlier ones
-SCRIPTS = ("decode.js", "subdivide.js", "matrix.js", "shaders.js", "scene.js", "view.js", "player.js")
+SCRIPTS = ("decode.js", "subdivide.js", "tubes.js", "matrix.js", "shaders.js", "scene.js", "view.js", "player.js")
 
 
 def replay_html(

@@ -62,6 +62,10 @@ class Response:
         """Correct v, which has been recomputed from the displacement of the substep."""
         raise NotImplementedError
 
+    def count_near(self, state: State, detect: Detect) -> int:
+        """Return the number of pairs that are too near at these positions, if the response iterates."""
+        return self.unresolved
+
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Correct x at the end of a frame; `detect` finds the contacts. Does nothing by default."""
 

@@ -79,6 +79,11 @@ class Geometric(Response):
         self._separate(detect(state), state, 0.0, detect, self.rounds)
         self._apply_response_velocity(state, 4.0 * self._gravity * dt)
 
+    def count_near(self, state: State, detect: Detect) -> int:
+        """Return the number of pairs that are too near, which is `unresolved` then."""
+        self.unresolved = _kernels.too_near(detect(state), state.x, self.w, FREE * self.eps)
+        return self.unresolved
+
     def _separate(self, found: Contacts, state: State, dt: float, detect: Detect | None, rounds: int) -> None:
         substep = Substep(state.x, state.x_start, self.w, dt)
         common = substep, self.lift, self.eps, Friction(self.friction, self.simple)
@@ -131,3 +136,7 @@ class PenaltyGeometric(Penalty):
         """Separate the pairs that the penalty left too near."""
         self.last.end_frame(state, dt, detect)
         self.unresolved = self.last.unresolved
+
+    def count_near(self, state: State, detect: Detect) -> int:
+        self.unresolved = self.last.count_near(state, detect)
+        return self.unresolved

@@ -6,11 +6,13 @@ from ..scene import Scene
 from .creatures import creatures
 from .drape import drape_scene
 from .figures import two_figures
+from .hair import hair_on_bust
 from .height_fields import cloth_on_face
 from .moving import bending_rod, spinning_ball
 from .organs import intestine, liver
 from .self_contact import curtain, pinch, ribbon, stack, twist
 from .soft import cylinders
+from .surgery import gut_with_mesentery, surgical_tool, two_organs
 from .tablecloths import (
     cloth_in_a_bowl,
     cloth_on_box_corner,
@@ -43,8 +45,23 @@ SCENES: dict[str, Callable[..., Scene]] = {
     "cylinders": cylinders,
     "intestine": intestine,
     "liver": liver,
+    "surgical-tool": surgical_tool,
+    "two-organs": two_organs,
+    "gut-with-mesentery": gut_with_mesentery,
     "creatures": creatures,
+    "hair-on-bust": hair_on_bust,
     "two-figures": two_figures,
 }
 
-__all__ = ["SCENES", "drape_scene", "tablecloth_for", "tablecloth_material", "tablecloth_scene"]
+SCENE_METHODS = {"surgical-tool": "image-space:test=view-volume"}  # default method of a scene, where auto is not
+STRAND_SCENES = frozenset({"hair-on-bust"})  # whose material is Strands
+
+__all__ = [
+    "SCENES",
+    "SCENE_METHODS",
+    "STRAND_SCENES",
+    "drape_scene",
+    "tablecloth_for",
+    "tablecloth_material",
+    "tablecloth_scene",
+]

@@ -1,6 +1,7 @@
 """Scenes in which a cloth falls over a body."""
 
 import enum
+import functools
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from .. import renamed, validate
 from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
-from ..scene import Body, Cloth, Scene
+from ..scene import Body, Cloth, Scene, Strands
 from .holding import Holding, hold_cloths
-from .material_options import take_cloth
+from .material_options import take_material
 from .snug_loops import HOLDS, snug
+from .strand_roots import roots
 
 log = logging.getLogger("pliant.scenes")
 PLACES = ("auto", "as-is", "above")
@@ -27,7 +29,7 @@ def drape_scene(
     *,
     place: str = "auto",
     eps: float | None = None,
-    material: Cloth | str | None = None,
+    material: Cloth | Strands | str | None = None,
     hold: str = "auto",
     name: str = "drape",
     **options: Any,
@@ -39,7 +41,8 @@ def drape_scene(
     metres; default: `default_eps`. hold: "auto" pins the boundary loops of a garment that lie close to the body all
     around (waistbands, cuffs, collars), unless the garment was moved; "none" pins nothing, so only friction holds it.
     pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; the first four replace the automatic pins.
-    material: a Cloth, or the name of one (`pliant materials`).
+    material: a Cloth, or the name of one (`pliant materials`); Strands for a mesh of lines, of which "auto" leaves the
+    place as it is and pins the ends that begin at the body.
     Other options are those of Scene (friction, gravity, wind ...).
     """
     validate.choice("place", place, PLACES)
@@ -52,16 +55,18 @@ def drape_scene(
     if body.issues.inward:
         raise ValueError(f"body {body.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])")
     given, cloth = cloth, place_cloth(cloth, body, place)
-    if place == "auto" and cloth is given and _start(cloth, body) is _Start.INSIDE:
+    if place == "auto" and cloth is given and not len(cloth.lines) and _start(cloth, body) is _Start.INSIDE:
         log.warning("garment %r starts partly inside body %r and will be pushed out", cloth.name, body.name)
     distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
     if distance > body.size:
         raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
     holding = Holding.of(options)
     found: Any = ()
-    if hold == "auto" and not holding.holds and cloth is given and not _is_sheet(cloth):
-        found = snug(cloth, ClosestPoints(body), body.size, static=True)
-    soft = Body(cloth, material=take_cloth({"material": material}), pins=found)
+    worn = bool(len(cloth.lines)) or not _is_sheet(cloth)
+    if hold == "auto" and not holding.holds and cloth is given and worn:
+        find = roots if len(cloth.lines) else functools.partial(snug, static=True)
+        found = find(cloth, ClosestPoints(body), body.size)
+    soft = Body(cloth, material=take_material({"material": material}, cloth), pins=found)
     return hold_cloths(Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options), holding)
 
 
@@ -69,7 +74,7 @@ def place_cloth(cloth: Mesh, body: Mesh, place: str) -> Mesh:
     """The cloth where `drape_scene` places it: itself, or moved above the body."""
     if place == "above":
         return above(cloth, body)
-    start = _start(cloth, body) if place == "auto" else None
+    start = _start(cloth, body) if place == "auto" and not len(cloth.lines) else None
     if start is None or (start is _Start.INSIDE and not _is_sheet(cloth)):
         return cloth
     where = (cloth.name, start.value, body.name)

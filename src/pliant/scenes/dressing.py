@@ -13,11 +13,12 @@ from ..motion.character import Character
 from ..motion.deforming import Attached, Skinned, joined
 from ..motion.moving_frame import ROOT_MOTIONS
 from ..motion.playing import played
-from ..scene import Body, Cloth, Grip, Scene
+from ..scene import Body, Cloth, Grip, Scene, Strands
 from .drape import edge_lengths, with_extent
 from .holding import Holding, hold_cloths
-from .material_options import take_cloth
+from .material_options import take_material
 from .snug_loops import HOLDS, snug
+from .strand_roots import roots
 
 TELEPORTS = ("carry", "keep")
 log = logging.getLogger("pliant.scenes")
@@ -35,7 +36,7 @@ def dress_scene(
     root_motion: str = "keep",
     hold: str = "auto",
     eps: float | None = None,
-    material: Cloth | str | None = None,
+    material: Cloth | Strands | str | None = None,
     name: str = "dress",
     **options: Any,
 ) -> Scene:
@@ -51,8 +52,8 @@ def dress_scene(
     cuffs, collars) to the skin; "none" attaches nothing, so only friction holds the garments. pins, attach, stitch,
     stitches, closing, rest_scale: see `Holding`; the first four replace the automatic attachments. eps: the contact
     offset in metres; default: a quarter of a percent of the body's size, at most half of the median edge. material: a
-    Cloth, or the name of one (`pliant materials`). Other options are those of Scene (friction, gravity, self_contact
-    ...).
+    Cloth, or the name of one (`pliant materials`); for a mesh of lines, Strands. Other options are those of Scene
+    (friction, gravity, self_contact ...).
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
@@ -71,19 +72,21 @@ def dress_scene(
             f"character {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])"
         )
     distance = default_eps_on_skin(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
-    surface, stuff = ClosestPoints(skin), take_cloth({"material": material})
+    surface = ClosestPoints(skin)
     holding = Holding.of(options)
     automatic = hold == "auto" and not holding.holds
     soft = []
     for layer, garment in enumerate(garments):
-        rows = snug(garment, surface, skin.size) if automatic else np.zeros(0, np.int64)
+        hair = bool(len(garment.lines))
+        rows = (roots if hair else snug)(garment, surface, skin.size) if automatic else np.zeros(0, np.int64)
         grips = []
         if len(rows):
             points = garment.vertices[rows]
             corners = skin.welded.faces[surface.query(points)[2]]
             grips.append(Grip(rows, Attached.at(_welded(motion, skin), skin.welded.vertices, corners, points)))
         _warn_of_depth(garment, surface)
-        soft.append(Body(garment, material=stuff, grips=grips, layer=layer, flat=False))
+        stuff = take_material({"material": material}, garment)
+        soft.append(Body(garment, material=stuff, grips=grips, layer=0 if hair else layer, flat=False))
     body = Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50))
     return hold_cloths(Scene([*soft, body], eps=distance, name=name, **options), holding)
 

@@ -63,15 +63,20 @@ class Holding:
     @property
     def holds(self) -> bool:
         """Whether anything is pinned, attached or sewn; then nothing is held automatically."""
-        return any(len(each) for each in (self.pins, self.attach, self.stitch, self.stitches))
+        return any(len(each) for each in (self.pins, self.attach)) or self.sews
+
+    @property
+    def sews(self) -> bool:
+        return any(len(each) for each in (self.stitch, self.stitches))
 
 
 def hold_cloths(scene: Scene, holding: Holding, tell: Tell = log.info) -> Scene:
-    """Return the scene with its cloths held; `tell` gets one line about what was chosen for each request."""
+    """Return the scene with its cloths and strands held; `tell` gets a line about what was chosen for each request."""
     if not holding.holds and holding.rest_scale == 1.0:
         return scene
-    if not scene.cloths:
-        raise ValueError(f"scene {scene.name!r} has no cloth to hold")
+    if not (scene.cloths or (scene.strands and holding.rest_scale == 1.0 and not holding.sews)):
+        more = "; strands have pins and attachments only" if scene.strands else ""
+        raise ValueError(f"scene {scene.name!r} has no cloth to hold{more}")
     holder = _Holder(scene, tell)
     bodies = holder.bodies
     if holding.rest_scale != 1.0:
@@ -100,10 +105,10 @@ def _cloth(scene: Scene, text: Any) -> tuple[int, Any]:
     """Return the cloth that a selection is about, and the selection: of the first cloth, unless NAME/ precedes it."""
     if isinstance(text, str) and "/" in text:
         name, _, rest = text.partition("/")
-        named = [b for b in scene.cloths if scene.bodies[b].label == name]
+        named = [b for b in (*scene.cloths, *scene.strands) if scene.bodies[b].label == name]
         if named:
             return named[0], rest
-    return scene.cloths[0], text
+    return (*scene.cloths, *scene.strands)[0], text
 
 
 def _sewn(scene: Scene, one: str, two: str, tell: Tell) -> list[Stitches]:

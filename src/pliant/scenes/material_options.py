@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ..scene import Cloth, Solid
+from ..mesh import Mesh
+from ..scene import Cloth, Solid, Strands
 
 
 def named(options: dict[str, Any]) -> dict[str, Any]:
@@ -23,6 +24,18 @@ def take_cloth(options: dict[str, Any]) -> Cloth:
     stuff = named(options).get("material")
     options.pop("material", None)
     return stuff or Cloth()
+
+
+def take_material(options: dict[str, Any], mesh: Mesh) -> Cloth | Strands:
+    """Remove the material of a cloth from the options and return it; default: Cloth(), or Strands() for a mesh of
+    lines. That of the other kind is refused."""
+    stuff = named(options).get("material")
+    options.pop("material", None)
+    wanted = Strands if len(mesh.lines) else Cloth
+    if stuff is None or isinstance(stuff, wanted):
+        return stuff or wanted()
+    kind, advice = ("lines", "a pliant.Strands") if len(mesh.lines) else ("faces", "a pliant.Cloth")
+    raise ValueError(f"mesh {mesh.name!r} has {kind}, and a material of {type(stuff).__name__}; give {advice}")
 
 
 def take_solid(options: dict[str, Any], own: Solid, scene: str) -> Solid:

@@ -32,7 +32,7 @@ def intestine(*, resolution: int = 3, **options: Any) -> Scene:
     path = [(0, 0, 0), (0, 0, 0), (0, 0.045, -0.01), (-0.03, 0.055, -0.16), (-0.05, 0.04, -0.16), (-0.05, 0.04, -0.16)]
     drag = Grip(end, _slide(times, np.array(path, float)))
     gut = Body(tube, material=take_solid(options, GUT, "intestine"), grips=[drag], color=PINK, name="gut")
-    return _scene("intestine", [gut, _table(0.32, 0.32)], options)
+    return organ_scene("intestine", [gut, table(0.32, 0.32)], options)
 
 
 def liver(*, resolution: int = 14, organ: Mesh | None = None, **options: Any) -> Scene:
@@ -46,25 +46,25 @@ def liver(*, resolution: int = 14, organ: Mesh | None = None, **options: Any) ->
     mesh = mesh.moved(mesh.vertices - np.array([0.0, mesh.bounds[0, 1] - THIN, 0.0]))
     x, high = mesh.vertices, mesh.bounds[1]
     held = np.flatnonzero(x[:, 1] < 0.2 * high[1])
-    at = _top(mesh, -0.05, 0.0)
-    rod = _rod(0.014, 0.16, 0.007)
+    at = top(mesh, -0.05, 0.0)
+    shaft = rod(0.014, 0.16, 0.007)
     times = np.array([0.0, 0.6, 1.2, 1.9, 2.4])
     way = [(0, 0.03, 0), (0, -0.035, 0), (0, -0.035, 0), (0.07, -0.05, 0.01), (0.07, 0.04, 0.01)]
     path = at + np.array(way, float)
-    tool = Body(rod, obstacle=True, motion=_slide(times, path), color=STEEL, name="tool")
+    tool = Body(shaft, obstacle=True, motion=_slide(times, path), color=STEEL, name="tool")
     soft = Body(mesh, material=take_solid(options, LIVER, "liver"), pins=held, color=BROWN, name="liver")
     options.setdefault("friction", 0.1)
-    return _scene("liver", [soft, tool, _table(0.32, 0.22)], options)
+    return organ_scene("liver", [soft, tool, table(0.32, 0.22)], options)
 
 
-def _scene(name: str, bodies: list[Body], options: dict[str, Any]) -> Scene:
+def organ_scene(name: str, bodies: list[Body], options: dict[str, Any]) -> Scene:
     eps, thickness = options.pop("eps", None), options.pop("thickness", None)
     options.pop("irregular", None)
     thick = THIN if thickness is None else thickness
     return Scene(bodies, eps=THIN if eps is None else eps, thickness=thick, name=name, **options)
 
 
-def _table(width: float, depth: float) -> Body:
+def table(width: float, depth: float) -> Body:
     """A table whose top is at y = 0."""
     return Body(shapes.box((width, 0.02, depth), (8, 1, 8), centre=(0.0, -0.01, 0.0)), obstacle=True, name="table")
 
@@ -77,14 +77,14 @@ def _sized(mesh: Mesh, length: float) -> Mesh:
     return mesh.moved((mesh.vertices - 0.5 * (low + high)) * (length / float((high - low).max())))
 
 
-def _top(mesh: Mesh, x: float, z: float) -> Any:
+def top(mesh: Mesh, x: float, z: float) -> Any:
     """The highest vertex within 2 cm of the vertical line at x, z."""
     y = mesh.vertices[np.unique(mesh.faces)]
     near = y[(np.hypot(y[:, 0] - x, y[:, 2] - z) < 0.02)]
     return (near if len(near) else y)[np.argmax((near if len(near) else y)[:, 1])]
 
 
-def _rod(radius: float, length: float, h: float) -> Mesh:
+def rod(radius: float, length: float, h: float) -> Mesh:
     """A cylindrical rod with a hemispherical tip at the origin."""
     line = np.array([(radius, radius), (radius, length - radius)])
     steps = max(2, round((length - 2.0 * radius) / h))

@@ -9,6 +9,7 @@ from .rig import Rig, mannequin_rig
 from .sheets import cloth
 from .soft import creature, intestine, liver, tet_ball, tet_box
 from .solids import ball, bowl, box, torus
+from .strands import strands
 from .stuffing import stuffed
 from .tets import bar, cylinder
 from .walk import walking_mannequin
@@ -32,6 +33,7 @@ __all__ = [
     "mannequin_rig",
     "shirt_panels",
     "skirt",
+    "strands",
     "stuffed",
     "tet_ball",
     "tet_box",

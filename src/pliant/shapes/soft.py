@@ -121,9 +121,13 @@ def _blended(name: str, parts: tuple[Part, ...], box: tuple[Point, Point], lengt
 
 @functools.lru_cache(8)
 def _intestine(radius: float, bends: int, width: float, size: float) -> Mesh:
-    path = _loops(bends, width, 1.6 * radius)
+    return tube_along(_loops(bends, width, 1.6 * radius), radius, size, "intestine")
+
+
+def tube_along(path: Floats, radius: float, size: float, name: str) -> Mesh:
+    """A round tube of tets along a polyline (n,3), with edges of about `size`."""
     low, high = path.min(0) - radius, path.max(0) + radius
-    return stuffed(_tube(path, radius), low, high, size, slope=1.0, name="intestine")
+    return stuffed(_tube(path, radius), low, high, size, slope=1.0, name=name)
 
 
 @functools.lru_cache(8)

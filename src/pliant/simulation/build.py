@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..detect.base import Detector, Reports, Side, with_defaults
+from ..detect.base import BaseDetector, Detector, Reports, Side, with_defaults
 from ..detect.detectors.offset import OffsetDetector
 from ..detect.detectors.rigid_parts import PartsDetector
 from ..detect.fields.sampled import warn_if_too_coarse
@@ -56,12 +56,11 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
         if c in scene.deforming_motions and not detector_class.obstacle_may_deform:
             able = ", ".join(name for name, other in METHODS.items() if other.obstacle_may_deform)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
-        mesh = scene.bodies[b].mesh
-        deformable = Side(mesh.welded if detector_class.volume else mesh.surface, int(scene.first[b]), b)
-        obstacle = Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c), body.heights)
+        deformable, obstacle = _sides(scene, b, c, detector_class)
         detector = detector_class(deformable, obstacle, within=distances[k], **_options_of(options, k, len(pairs)))
         field = detector.field
-        warn_if_too_coarse(detector.cell_size or getattr(field, "spacing", 0.0), scene.eps, body.label)
+        kept = scene.eps + (scene.layer_offset(b) if b in scene.strands else 0.0)
+        warn_if_too_coarse(detector.cell_size or getattr(field, "spacing", 0.0), kept, body.label)
         if field is not None and body.group:
             groups.setdefault((b, body.group), []).append(detector)
         else:
@@ -69,6 +68,22 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
     found += [(b, PartsDetector(parts)) for (b, _), parts in groups.items()]
     offset = scene.layer_offset
     return [OffsetDetector(detector, offset(b)) if offset(b) else detector for b, detector in found]
+
+
+def _sides(scene: Scene, b: int, c: int, detector_class: type[BaseDetector]) -> tuple[Side, Side]:
+    """Return the sides of a deformable body b and an obstacle c, as the detector takes them."""
+    mesh, body = scene.bodies[b].mesh, scene.bodies[c]
+    deformable = Side(mesh.welded if detector_class.volume else mesh.surface, int(scene.first[b]), b)
+    return deformable, Side(body.mesh.welded, int(scene.first[c]), c, scene.deforming_motions.get(c), body.heights)
+
+
+def refusal_of(scene: Scene, method: str, options: Mapping[str, Any]) -> str:
+    """Return why options of a method do not apply to the bodies of a scene; empty if they do."""
+    for b, c in _pairs(scene):
+        detector_class = METHODS[method].against(scene.deforming_motions.get(c))
+        if why := detector_class.refuses(*_sides(scene, b, c, detector_class), options):
+            return why
+    return ""
 
 
 def _options_of(options: Mapping[str, Any], k: int, count: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import contacts as _contacts
 from .. import renamed, validate
 from ..contacts import Contacts
-from ..detect.base import Finds, Side
+from ..detect.base import BaseDetector, Finds, Side
 from ..detect.detectors.offset import offset
 from ..detect.methods import METHODS
 from ..detect.options import MethodChoice, check_options, merged, parse_method
@@ -82,9 +82,7 @@ class DeformableContact(FormerNames):
         self.thickness = cast(float, scene.thickness)
         self.response = RESPONSES[self.response_name](scene.between_deformables, eps=self.thickness)
         self._beyond = scene.eps - self.thickness  # contact offset of obstacles beyond that of deformable bodies
-        whole = self._class.volume
-        meshes = {b: scene.bodies[b].mesh for b in scene.deformable}
-        sides = [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
+        sides = _sides(scene, self._class)
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]
         links = {b: scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable}
         given = check_options(chosen.name, merged(chosen.name, chosen.options, options))
@@ -152,9 +150,15 @@ class DeformableContact(FormerNames):
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         """Correct x at the end of a frame; `detect` finds the contacts with obstacles, which are resolved too."""
         if self.iterates:
-            both = lambda at: _contacts.concatenate_unsorted([self.detect(at), offset(detect(at), self._beyond)])  # noqa: E731
-            self.response.end_frame(state, dt, both)
+            self.response.end_frame(state, dt, self._with_bodies(detect))
             self.limit_motion(state, dt)
+
+    def count_near(self, state: State, detect: Detect) -> int:
+        """Return the number of pairs that are too near, which is `unresolved` then; `detect` as in `end_frame`."""
+        return self.response.count_near(state, self._with_bodies(detect))
+
+    def _with_bodies(self, detect: Detect) -> Detect:
+        return lambda at: _contacts.concatenate_unsorted([self.detect(at), offset(detect(at), self._beyond)])
 
     @property
     def iterates(self) -> bool:
@@ -235,6 +239,39 @@ class DeformableContact(FormerNames):
         self.guard.failed_substeps = count
 
 
+def self_method_reasons(scene: Scene) -> dict[str, str]:
+    """Return for every method the reason why it cannot detect contacts among the deformable bodies of a scene; empty if
+    it can."""
+    wanted = Finds.SELF | Finds.PAIR if len(scene.deformable) > 1 else Finds.SELF
+    bodies = [scene.bodies[b] for b in scene.deformable]
+    is_open = [body.label for body in bodies if not body.mesh.surface.welded.issues.closed]
+    found = {}
+    for name, method in METHODS.items():
+        why = ""
+        if scene.self_contact == "off" or not bodies:
+            why = "self-contact is off" if bodies else "nothing deforms"
+        elif wanted not in method.finds:
+            why = "does not find contacts among deformable bodies"
+        elif method.needs_closed and is_open:
+            why = f"needs closed bodies, but {is_open[0]!r} is open"
+        found[name] = why
+    return found
+
+
+def self_refusal_of(scene: Scene, method: str, options: Mapping[str, Any]) -> str:
+    """Return why options of a method do not apply to contacts among the deformable bodies of a scene; empty if they
+    do."""
+    refused = (METHODS[method].refuses(side, None, options) for side in _sides(scene, METHODS[method]))
+    return next(filter(None, refused), "")
+
+
+def _sides(scene: Scene, detector_class: type[BaseDetector]) -> list[Side]:
+    """Return the deformable bodies as the detector takes them."""
+    meshes = {b: scene.bodies[b].mesh for b in scene.deformable}
+    whole = detector_class.volume
+    return [Side(m.welded if whole else m.surface, int(scene.first[b]), b) for b, m in meshes.items()]
+
+
 def able_method(text: str, several: bool) -> MethodChoice:
     """Return the method that `text` names, which finds contacts among deformable bodies."""
     chosen = parse_method(text)
@@ -243,7 +280,10 @@ def able_method(text: str, several: bool) -> MethodChoice:
     if wanted not in METHODS[name].finds:
         able = ", ".join(n for n, other in METHODS.items() if wanted in other.finds)
         missing = "contacts between deformable bodies" if Finds.SELF in METHODS[name].finds else "self-contact"
-        raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}")
+        hint = ""
+        if METHODS[name].finds is Finds.OBSTACLE:
+            hint = ". It is for obstacles: a body that is simulated is one in another scene, by its recorded frames"
+        raise ValueError(f"self_method {name!r} does not detect {missing}; use one of: {able}{hint}")
     return chosen
 
 

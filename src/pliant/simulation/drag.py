@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..materials import Strands
 from ..scene import Scene
 from ..state import State
 
 Floats = NDArray[np.float64]
 GRAVITIES = 8.0  # largest force, over the weight of the whole body
 FASTEST, SLOWEST = 4.0, 1.0  # m/s: bounds on the speed of `at`, used where step / dt is outside them
+PICKED = 1.2  # times the radius of a strand: distance of a ray that hits it
 SPREAD = 2.5  # edge lengths: radius of the patch that shares the force, so that no single triangle is distorted
 
 
@@ -104,6 +106,11 @@ def _first_hit(scene: Scene, state: State, origin: Floats, along: Floats) -> tup
     best: tuple[float, int, int, Floats] | None = None
     for b, body in enumerate(scene.bodies):
         x = state.x[scene.rows(b)]
+        if isinstance(body.material, Strands) and not body.obstacle:
+            near = _nearest_line(x, body.mesh.welded.lines, PICKED * body.material.radius, origin, along)
+            if near is not None and (best is None or near[0] < best[0]):
+                best = near[0], b, near[1], near[2]
+            continue
         faces = body.mesh.welded.faces
         a = x[faces[:, 0]] - origin
         u, v = x[faces[:, 1]] - origin - a, x[faces[:, 2]] - origin - a
@@ -121,3 +128,21 @@ def _first_hit(scene: Scene, state: State, origin: Floats, along: Floats) -> tup
         if best is None or far[f] < best[0]:
             best = float(far[f]), b, f, np.array([1.0 - s[f] - t[f], s[f], t[f]])
     return None if best is None else best[1:]
+
+
+def _nearest_line(
+    x: Floats, lines: NDArray[np.int32], radius: float, origin: Floats, along: Floats
+) -> tuple[float, int, Floats] | None:
+    """Return how far along a ray it first comes within `radius` of one of the lines (k,2) of x, the line, and the
+    weights (3,) of its ends as a face (a, b, b); None if it comes near none."""
+    size = max(float(np.linalg.norm(along)), 1e-300)
+    ray = along / size
+    p, d = x[lines[:, 0]] - origin, x[lines[:, 1]] - x[lines[:, 0]]
+    aside, turn = (a - (a @ ray)[:, None] * ray for a in (p, d))
+    t = np.clip(-(aside * turn).sum(1) / np.maximum((turn * turn).sum(1), 1e-300), 0.0, 1.0)
+    far = (p + t[:, None] * d) @ ray / size
+    hit = (np.linalg.norm(aside + t[:, None] * turn, axis=1) <= radius) & (far > 0.0)
+    if not hit.any():
+        return None
+    k = int(np.argmin(np.where(hit, far, np.inf)))
+    return float(far[k]), k, np.array([1.0 - t[k], t[k], 0.0])

@@ -48,6 +48,7 @@ class Kinematics:
     def __init__(self, scene: Scene, every_substep: bool, may_yield: bool = False) -> None:
         self.scene, self.every_substep = scene, every_substep
         self._moving, self._warned = scene.moving, False
+        self._skins = frozenset(scene.deforming_motions)
         self._posed = [b for b in self._moving if b not in scene.deforming_motions]
         self._slipping = Slipping(scene)
         self._places = np.zeros((0, 3))  # of all gripped vertices at the end of the frame, on the skin
@@ -86,6 +87,7 @@ class Kinematics:
             if before.any() or after.any():
                 self._insets = before, after
                 state.x[rows] += before
+                state.posed = frozenset()
         return targets
 
     @property
@@ -99,8 +101,9 @@ class Kinematics:
             state.pose_start[:] = state.pose
             state.pose[self._posed] = target.pose
             state.bones = target.bones
-            state.lapse = dt
+            state.lapse, state.posed = dt, frozenset()
             if self.every_substep:
+                state.posed = self._skins if self._insets is None else state.posed
                 for b in self._moving:
                     rows, to = self.scene.rows(b), self._shapes.pop((b, target.time), None)
                     to = self.scene.place_of(b, state.pose, target.bones) if to is None else to

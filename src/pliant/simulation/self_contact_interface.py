@@ -74,6 +74,9 @@ class SelfContact(Protocol):
     def unresolved(self) -> int:
         """Number of pairs that were still too near when `end_frame` stopped."""
 
+    def count_near(self, state: State, detect: Detect) -> int:
+        """Return the number of pairs that are too near at these positions, if `iterates` is set."""
+
     @property
     def passes(self) -> int:
         """Total number of the guard's detection passes."""
@@ -199,6 +202,9 @@ class NoGuard(FormerNames):
 
     def end_frame(self, state: State, dt: float, detect: Detect) -> None:
         pass
+
+    def count_near(self, state: State, detect: Detect) -> int:
+        return 0
 
     def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
         return []

@@ -27,7 +27,7 @@ from .drag import DragConstraint, grab
 from .final_projection import FinalProjection
 from .frame import Frame
 from .kinematics import Kinematics
-from .measure.intersection_count import IntersectionCount
+from .retraction import Retraction
 
 SHORTENINGS = 4  # of strain limit and guard per call of `_shorten`, where the guard holds cloth back
 ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
@@ -109,7 +109,7 @@ class Simulation:
         self.response.repels = repels
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
-        self._intersections: IntersectionCount | None = None
+        self._retraction: Retraction | None = None
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
@@ -128,6 +128,8 @@ class Simulation:
         """Advance by a frame of `dt` seconds, in equal substeps: `substeps`, or a multiple where bodies are fast."""
         began, lost = time.perf_counter(), self.dynamics.lost
         state, clock = self.state, self.clock
+        if self.separates:
+            self._retraction = (self._retraction or Retraction(self.scene, self.self_contact.iterates)).begin(state.x)
         substeps = self.substeps * self.kinematics.division(state, self.dt, self.substeps)
         dt_substep = self.dt / substeps
         with clock("guard"):
@@ -165,6 +167,9 @@ class Simulation:
         with clock("end of frame"):
             unresolved = self._end_frame(found, dt_substep)
             inside = self.kinematics.restore(state)
+            if self._retraction is not None:
+                iterative = self.self_contact if self.self_contact.iterates else self.response
+                unresolved = self._retraction.end_frame(state, dt_substep, iterative, self.detect)
             self.self_contact.tangled |= self.kinematics.yields
         self.index += 1
         return Frame(
@@ -286,13 +291,10 @@ class Simulation:
         return response.unresolved
 
     def _count_intersections(self, state: State) -> int:
-        """Return the number of intersecting pairs of triangles that the guard knows of, or in a run with an iterative
-        response of all: a pair that passed through is not too near any more."""
-        if not self.separates:
-            return sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x))
-        if self._intersections is None:
-            self._intersections = IntersectionCount(self.scene, state.x)
-        return sum(self._intersections.at(state.x))
+        """Return the number of intersecting pairs of triangles, without an iterative response those the guard knows."""
+        if self._retraction is not None:
+            return self._retraction.count(state.x)
+        return sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x))
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:
         """Return all contacts of the last substep within the contact offset, in canonical order; those of a single

@@ -10,9 +10,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
+from ..detect.methods import method_name
 from ..detect.options import parse_method
 
 LONGEST = 64 * 1024  # bytes of a message
+GUARD = "guard"  # what handles contacts among deformable bodies unless a method is chosen
+LONGEST_METHOD = 1000  # characters of a method with its options
 LONGEST_REASON = 123  # bytes of the reason in a close frame
 REACH = 10.0  # largest distance of a point from the scene centre, in longest sides of the scene's bounding box
 UNSUPPORTED_DATA, TOO_LONG = 1003, 1009  # WebSocket close codes
@@ -189,19 +192,23 @@ def _do(fields: dict[str, Any], valid: ValidCommands) -> Command:
 def _choose(fields: dict[str, Any], valid: ValidCommands) -> Command:
     what = _name("choose", fields["choose"], valid.choices)
     to = fields["to"]
-    if what == "method":
+    if what in ("method", "self_method") and to != GUARD:
         return Choose(what, _method(to, valid.choices[what]))
     return Choose(what, _name(what, to, valid.choices[what]))
 
 
 def _method(value: Any, names: Any) -> str:
-    """A method with its options, as text: one of `names`."""
+    """A method with its options, as text: one of `names`. Options that are typed may be wrong; the session says so."""
+    text = value if isinstance(value, str) and len(value) <= LONGEST_METHOD else ""
     try:
-        chosen = parse_method(value if isinstance(value, str) else "")
-    except ValueError as error:
-        raise Refused(UNSUPPORTED_DATA, f"method: {error}" if ":" in str(value) else "method: unknown name") from None
-    _name("method", chosen.name, names)
-    return chosen.text
+        name = method_name(text.partition(":")[0].strip())
+    except ValueError:
+        raise Refused(UNSUPPORTED_DATA, "method: unknown name") from None
+    _name("method", name, names)
+    try:
+        return parse_method(text).text
+    except ValueError:
+        return text
 
 
 def _set(fields: dict[str, Any], valid: ValidCommands) -> Command:

@@ -11,17 +11,19 @@ from .. import renamed
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS
-from ..detect.options import options_of, parse_method, text_of
+from ..detect.options import parse_method
 from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
-from ..scene import SELF_CONTACT, Cloth, Scene, Solid
-from ..scenes import SCENES
+from ..scene import SELF_CONTACT, Cloth, Scene, Solid, Strands
+from ..scenes import SCENE_METHODS, SCENES
 from ..scenes.defaults import default_run_length
 from ..simulation import Frame, Simulation
 from ..simulation.build import AHEAD, detection_distances
 from ..simulation.clock import Clock
+from ..simulation.deformable_contact import self_method_reasons
 from ..simulation.drag import DragConstraint
 from ..state import State
+from .commands import GUARD
 
 log = logging.getLogger("pliant.view")
 __getattr__ = renamed.module(
@@ -84,6 +86,18 @@ _SOLID = {
 }
 
 
+_STRANDS = {
+    "strand_stretch": Slider("stretch stiffness of strands", "N", 10.0, 1e5, log=True),
+    "strand_bend": Slider("bending stiffness of strands", "N m²", 1e-8, 1e-3, log=True),
+}
+# per slider of a material: the class of the material, and the name of the parameter
+_MATERIALS: dict[str, tuple[type, str]] = (
+    {name: (Cloth, name) for name in _CLOTH}
+    | {name: (Solid, name) for name in _SOLID}
+    | {name: (Strands, name.removeprefix("strand_")) for name in _STRANDS}
+)
+
+
 class InteractiveRun:
     """One scene at a time. `sim` is the simulation; changing a setting creates a new one from the current state."""
 
@@ -104,7 +118,7 @@ class InteractiveRun:
             note(f"creating {name} ...")
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.start_options.options if name == self.start_options.scene else {}))
-        wanted = resolve_method_for_scene(scene, method).text
+        wanted = resolve_method_for_scene(scene, method or SCENE_METHODS.get(name)).text
         substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
         self._begin(name, scene, substeps, wanted, note)
 
@@ -117,7 +131,7 @@ class InteractiveRun:
             self._x_start = scene.start().x
             self.name, self.initial_scene, self.scene = name, scene, scene
             self.substeps_per_frame, self.substeps_per_part = substeps_per_frame, 1
-            self.method, self.response = method, "projection"
+            self.method, self.self_method, self.response = method, GUARD, "projection"
             self.sim = self._simulation(scene, method, self.response, scene.start(), note)
         except BaseException:  # also MemoryError: restore the previous scene to continue with
             self.__dict__.clear()
@@ -137,6 +151,7 @@ class InteractiveRun:
         if self.scene.self_contact != "off":
             found |= _SELF_CONTACT
         found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
+        found |= _STRANDS if self.scene.strands else {}
         for name, r in found.items():
             values = value_of(self.initial_scene, name), value_of(self.scene, name)
             if name in ("bend", "damping") and values[0] > 0.0:  # for a tablecloth they depend on its size
@@ -166,15 +181,10 @@ class InteractiveRun:
 
     methods = renamed.attribute("methods", "unavailable_reasons")
 
-    def method_options(self) -> dict[str, list[tuple[str, str, bool]]]:
-        """Return the menus of the current method's options that list their values: for each value the method with it,
-        the value as text, and whether it is the current one."""
-        chosen = parse_method(self.method)
-        menus = {}
-        for name, option in options_of(chosen.name).items():
-            current = chosen.options.get(name, option.default)
-            menus[name] = [(chosen.with_option(name, v).text, text_of(v), v == current) for v in option.values]
-        return {name: rows for name, rows in menus.items() if rows}
+    def self_method_reasons(self) -> dict[str, str]:
+        """Return for the guard and every method why it cannot detect contacts among deformable bodies; empty if it
+        can."""
+        return {GUARD: ""} | self_method_reasons(self.scene)
 
     @property
     def responses(self) -> tuple[str, ...]:
@@ -189,6 +199,8 @@ class InteractiveRun:
         method = parse_method(method).text
         before, self.substeps_per_part = self.substeps_per_part, 1  # until its speed has been measured
         if method != self.method:
+            for detector in self._detectors.get(method, ()):
+                detector.update(self.sim.state)
             _reset(self._detectors.get(method, ()))
         try:
             self.sim = self._continued(self.scene, method, note)
@@ -202,8 +214,19 @@ class InteractiveRun:
         self.sim = self._simulation(self.scene, self.method, response, self.sim.state, note)
         self.response = response
 
+    def set_self_method(self, method: str) -> None:
+        """Switch to another detection method among deformable bodies, or to the guard, from the current state."""
+        before, self.self_method = self.self_method, method if method == GUARD else parse_method(method).text
+        try:
+            self.sim = self._continued(self.scene, self.method)
+        except BaseException:
+            self.self_method = before
+            raise
+
     def set_self_contact(self, mode: str) -> None:
         """Switch the treatment of self-contact."""
+        if mode == "off":
+            self.self_method = GUARD
         self._replace_scene(dataclasses.replace(self.scene, self_contact=mode))
 
     def set_parameter(self, name: str, to: float, note: Callable[[str], None] = lambda _: None) -> None:
@@ -213,8 +236,10 @@ class InteractiveRun:
     def reset(self) -> None:
         """Restart the scene with the current slider values, without drag constraints."""
         self.drags.clear()
-        _reset(self._detectors.get(self.method, ()))
         self.sim = self._simulation(self.scene, self.method, self.response, self.scene.start())
+        for detector in self.sim.detectors:
+            detector.update(self.sim.state)
+        _reset(self.sim.detectors)
 
     def set_substeps_per_part(self, substeps: int) -> None:
         """Let `step` advance by a part of `substeps` substeps; the length of a substep does not change."""
@@ -284,7 +309,13 @@ class InteractiveRun:
             response=response,
             state=state,
             clock=self.clock,
+            self_method=None if self.self_method == GUARD else self.self_method,
         )
+        # for overlays of the first frame; what is remembered of it is discarded
+        new = [] if made is not None else sim.detectors
+        for detector in (*new, *getattr(sim.self_contact, "detectors", ())):
+            detector.update(sim.state)
+            _reset([detector])
         self._detectors.pop(method, None)
         self._detectors[method] = sim.detectors
         for name in list(self._detectors)[:-RECENT]:
@@ -300,7 +331,7 @@ def _reset(detectors: Iterable[Detector]) -> None:
 
 def _distances(method: str, scene: Scene, response: str) -> list[float]:
     """Return the detection distances (m) of a method; larger ones if contacts repel cloth within the implicit solve."""
-    repels = scene.cloths and not scene.solids and RESPONSES[response].allows_springs(scene)
+    repels = scene.cloths and not scene.solids and not scene.strands and RESPONSES[response].allows_springs(scene)
     return detection_distances(scene, parse_method(method).name, AHEAD if repels else 1.0)
 
 
@@ -310,14 +341,15 @@ def value_of(scene: Scene, name: str) -> float:
         return float(np.linalg.norm(scene.gravity))
     if name.startswith("wind_"):
         return float(scene.wind["xyz".index(name[-1])])
-    if name in _CLOTH or name in _SOLID:
-        bodies = scene.cloths if name in _CLOTH else scene.solids
-        return float(getattr(scene.bodies[bodies[0]].material, name))
+    if name in _MATERIALS:
+        kind, own = _MATERIALS[name]
+        found = [body.material for body in scene.bodies if not body.obstacle and isinstance(body.material, kind)]
+        return float(getattr(found[0], own))
     return float(getattr(scene, name))
 
 
 def with_parameter(scene: Scene, name: str, to: float) -> Scene:
-    """Return the scene with a new slider value; material values apply to all cloths or all solids."""
+    """Return the scene with a new slider value; material values apply to all bodies of that material."""
     if name == "gravity":
         length = float(np.linalg.norm(scene.gravity))
         # a zero vector would lose the direction of gravity
@@ -328,10 +360,10 @@ def with_parameter(scene: Scene, name: str, to: float) -> Scene:
         wind = list(scene.wind)
         wind["xyz".index(name[-1])] = to
         return dataclasses.replace(scene, wind=(wind[0], wind[1], wind[2]))
-    if name in _CLOTH or name in _SOLID:
-        kind = Cloth if name in _CLOTH else Solid
+    if name in _MATERIALS:
+        kind, own = _MATERIALS[name]
         bodies = [
-            dataclasses.replace(body, material=_changed(body.material, name, to))
+            dataclasses.replace(body, material=_changed(body.material, own, to))
             if not body.obstacle and isinstance(body.material, kind)
             else body
             for body in scene.bodies
@@ -340,7 +372,7 @@ def with_parameter(scene: Scene, name: str, to: float) -> Scene:
     return dataclasses.replace(scene, **{name: to})  # type: ignore[arg-type]
 
 
-def _changed(material: Cloth | Solid, name: str, to: float) -> Cloth | Solid:
+def _changed(material: Cloth | Solid | Strands, name: str, to: float) -> Cloth | Solid | Strands:
     """Return the material with a new value; where the weft has its own, it changes in the same proportion."""
     change, weft = {name: to}, getattr(material, f"{name}_weft", None)
     if weft is not None and getattr(material, name) > 0.0:

@@ -1,4 +1,4 @@
-"""Overlays: contacts, bounding boxes of BVHs and bones, slices of the exact distance, layered depth images."""
+"""Overlays: contacts, the data structure of the method, slices of the exact distance, layered depth images."""
 
 from typing import Any
 
@@ -7,26 +7,31 @@ from numpy.typing import NDArray
 
 from ..contacts import Contacts
 from ..detect.base import with_defaults
-from ..detect.bvh.tree import refit, tree_of
 from ..detect.queries.closest_point import ClosestPoints
 from ..detect.queries.depth_image import DepthCamera, screen_of
 from ..detect.queries.winding import bounds_of, shortest
+from ..detect.structure import Structure, together
 from ..report.slices import Scale, coloured
 from ..scene import Scene
 from ..simulation import Frame, Simulation
 
 Floats = NDArray[np.float64]
+HIGHEST = 64  # level of a data structure; the frames say which there are
 # name -> label, highest level
 OVERLAYS: dict[str, tuple[str, int]] = {
     "contacts": ("contacts, coloured by gap violation", 0),
     "normals": ("contact normals", 0),
-    "boxes": ("bounding boxes, by level", 10),
-    "slice": ("slice, coloured by the exact distance to the nearest obstacle", 20),
+    "structure": ("data structure", HIGHEST),
+    "self_structure": ("self-contact structure", HIGHEST),
+    "slice": ("slice, exact distance", 20),
     "layers": ("layered depth image", 3),
 }
 MOST = 4000  # contacts drawn; more would be indistinguishable
-_CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
-_EDGES = np.array([(i, j) for i in range(8) for j in range(i) if bin(i ^ j).count("1") == 1])
+NOTHING = "this method has no data structure to draw"
+NO_METHOD = {
+    "structure": "the scene has no deformable body with an obstacle, and so no detector",
+    "self_structure": "the guard handles self-contact: choose a method for it",
+}
 
 
 class Overlays:
@@ -36,7 +41,8 @@ class Overlays:
         self.scene = scene
         self.on: dict[str, bool] = dict.fromkeys(OVERLAYS, False)
         self.level = {name: most // 2 for name, (_, most) in OVERLAYS.items()}
-        self._trees: dict[int, tuple[Any, NDArray[np.int64]]] = {}
+        self.seen: dict[str, Structure] = {}  # what the last frame shows of data structures, by overlay
+        self._levels: dict[tuple[str, frozenset[str]], int] = {}  # of data structures, by overlay and method
         self._cameras: dict[int, DepthCamera] = {}
         self._static_queries: dict[int, ClosestPoints] = {}
         self._sliced: tuple[Any, dict[str, NDArray[Any]]] = (None, {})
@@ -53,13 +59,12 @@ class Overlays:
                 out["depths"] = self._violations(found, sim)
             if self.on["normals"]:
                 out["normals"] = found["normal"]
-        lines = []
-        if self.on["boxes"]:
-            lines.append(self._boxes(sim, frame.x))
+        self.seen = {}
+        for name, detectors in _detectors(sim).items():
+            if self.on[name]:
+                self._add_structure(name, detectors, sim, out)
         if self.on["layers"]:
-            lines.append(self._layers(frame.x))
-        if lines:
-            out["lines"] = np.concatenate(lines)
+            out["lines"] = np.concatenate([out.get("lines", np.zeros((0, 2, 3))), self._layers(frame.x)])
         if self.on["slice"]:
             out |= self._slice(frame)
         return out
@@ -70,26 +75,38 @@ class Overlays:
         among = np.isin(found["bodies"], self.scene.deformable).all(1)
         return np.asarray(np.where(among, sim.self_contact.thickness, sim.scene.eps) - found["distance"])
 
-    def _boxes(self, sim: Simulation, x: Floats) -> Floats:
-        """Return box edges (k,2,3): the detectors' own boxes if they have any, else a level of a BVH over each body."""
-        boxes = [with_defaults(detector).box_corners() for detector in sim.detectors]
-        own = [corners.reshape(-1, 8, 3)[:, _EDGES].reshape(-1, 2, 3) for corners in boxes if corners is not None]
-        if own:
-            return np.concatenate(own)
-        found = [np.zeros((0, 2, 3))]
-        for b, body in enumerate(self.scene.bodies):
-            rows = x[self.scene.rows(b)]
-            faces = body.mesh.welded.faces
-            if b not in self._trees:
-                tree = tree_of(rows, faces)
-                self._trees[b] = tree, depths_of(tree.nodes["skip"])
-            tree, depth = self._trees[b]
-            refit(tree, rows, faces)
-            skip = tree.nodes["skip"]
-            last = (depth < self.level["boxes"]) & (skip == np.arange(len(skip)) + 1)  # leaves above the chosen level
-            bounds = np.asarray(tree.nodes["bounds"][(depth == self.level["boxes"]) | last])
-            found.append(box_edges(bounds[:, :3], bounds[:, 3:]))
-        return np.concatenate(found)
+    def _add_structure(self, name: str, detectors: list[Any], sim: Simulation, out: dict[str, NDArray[Any]]) -> None:
+        """Add the data structures of detectors, each at its last update, to the arrays, and set `seen`."""
+        level = self._levels.get((name, _names(detectors)))
+        parts = [with_defaults(one).structure(sim.state, level) for one in detectors]
+        found = together([part for part in parts if part is not None])
+        if found is None:
+            self.seen[name] = Structure(NOTHING if detectors else NO_METHOD[name])
+            return
+        self.seen[name] = found
+        for kind in ("lines", "accents", "spheres", "dots"):
+            added = getattr(found, kind)
+            if len(added):
+                out[kind] = np.concatenate([out[kind], added]) if kind in out else added
+        if found.slice is not None:
+            image = _coloured(found.slice.distance, found.slice.step, found.slice.most)
+            image[found.slice.marked, :3] //= 2
+            image[np.isnan(found.slice.distance), 3] = 24
+            out |= {"field_slice": found.slice.corners, "field_slice_image": image}
+
+    def set_level(self, name: str, level: int, sim: Simulation) -> None:
+        """Choose the level of an overlay; that of a data structure is remembered for each method."""
+        self.level[name] = level
+        if (detectors := _detectors(sim).get(name)) is not None:
+            self._levels[name, _names(detectors)] = level
+
+    @property
+    def described(self) -> dict[str, dict[str, Any]]:
+        """What the last frame shows of data structures, by overlay: legend, level, and highest level."""
+        return {
+            name: {"legend": seen.legend, "level": seen.level, "levels": seen.levels}
+            for name, seen in self.seen.items()
+        }
 
     def _layers(self, x: Floats) -> Floats:
         """Return the segments (k,2,3) of rays inside closed bodies, for images of 16, 24, 32 or 48 pixels."""
@@ -133,9 +150,7 @@ class Overlays:
         points[..., 2] = z
         d = self._distances(positions, points.reshape(-1, 3)).reshape(rows, columns)
         longest = float((high - low).max())
-        pixels = np.full((rows, columns, 4), 210, np.uint8)
-        pixels[..., :3] = coloured(d, Scale(0.02 * longest, 0.2 * longest))
-        pixels[np.isnan(d), 3] = 60
+        pixels = _coloured(d, 0.02 * longest, 0.2 * longest)
         corners = [[low[0], high[1], z], [high[0], high[1], z], [high[0], low[1], z], [low[0], low[1], z]]
         return {"slice": np.array(corners), "slice_image": pixels}
 
@@ -160,22 +175,25 @@ def _grid(size: Floats, side: int) -> tuple[int, int]:
     return columns, rows
 
 
+def _detectors(sim: Simulation) -> dict[str, list[Any]]:
+    """Return the detectors whose data structures the overlays show; the guard has none."""
+    return {"structure": list(sim.detectors), "self_structure": list(getattr(sim.self_contact, "detectors", ()))}
+
+
+def _names(detectors: list[Any]) -> frozenset[str]:
+    """Return the names of detectors, of wrapped ones those within."""
+    return frozenset(getattr(one, "detector", one).name for one in detectors)
+
+
+def _coloured(d: Floats, step: float, most: float) -> NDArray[np.uint8]:
+    """Return the pixels (h,w,4) of distances (h,w), almost transparent where there is none."""
+    pixels = np.full((*d.shape, 4), 210, np.uint8)
+    pixels[..., :3] = coloured(d, Scale(step, most))
+    pixels[np.isnan(d), 3] = 60
+    return pixels
+
+
 def _points(found: Contacts, x: Floats) -> Floats:
     """Return the points (k,3) of contacts on their first side."""
     weights = np.where((found["weights"] > 0.0) & (found["vertices"] >= 0), found["weights"], 0.0)
     return np.einsum("ij,ijk->ik", weights, x[found["vertices"]])
-
-
-def depths_of(skip: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the depth (n,) of each node of a BVH in depth-first order."""
-    depth = np.zeros(len(skip) + 1, np.int64)
-    for i, after in enumerate(skip):  # nodes i+1..skip-1 are descendants of i
-        depth[i + 1] += 1
-        depth[after] -= 1
-    return np.cumsum(depth)[: len(skip)]
-
-
-def box_edges(low: Floats, high: Floats) -> Floats:
-    """Return the edges (12 k,2,3) of boxes with corners (k,3)."""
-    corners = np.where(_CORNERS, high[:, None], low[:, None])
-    return corners[:, _EDGES].reshape(-1, 2, 3)

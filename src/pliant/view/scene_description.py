@@ -11,8 +11,11 @@ from ..report.camera import unoccluded_elevation
 from ..report.display import cloth_subdivision
 from ..report.pack import pack
 from ..scene import Scene
+from ..simulation.build import refusal_of
+from ..simulation.deformable_contact import self_refusal_of
 from .commands import Point, ValidCommands
 from .interactive_run import FRAME_SECONDS, SPEEDS, InteractiveRun, value_of
+from .method_menus import option_menus, typed_options
 from .overlays import OVERLAYS, Overlays
 
 
@@ -43,7 +46,8 @@ class SceneDescription:
     def hello(self, generation: int, run: InteractiveRun, overlays: Overlays, speed: str) -> str:
         """Return the description as JSON; see docs/play.md for its fields."""
         scene, first = run.scene, run.initial_values
-        chosen = {"scene": run.name, "method": run.method, "self": scene.self_contact}
+        chosen = {"scene": run.name, "method": run.method, "self": scene.self_contact, "self_method": run.self_method}
+        among = {"method": (run.method, refusal_of), "self_method": (run.self_method, self_refusal_of)}
         hello: dict[str, Any] = {
             "generation": generation,
             "scene": run.name,
@@ -56,7 +60,8 @@ class SceneDescription:
             "elevation": self.elevation,
             "choices": _choices(run),
             "chosen": chosen | {"response": run.response, "speed": speed},
-            "options": run.method_options(),
+            "options": {what: option_menus(scene, *method) for what, method in among.items()},
+            "values": {what: typed_options(method) for what, (method, _) in among.items()},
             "ranges": {
                 name: dataclasses.asdict(r) | {"value": first[name], "now": value_of(scene, name)}
                 for name, r in run.ranges.items()
@@ -73,7 +78,9 @@ def _choices(run: InteractiveRun) -> dict[str, list[tuple[str, str, str]]]:
     """Return the entries of each menu: name, title, and the reason why it is unavailable (empty: available)."""
     plain = {"scene": run.scenes, "self": run.self_contact_modes, "response": run.responses, "speed": SPEEDS}
     found = {what: [(name, name, "") for name in names] for what, names in plain.items()}
-    return found | {"method": [(name, name, why) for name, why in run.unavailable_reasons().items()]}
+    for what, reasons in (("method", run.unavailable_reasons()), ("self_method", run.self_method_reasons())):
+        found[what] = [(name, name, why) for name, why in reasons.items()]
+    return found
 
 
 def _point(x: Any) -> Point:

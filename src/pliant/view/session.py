@@ -57,8 +57,8 @@ class Session:
         self._lock, self._wake, self._stopping = threading.Lock(), threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run_thread, name="pliant simulation", daemon=True)
         self._paused, self._single_step, self._speed = False, False, "1"
-        self._statistics, self._warned = FrameStatistics(), set[str]()  # warnings already sent for this scene
-        self._missed = 0  # grabs that hit nothing
+        self._statistics, self._missed = FrameStatistics(), 0  # grabs that hit nothing
+        self._warned = set[str]()  # warnings already sent for this scene
         self._holds: dict[int, tuple[DragConstraint, bool]] = {}  # by client; True: becomes a pin on release
 
     def start(self) -> None:
@@ -257,14 +257,13 @@ class Session:
             for b, body in enumerate(scene.bodies)
             if not body.obstacle or body.motion is not None
         }
-        held = [drag for drag, _ in self._holds.values()]
-        if held:
+        if held := [drag for drag, _ in self._holds.values()]:
             arrays["drag"] = np.array([held[0].point(run.sim.state), held[0].to])
         if pins := [drag.at for drag in run.drags if all(drag is not one for one in held)]:
             arrays["pins"] = np.array(pins)
         try:
             arrays |= self._overlays.draw(run.sim, frame)
-        except ValueError as error:
+        except Exception as error:  # of any detector: drawing must not end the simulation
             self._overlays.on = dict.fromkeys(self._overlays.on, False)
             self._send_message("problem", f"overlays are off: {error}")
         least = 1e3 * self._least_distance  # millimetres
@@ -282,6 +281,7 @@ class Session:
             "missed": self._missed,
             "pins": len(run.drags) - len(held),
             "speed": round(self._statistics.speed, 3),
+            "structure": self._overlays.described,
         }
         generation, serial = self.newest.generation, self.newest.serial + 1
         self.newest = PublishedFrame(generation, serial, encode(generation, serial, header, arrays))
@@ -321,7 +321,7 @@ class Session:
         elif isinstance(command, Show):
             self._overlays.on[command.name] = command.on
             if command.level is not None:
-                self._overlays.level[command.name] = command.level
+                self._overlays.set_level(command.name, command.level, run.sim)
         elif isinstance(command, Grab):
             self._let_go(client)
             self._missed += 1  # taken back below on success; `grab` may raise
@@ -388,12 +388,13 @@ class Session:
             return
         if what == "method":
             run.set_method(to, self._note)
-            self._reset_times()
-        elif what == "self":
-            run.set_self_contact(to)
+        elif what in ("self", "self_method"):
+            (run.set_self_contact if what == "self" else run.set_self_method)(to)
         elif what == "response":
             run.set_response(to, self._note)
         else:
             self._speed = to
+        if what.endswith("method"):
+            self._reset_times()
         self._note("")
         self._publish_hello()

@@ -1,7 +1,7 @@
 """Distance fields of a skinned body: one rigid part per bone, each with its own field."""
 
 from collections.abc import Callable
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from ..fields.cell_size import cell_sizes
 from ..fields.sampled import KINDS, Sampled
 from .distance_field import DistanceFieldDetector
 from .rigid_parts import PartsDetector
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 
@@ -116,6 +119,11 @@ class BoneFieldsDetector(BaseDetector):
         found = self._all.find(view)
         found["bodies"][:, 1] = self.body.body
         return found
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.fields import structure_of_parts
+
+        return structure_of_parts(self, level)
 
     def distance(self, points: Floats) -> Floats:
         """Return signed distances (n,) of `points` (n,3) from the parts at present; nan outside all bands."""

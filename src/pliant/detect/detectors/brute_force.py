@@ -1,6 +1,6 @@
 """The exact reference: a uniform grid is the broad phase, and every candidate pair of features is tested."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from ...state import State
 from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..queries.cells import bin_boxes
 from ..queries.contact_records import NO_PAIRS, PosedSide, WeldedSide, contacts_of, with_rounding_margin
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -56,6 +59,11 @@ class BruteForceDetector(BaseDetector):
         b = a if self.same else _pose(self.sides[1], state)
         back = NO_PAIRS if self.same else self._faces(b, a)
         return contacts_of(a, b, self._faces(a, b), back, self._edges(a, b), Pool())
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.cells import structure_of_grid
+
+        return structure_of_grid(self.sides, state.x, self.within, self.same)
 
     def _faces(self, a: PosedSide, b: PosedSide) -> Pairs:
         """Return (k,2) pairs of a vertex of `a` and a face of `b` that are within `self.within`."""

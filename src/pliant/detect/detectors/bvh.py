@@ -1,5 +1,6 @@
 """Exact contacts by bounding volume hierarchies (BVH), between any two meshes or within one."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from ... import validate
@@ -8,7 +9,7 @@ from ...contacts import Contacts, Pool
 from ...state import State
 from ..base import BaseDetector, Finds, Inside, InsideQuery, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
-from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, UpdateOrBlend, Volume, Worse
+from ..bvh.tree_options import BLEND, Arity, Leaf, Margin, Split, TreeOptions, UpdateOrBlend, Volume, Worse
 from ..queries.contact_records import PosedSide, WeldedSide, contacts_of
 from ..queries.proximity import near_pairs
 from ..queries.welding import Seams
@@ -16,6 +17,7 @@ from ..queries.welding import Seams
 if TYPE_CHECKING:
     from ..queries.penetration import DeformingClosestPoints
     from ..queries.tree_pairs import TreePairs
+    from ..structure import Structure
 
 
 @check_arguments
@@ -73,6 +75,14 @@ class BvhDetector(BaseDetector):
         self.near = near_pairs(a, b, self.within, tree, cull, max_bytes, None if other is None else other.motion)
         self._distance_queries = self._make_distance_queries()
 
+    @classmethod
+    def refuses(cls, one: Side, other: Side | None, options: Mapping[str, Any]) -> str:
+        from ...motion.deforming import Recorded, Skinned
+
+        if options.get("update") == BLEND and not (other is not None and isinstance(other.motion, (Recorded, Skinned))):
+            return "needs an obstacle that is skinned, has morph targets or recorded frames"
+        return ""
+
     def update(self, state: State) -> Self:
         """Refit the BVHs to the positions."""
         if self._seams.update(state.x):
@@ -118,6 +128,11 @@ class BvhDetector(BaseDetector):
         """The BVHs and what their last traversal counted; None for AABB trees with one triangle per leaf, refitted at
         every update, which the narrow phase traverses itself."""
         return self.near.broad_phase
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.volumes import structure_of_bvh
+
+        return structure_of_bvh(self.near, level)
 
     @property
     def inside_query(self) -> InsideQuery:

@@ -26,6 +26,7 @@ from .bvh import BvhDetector
 
 if TYPE_CHECKING:
     from ..queries.tree_pairs import TreePairs
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -171,6 +172,11 @@ class ContinuousDetector(BaseDetector):
         """Return the largest fraction, 0..1, of the motion of the last update that is proved free of contact: the step
         to the first event. Conservative, as `Sweep.step`; pairs that touch at the start make it 0."""
         return min(self._collisions.least(self.tolerance), 1.0)
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.volumes import structure_of_sweep
+
+        return structure_of_sweep(self._collisions, level)
 
     def find(self, state: State) -> Contacts:
         near = self._proximity.find(state)

@@ -1,7 +1,7 @@
 """Vertices and edge midpoints of a deformable body against the baked field of an obstacle."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Self, cast
+from typing import TYPE_CHECKING, Annotated, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from ..fields.cell_size import WIDEST_BAND, cell_sizes
 from ..fields.field import DistanceField
 from ..fields.octree import AdaptiveField
 from ..fields.sampled import CELL, KINDS, Sampled
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 _EVERY = np.zeros(0, np.int64)
@@ -140,6 +143,12 @@ class DistanceFieldDetector(BaseDetector):
         return far < (self.field.band - 2.0 * CELL) * self.field.spacing
 
     rigid = renamed.attribute("rigid", "obstacle")
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.fields import structure_of_field
+
+        body = self.obstacle.body
+        return structure_of_field(self.field, state.pose[body] if body < len(state.pose) else None, level)
 
     def update(self, state: State) -> Self:
         """Do nothing: no data is kept between queries."""

@@ -1,7 +1,7 @@
 """Vertices and edge midpoints of a deformable body against height grids of an obstacle."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from ..fields.height_grid import Floats, HeightGrid, blank, query_columns
 from ..fields.height_grids import HeightGrids
 from ..fields.height_sequence import HeightSequence
 from .distance_field import joined
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 _EVERY = np.zeros(0, np.int64)
 _FEWEST_NODES, _MOST_NODES = 32, 2048  # along the longest side, if no resolution is given
@@ -118,6 +121,12 @@ class HeightGridDetector(BaseDetector):
                 _rigid.to_world(part, state.pose[body], state.pose_start[body], state.lapse)
                 part["anchor_velocity"] += own
         return joined(found)
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.images import structure_of_heights
+
+        pose = state.pose[self.obstacle.body] if self._has_moved_rigidly(state) else None
+        return structure_of_heights(self.grids.grids, pose, level)
 
     def _has_moved_rigidly(self, state: State) -> bool:
         """Whether the obstacle has moved rigidly from its rest pose."""

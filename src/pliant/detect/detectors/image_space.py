@@ -1,7 +1,7 @@
 """Contacts of closed bodies: rays or layered depth images determine the vertices inside, and only these reach the
 narrow phase."""
 
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,18 @@ from ..queries.depth_image import MOST, LayeredDepthImage
 from ..queries.inside_image import InsideImage, VolumeOfInterest, volume_of_interest
 from ..queries.penetration import DeformingClosestPoints
 from ..queries.ray_winding import RayWinding
+from ..queries.view_volume import ViewVolume
 from ..queries.welding import Seams
+from ..queries.winding import bounds_of, shortest
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 _OFFSET = 1e-9  # of a body's own vertices from its surface, relative to its size
 
 
-TESTS = ("rays", "layers")
+TESTS = ("rays", "layers", "view-volume")
 RESOLUTION = 64  # of the images of the bodies, if the test is "layers" and no other is given
 
 
@@ -36,7 +41,8 @@ class ImageSpaceDetector(BaseDetector):
     `test="rays"`, the default: each vertex is a ray of its own, and the set of vertices inside is exact. "layers":
     layered depth images of the bodies, `resolution` pixels along the longer side of their common AABB (default 64),
     decide which vertices are tested exactly; a vertex deeper than `bounds` is found, and none is found that is outside.
-    A `resolution` without a test selects "layers".
+    A `resolution` without a test selects "layers". "view-volume": the second body is convex, and its planes clip the
+    vertices of the first, as if it was rendered into that volume; `visible` are the faces of which a part remains.
 
     Between two bodies the contact is with the nearest face; for self-contact, with the first face through which a ray
     along the shortest axis of the AABB exits, in either direction. Vertices outside are not found: `within` is not
@@ -68,9 +74,14 @@ class ImageSpaceDetector(BaseDetector):
         self.guarantee = "A" if self.resolution is None else "B"
         self._volume: VolumeOfInterest | None = None
         self.same = other is None
+        if other is None and self.test == "view-volume":
+            raise ValueError("test='view-volume' needs two bodies, of which the second is the volume; use test='rays'")
         self._seams = Seams(one, other)
         self._pool = Pool()
         self._reweld()
+        if self.test == "view-volume" and not self.other.solid:
+            name = self.other.side.mesh.name
+            raise ValueError(f"test='view-volume' needs a closed convex obstacle with faces outward; {name!r} is open")
         if not (self.one.solid or self.other.solid):
             names = " and ".join(dict.fromkeys(part.side.mesh.name for part in (self.one, self.other)))
             raise ValueError(f"image-space needs a closed mesh with faces oriented outward; found none in: {names}")
@@ -87,13 +98,24 @@ class ImageSpaceDetector(BaseDetector):
         images = [inside.image for inside in self._inside if inside is not None and inside.image is not None]
         return [image.layers for image in images if image.layers is not None]
 
+    @property
+    def visible(self) -> NDArray[np.int64]:
+        """The faces of the first body of which a part is inside the viewing volume, at the last query."""
+        volume = self._inside[1].volume if len(self._inside) > 1 and self._inside[1] is not None else None
+        if volume is None or self._inside[0] is None:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(volume.visible(self._inside[0].x, self.one.side.mesh.faces))
+
     def _reweld(self) -> None:
         """Rebuild all data that depend on the welding."""
         sides = self._seams.sides
         self.one = WeldedSide.of(sides[0])
         self.other = self.one if self.same else WeldedSide.of(sides[1])
         parts, layered = (self.one,) if self.same else (self.one, self.other), self.resolution is not None
-        self._inside = [_Inside(part, layered) if part.solid else None for part in parts]
+        volume = self.test == "view-volume"
+        self._inside = [
+            _Inside(part, layered, volume and k == 1) if part.solid else None for k, part in enumerate(parts)
+        ]
 
     def update(self, state: State) -> Self:
         """Update the welding, the only state kept between queries, and the volume in which the bodies can overlap."""
@@ -115,6 +137,20 @@ class ImageSpaceDetector(BaseDetector):
             for x in (state.x[part.side.rows],)
         )
         return contacts_of(a, b, NO_PAIRS, NO_PAIRS, NO_PAIRS, self._pool)
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.images import structure_of_images, structure_of_rays
+
+        if self.resolution is not None:
+            return structure_of_images(self.images, self._volume)
+        parts = [self.one] if self.same else [self.one, self.other]
+        casts = []
+        for k, inside in enumerate(self._inside):
+            if inside is not None:
+                x, points = (state.x[part.side.rows][part.rows] for part in (parts[k], parts[-1 - k]))
+                box = bounds_of(x)
+                casts.append((box, shortest(box), points, inside.rays.winding(x, points) > self.same))
+        return structure_of_rays(casts)
 
     def _with_itself(self, x: Floats) -> Contacts:
         inside, part = self._inside[0], self.one
@@ -166,9 +202,11 @@ class ImageSpaceDetector(BaseDetector):
 def _test_and_resolution(test: str | None, resolution: int | None) -> tuple[str, int | None]:
     """Return the test, and the resolution of its images, None for rays."""
     test = ("rays" if resolution is None else "layers") if test is None else test
-    if test == "rays":
+    if test in ("rays", "view-volume"):
         if resolution is not None:
-            raise ValueError(f"resolution = {resolution} with test='rays', which uses no image; leave one of them out")
+            raise ValueError(
+                f"resolution = {resolution} with test={test!r}, which uses no image; leave one of them out"
+            )
         return test, None
     return test, RESOLUTION if resolution is None else resolution
 
@@ -176,11 +214,12 @@ def _test_and_resolution(test: str | None, resolution: int | None) -> tuple[str,
 class _Inside:
     """Signed distances of points inside a body; infinity for all others."""
 
-    def __init__(self, part: WeldedSide, layered: bool) -> None:
+    def __init__(self, part: WeldedSide, layered: bool, clips: bool = False) -> None:
         mesh = part.side.mesh
         self._part = part
         self.rays = RayWinding(part.weld[mesh.faces], int(part.weld.max()) + 1)
         self.image = InsideImage(mesh.welded) if layered else None
+        self.volume = ViewVolume(mesh) if clips else None
         self._distance_query: DeformingClosestPoints | None = None
         self._x = mesh.vertices
         self._fresh = False
@@ -190,7 +229,14 @@ class _Inside:
         self._x, self._fresh = x, False
         if self.image is not None and volume is not None:
             self.image.take(x[self._part.rows], volume)
+        if self.volume is not None:
+            self.volume.move(x[self._part.rows])
         return self
+
+    @property
+    def x(self) -> Floats:
+        """The positions (n,3) of the last query."""
+        return self._x
 
     def near_self_overlap(self) -> NDArray[np.bool_]:
         """(w,) the welded vertices that can be inside another part: with rays all of them."""
@@ -198,6 +244,8 @@ class _Inside:
         return np.ones(len(x), np.bool_) if self.image is None else self.image.near_self_overlap(x)
 
     def _contains(self, points: Floats) -> NDArray[np.bool_]:
+        if self.volume is not None:
+            return self.volume.contains(points)
         if self.image is not None:
             return self.image.contains(points)
         return np.asarray(self.rays.winding(self._x[self._part.rows], points) > 0)

@@ -1,6 +1,6 @@
 """Contacts with an offset surface of an obstacle, for outer garments that are worn over inner ones."""
 
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,9 @@ from ... import renamed
 from ...contacts import Contacts
 from ...state import State
 from ..base import BaseDetector, Finds, InsideQuery, with_defaults
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +73,9 @@ class OffsetDetector(BaseDetector):
 
     def box_corners(self) -> Floats | None:
         return self._inner.box_corners()
+
+    def structure(self, state: State, level: int | None = None) -> "Structure | None":
+        return self._inner.structure(state, level)
 
     def state(self) -> Floats:
         return self._inner.state()

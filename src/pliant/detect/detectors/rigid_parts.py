@@ -4,7 +4,7 @@ Fuhrmann et al. 2003, section 4.5.
 """
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from ...kernels.detectors import rigid_parts as _kernels
 from ...state import State
 from ..base import BaseDetector
 from .distance_field import DistanceFieldDetector, joined, longest_edge
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 
@@ -67,6 +70,11 @@ class PartsDetector(BaseDetector):
         for part in self.parts:
             part.update(state)
         return self
+
+    def structure(self, state: State, level: int | None = None) -> "Structure | None":
+        from ..structure import together
+
+        return together([part.structure(state, level) for part in self.parts])
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices of all parts first, then edge midpoints."""

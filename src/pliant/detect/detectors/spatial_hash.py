@@ -1,7 +1,7 @@
 """Spatial hashing of tetrahedral bodies: all vertices inside tets, between two bodies or within one."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,12 @@ from ..queries.tet_hash import HASHES, TetHash
 from ..queries.welding import Seams
 from .brute_force import BruteForceDetector
 
+if TYPE_CHECKING:
+    from ..structure import Structure
+
 DEPTHS = ("consistent", "nearest")
+# the values of options that sides without tets have no use for
+_WITHOUT_TETS = {"cell": (None,), "table": (None,), "hash": (None, "rows"), "depth": (None, "consistent")}
 _BYTES = 400  # peak memory per vertex inside during detection
 
 
@@ -75,10 +80,16 @@ class SpatialHashDetector(BaseDetector):
         self._seams = Seams(*self.sides)
         self._reweld()
 
+    @classmethod
+    def refuses(cls, one: Side, other: Side | None, options: Mapping[str, Any]) -> str:
+        flat = not all(len(side.mesh.tets) for side in (one, other) if side is not None)
+        unused = flat and any(options.get(name) not in allowed for name, allowed in _WITHOUT_TETS.items())
+        return "needs bodies of tetrahedra" if unused else ""
+
     def _check_without_tets(self) -> None:
         """Raise a ValueError for options of the hash table, which sides without tets have no use for."""
         given = {**self._options, "depth": self.depth}
-        more = [name for name, value in given.items() if value not in (None, "rows", "consistent")]
+        more = [name for name, value in given.items() if value not in _WITHOUT_TETS[name]]
         if more:
             names = ", ".join(side.mesh.name for side in self.sides if not len(side.mesh.tets))
             raise ValueError(
@@ -96,7 +107,7 @@ class SpatialHashDetector(BaseDetector):
         x = np.concatenate([mesh.vertices for mesh in welded])
         tets = np.concatenate([mesh.tets + k for mesh, k in zip(welded, first[:-1])])
         self._hash = TetHash(x, tets, **self._options)
-        self._split = int(first[1]), len(welded[0].tets)
+        self._split, self._counts = (int(first[1]), len(welded[0].tets)), np.diff(first)
         self._consistent_depth = ConsistentDepth(self.sides)
 
     def update(self, state: State) -> Self:
@@ -132,6 +143,13 @@ class SpatialHashDetector(BaseDetector):
             return self._flat.find(state)
         found = self._consistent_depth.contacts(state.x, self.inside(), nearest=self.depth == "nearest")
         return _contacts.sort(found)
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        if self._flat is not None:
+            return self._flat.structure(state, level)
+        from .structures.cells import structure_of_hash
+
+        return structure_of_hash(self._hash, self._counts)
 
     def inside(self) -> NDArray[np.int64]:
         """(k,2) row of each vertex in `state.x` and index of the tet that contains it, at the positions of the last

@@ -1,7 +1,7 @@
 """Contacts by spherical implicit surfaces (Jung 2005): spheres on triangles and edge midpoints, refined adaptively."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from ..queries.contact_records import (
 from ..queries.penetration import DeformingClosestPoints
 from ..queries.proximity import NearPairs
 from ..queries.welding import Seams
+
+if TYPE_CHECKING:
+    from ..structure import Structure
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -116,6 +119,7 @@ class SphereSurfaceDetector(BaseDetector):
         if self.levels is not None:
             self.spheres.face_level[:] = self.spheres.edge_level[:] = self.levels
         self._deepest = _deepest(self.spheres)
+        self._last = np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)  # pairs of vertex and face of `find`
 
     @property
     def camera(self) -> Floats | None:
@@ -169,6 +173,7 @@ class SphereSurfaceDetector(BaseDetector):
         found, counts = self.candidates()
         self.narrow(found, counts)
         there, back, edges = self.near.ordered(found, counts)
+        self._last = there, back
         poses = [
             PosedSide(*each)
             for each in zip(self._sides, (leaf_mesh.x for leaf_mesh in self._leaf_meshes), self._distance_queries)
@@ -224,6 +229,38 @@ class SphereSurfaceDetector(BaseDetector):
         """Face centres and edge midpoints."""
         balls, (_, one, two) = self.spheres.balls, self.spheres.starts
         return balls[one:two, :3], balls[two:, :3]
+
+    @property
+    def face_levels(self) -> Rows:
+        """Refinement levels (m,) of the faces of both sides."""
+        return self.spheres.face_level
+
+    @property
+    def face_spheres(self) -> list[Floats]:
+        """Centres and radii (m,4) of the spheres of the triangles of each side, metres."""
+        balls = self.spheres.balls * (1.0, 1.0, 1.0, RADIUS)
+        meshes = zip(self._leaf_meshes, self._rows, strict=True)
+        return [balls[rows.centres][mesh.leaves.face >= 0] for mesh, rows in meshes]
+
+    def pairs_in_contact(self) -> list[tuple[Floats, Floats, Rows]]:
+        """The pairs of vertex and face that the last `find` found: for the faces of each side the vertices (k,3) in
+        contact with them, their corners (k,3,3) and their levels (k,)."""
+        levels = [faces for faces, _ in self._levels()]
+        there, back = self._last
+        if self.same:
+            sides = [(0, 0, there)]
+        else:
+            sides = [(1, 0, back), (0, 1, there)]
+        out = []
+        for one, two, pairs in sides:
+            a, b = self._leaf_meshes[one], self._leaf_meshes[two]
+            out.append((a.x[pairs[:, 0]], b.x[b.top.faces[pairs[:, 1]]], levels[two][pairs[:, 1]]))
+        return out
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from .structures.spheres import structure_of_spheres
+
+        return structure_of_spheres(self, level, RADIUS)
 
     def _levels(self) -> list[tuple[Rows, Rows]]:
         """Levels of the faces and edges of each side, in the order of its mesh."""

@@ -15,7 +15,7 @@ from ...mesh import Mesh
 from ...mesh.topology import Topology
 from ..bvh import tree as _tree
 from ..bvh.wide import SHAPE, blocks_of
-from .solid_boundary import EnclosedSolid, SignedDistances, Signs, SolidBoundary, fronts
+from .solid_boundary import MANY_PIECES, EnclosedSolid, SignedDistances, Signs, SolidBoundary, fronts
 
 Floats = NDArray[np.float64]
 WORTH = 0.5  # queries per face after which the test for a plain surface pays off
@@ -54,8 +54,12 @@ class Enclosure:
         return is_sliver_free(x, top.faces) and is_plain(x, top, self.tree)
 
     @functools.cached_property
-    def _outer(self) -> SolidBoundary:
-        return self.solid.outer(self.surface.x, self.tree, self.blocks)
+    def _outer(self) -> SolidBoundary | None:
+        return self.solid.outer(self.surface.x, self.tree, self.blocks, MANY_PIECES)
+
+    def _boundary(self, points: Floats) -> SolidBoundary:
+        """Return the boundary of the solid, or where it has too many pieces the part of it near some points."""
+        return self._outer or self.solid.outer_near(self.surface.x, points, self.blocks)
 
     def signs(self, points: Floats, *, behind: bool = False) -> Signs:
         """(n,) `INSIDE`, `OUTSIDE` or `UNKNOWN`."""
@@ -79,7 +83,7 @@ class Enclosure:
         self._query_count += len(p)
         plain = self._query_count > WORTH * len(self.surface.faces) and self._plain
         result = self.solid.signed_distances(
-            self.surface, p, found, barycentric, lambda _: self._outer, self.blocks, behind=behind, plain=plain
+            self.surface, p, found, barycentric, self._boundary, self.blocks, behind=behind, plain=plain
         )
         return result, found
 

@@ -98,6 +98,13 @@ class PosedSide:
             found[self.inside(points).rows] = True
         return found
 
+    def encloses(self, points: Floats) -> NDArray[np.bool_]:
+        """Return the same from the winding number alone; for points on the surface either."""
+        if not self.welded.solid:
+            return np.zeros(len(points), np.bool_)
+        signs = getattr(self._query, "signs", None) or self._enclosure.signs
+        return np.asarray(signs(points) == INSIDE)
+
 
 class Deep(NamedTuple):
     """Vertices inside a closed side whose nearest face is beyond the detection distance."""
@@ -225,8 +232,8 @@ def sign_edge_pairs(a: PosedSide, b: PosedSide, pairs: Rows, out: Contacts) -> N
     if a is not b and len(pairs) and (a.welded.solid or b.welded.solid):
         e_a, e_b = a.welded.side.mesh.topology.edges, b.welded.side.mesh.topology.edges
         ends_a, ends_b = a.x[e_a[pairs[:, 0]]], b.x[e_b[pairs[:, 1]]]
-        inside = b.contains(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
-        inside |= a.contains(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
+        inside = b.encloses(np.einsum("ij,ijk->ik", out["weights"][:, :2], ends_a))
+        inside |= a.encloses(-np.einsum("ij,ijk->ik", out["weights"][:, 2:], ends_b))
         # where the edges intersect there is no gap to flip, and the normal is already correct
         flip = np.where(inside & (out["distance"] > with_rounding_margin(0.0, a.x, b.x)), -1.0, 1.0)
         out["normal"] *= flip[:, None]

@@ -17,7 +17,7 @@ from ...mesh import Mesh
 from ..base import Inside, Side
 from ..bvh.tree import refit, tree_of
 from ..bvh.wide import SHAPE, blocks_of
-from .solid_boundary import EnclosedSolid, SignedDistances, Signs, SolidBoundary
+from .solid_boundary import EnclosedSolid, SignedDistances, Signs, SolidBoundary, most_pieces
 from .welding import Seams
 from .winding import INSIDE, Cast, bounds_of
 
@@ -72,11 +72,10 @@ class SurfaceQueries:
     def _boundary(self, points: Floats) -> SolidBoundary:
         """Return the boundary of the solid, or for few points, as where cloth is caught between limbs, the part of it
         near them."""
-        if self._outer is None and LOCAL * len(points) <= len(self.surface.faces):
-            return self.solid.outer_near(self.surface.x, points, self._rays)
-        if self._outer is None:
-            self._outer = self.solid.outer(self.surface.x, self.fitted(), self._rays)
-        return self._outer
+        few = LOCAL * len(points) <= len(self.surface.faces)
+        if self._outer is None and not few:
+            self._outer = self.solid.outer(self.surface.x, self.fitted(), self._rays, most_pieces(len(points)))
+        return self._outer or self.solid.outer_near(self.surface.x, points, self._rays)
 
 
 class DeformingClosestPoints(SurfaceQueries):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import validate
+from ...errors import TooBigError
 from ...kernels.bvh.tree import Tree
 from ...kernels.jit import worth
 from ...kernels.queries import closest_point as _nearest
@@ -28,6 +28,8 @@ FLAT = 4.0  # times SIDE_OFFSET: faces closer than this to each other's plane co
 FIRST = 2.0**-6  # of the size of a surface: radius around points in which its boundary is searched first
 _FEW = 1000  # points up to which the loop runs on one thread
 _PIECES = 30_000_000  # largest number of pieces that intersecting faces are split into
+# pieces of all faces that cost as much as those nearest to some points: of few points, per point, and at most
+FEW_PIECES, PER_POINT, MANY_PIECES = 1 << 14, 256, 1 << 20
 
 
 class SolidBoundary(NamedTuple):
@@ -51,6 +53,27 @@ class Parts(NamedTuple):
     def buried(self) -> NDArray[np.bool_]:
         """(k,) whether each piece has the inside on both sides."""
         return (self.above == INSIDE) & (self.below == INSIDE)
+
+    def rows(self, which: Rows) -> "Parts":
+        """Some of the pieces."""
+        return Parts(*(np.asarray(values[which]) for values in self))  # type: ignore[arg-type]
+
+    def joined(self, more: "Parts") -> "Parts":
+        """These pieces and more."""
+        return Parts(*(np.concatenate(both) for both in zip(self, more, strict=True)))  # type: ignore[arg-type]
+
+
+NO_PARTS = Parts(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros(0, np.int64), *np.zeros((2, 0), np.int8))
+
+
+class Cuts(NamedTuple):
+    """Which faces cut which: those of face which[i] are others[start[i]:start[i + 1]]."""
+
+    faces: NDArray[np.int32]  # (m,3) all faces
+    which: NDArray[np.int32]  # (k,) faces that others intersect or overlap, ascending
+    start: Rows  # (k+1,)
+    others: NDArray[np.int32]
+    tolerance: float  # faces nowhere farther than this from the plane of a face (m) count as coplanar with it
 
 
 class SignedDistances(NamedTuple):
@@ -152,63 +175,87 @@ class EnclosedSolid:
         found[rows, 0], found[rows, 1] = face, 0
         barycentric[rows] = barycentrics(surface.x[surface.faces[face]], out.nearest)
 
-    def outer(self, x: Floats, tree: Tree, blocks: Blocks | Cast | None = None) -> SolidBoundary:
-        """Return the boundary of a closed solid at x; `tree` is a fitted AABB tree over the faces."""
-        return _boundary(self.parts(x, tree, blocks))
+    def outer(self, x: Floats, tree: Tree, blocks: Blocks | Cast | None, most: int) -> SolidBoundary | None:
+        """Return the boundary of a closed solid at x, or None if faces intersect so many others that it would be made
+        of more than `most` pieces; `tree` is a fitted AABB tree over the faces."""
+        pieces = _pieces(x, self.cuts(x, tree), most)
+        return None if pieces is None else _boundary(self.classified(x, *pieces, blocks))
 
     def outer_near(self, x: Floats, points: Floats, blocks: Blocks | Cast | None = None) -> SolidBoundary:
         """Return a part of the boundary of a closed solid at x that contains the boundary point nearest to each of
         `points` (n,3).
 
-        All faces within a radius of the points are split by the faces that meet them; the radius grows until every
+        The faces within a radius of the points are split by the faces that meet them; the radius grows until every
         point is no farther than it from the boundary found.
         """
+        from .nearest_pieces import nearest_parts
+
         low, high = boxes_of(x, self.faces)
         size = float((high.max(0) - low.min(0)).max(initial=0.0))
-        radius = FIRST * size
+        radius, found = FIRST * size, NO_PARTS
         while True:
             near = _touch(low, high, points, radius)
             wide = float((high[near] - low[near]).max(initial=0.0))
             beside = np.flatnonzero(_touch(low, high, points, radius + wide))  # all that meet a near face, and more
             faces = np.ascontiguousarray(self.faces[beside])
             faces.flags.writeable = False  # as in a mesh
+            last = radius > 2.0 * size
             if len(faces):
-                found = _boundary(self._parts(x, faces, tree_of(x, faces), blocks, near[beside]), beside)
-                if len(found.face) and (_distances(found, points) <= radius).all():
-                    return found
-            if radius > 2.0 * size:
-                return found if len(faces) else self.outer(x, tree_of(x, self.faces), blocks)
+                cuts = self.cuts(x, tree_of(x, faces), faces)
+                pieces = _pieces(x, cuts, most_pieces(len(points)))
+                if pieces is None:
+                    parts, left = nearest_parts(self, x, cuts, near[beside], points, radius, blocks)
+                    found, points = found.joined(parts._replace(face=beside[parts.face])), points[left]
+                else:
+                    of_near = near[beside][pieces[1]]
+                    parts = self.classified(x, pieces[0][of_near], pieces[1][of_near], blocks)
+                    boundary = _boundary(found.joined(parts._replace(face=beside[parts.face])))
+                    if last or (len(boundary.face) and (_distances(boundary, points) <= radius).all()):
+                        return boundary
+            if last or not len(points):
+                return _boundary(found)
             radius *= 2.0
 
     def parts(self, x: Floats, tree: Tree, blocks: Blocks | Cast | None = None) -> Parts:
-        """Split the faces at x where they intersect or overlap, and classify both sides of every piece."""
-        return self._parts(x, self.faces, tree, blocks)
+        """Split the faces at x where they intersect or overlap, and classify both sides of every piece; `tree` is a
+        fitted AABB tree over the faces."""
+        pieces = _pieces(x, self.cuts(x, tree), _PIECES)
+        if pieces is None:
+            what = f"faces intersect so many others that they have more than {_PIECES} pieces"
+            raise TooBigError(f"{what}; separate the overlapping parts, or use fewer faces")
+        return self.classified(x, *pieces, blocks)
 
-    def _parts(
-        self,
-        x: Floats,
-        faces: NDArray[np.int32],
-        tree: Tree,
-        blocks: Blocks | Cast | None,
-        wanted: NDArray[np.bool_] | None = None,
-    ) -> Parts:
-        """Return the parts of some `faces` (k,3), of which only those `wanted` (k,) are classified."""
+    def cuts(self, x: Floats, tree: Tree, faces: NDArray[np.int32] | None = None) -> Cuts:
+        """Return which faces, of all or of `faces` (k,3), cut which at x; `tree` is a fitted AABB tree over them."""
         from ...kernels.queries import solid_boundary as _kernels
         from .intersections import self_intersections_of
 
-        side_offset = SIDE_OFFSET * float(np.abs(x).max(initial=0.0))
-        pairs, beside = self_intersections_of(x, faces, tree), find_pairs(tree, within=FLAT * side_offset).pairs
+        faces = self.faces if faces is None else faces
+        tolerance = FLAT * side_offset(x)
+        pairs, beside = self_intersections_of(x, faces, tree), find_pairs(tree, within=tolerance).pairs
         flat = np.empty(len(beside), np.bool_)
-        _kernels.mark_coplanar(x, faces, beside, FLAT * side_offset, flat)
-        triangles, face = _pieces(x, faces, np.concatenate([pairs, beside[flat]]), FLAT * side_offset)
-        if wanted is not None:
-            triangles, face = triangles[wanted[face]], face[wanted[face]]
+        _kernels.mark_coplanar(x, faces, beside, tolerance, flat)
+        pairs = np.concatenate([pairs, beside[flat]])
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        keys = np.unique(both[:, 0].astype(np.int64) << 32 | both[:, 1])
+        both = np.stack([keys >> 32, keys & 0xFFFFFFFF], 1).astype(np.int32)
+        which, first = np.unique(both[:, 0], return_index=True)
+        start = np.append(first, len(both)).astype(np.int64)
+        return Cuts(faces, which, start, np.ascontiguousarray(both[:, 1]), tolerance)
+
+    def classified(self, x: Floats, triangles: Floats, face: Rows, blocks: Blocks | Cast | None) -> Parts:
+        """Return pieces (k,3,3) of faces (k,), which no other face crosses, with the signs of both sides."""
         normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
-        centre = triangles.mean(1)
-        above, below = (self.signs(x, centre + offset * normal, blocks) for offset in (side_offset, -side_offset))
+        centre, offset = triangles.mean(1), side_offset(x)
+        above, below = (self.signs(x, centre + side * normal, blocks) for side in (offset, -offset))
         return Parts(triangles, normal, face, above, below)
+
+
+def side_offset(x: Floats) -> float:
+    """Return the distance from a face at which its sides are tested, for vertices at x."""
+    return SIDE_OFFSET * float(np.abs(x).max(initial=0.0))
 
 
 def fronts(surface: Surface, points: Floats, found: Rows, barycentric: Floats) -> Signs:
@@ -228,8 +275,8 @@ def barycentrics(t: Floats, q: Floats) -> Floats:
     return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), 1.0 / 3.0)
 
 
-def _boundary(parts: Parts, faces: Rows | None = None) -> SolidBoundary:
-    """Return the pieces with different sides; `faces` (k,): index in the whole surface of each face of the parts."""
+def _boundary(parts: Parts) -> SolidBoundary:
+    """Return the pieces with different sides."""
     kept = parts.above != parts.below
     triangles, normal, face = parts.triangles[kept], parts.normal[kept], parts.face[kept]
     turn = parts.above[kept] == INSIDE  # orient outward: of coincident faces some may be reversed
@@ -240,27 +287,25 @@ def _boundary(parts: Parts, faces: Rows | None = None) -> SolidBoundary:
     x = triangles.reshape(-1, 3)
     x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
     surface = Surface(x, corners, corners.copy(), normal, none, none)  # writable, as the edges of a topology are
-    return SolidBoundary(surface, blocks_of_surface(surface), face if faces is None else faces[face])
+    return SolidBoundary(surface, blocks_of_surface(surface), face)
 
 
-def _pieces(x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32], tolerance: float) -> tuple[Floats, Rows]:
-    """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending.
+def most_pieces(n_points: int) -> int:
+    """Return the number of pieces up to which making all costs less than making those nearest to each point."""
+    return min(max(FEW_PIECES, PER_POINT * n_points), MANY_PIECES)
 
-    tolerance: faces nowhere farther than this from the plane of a face (m) count as coplanar with it."""
+
+def _pieces(x: Floats, cuts: Cuts, most: int) -> tuple[Floats, Rows] | None:
+    """Return intersection-free triangles (k,3,3), faces or pieces of faces, and their faces (k,), ascending; None if
+    faces are split into more than `most`."""
     from ...kernels.queries import solid_boundary as _kernels
 
-    crossed = np.zeros(len(faces), np.bool_)
-    crossed[pairs] = True
-    both = np.concatenate([pairs, pairs[:, ::-1]])
-    keys = np.unique(both[:, 0].astype(np.int64) << 32 | both[:, 1])
-    both = np.stack([keys >> 32, keys & 0xFFFFFFFF], 1).astype(np.int32)
-    which, first = np.unique(both[:, 0], return_index=True)
-    start = np.append(first, len(both)).astype(np.int64)
-    others, most = np.ascontiguousarray(both[:, 1]), _PIECES
-    parts, of, count = _kernels.split_faces(x, faces, which, start, others, tolerance, most)
+    parts, of, count = _kernels.split_faces(x, *cuts, most)
     if count > most:
-        what = f"{count} pieces of intersecting faces"
-        validate.budget(what, float("inf"), "separate the overlapping parts, or use fewer faces")
+        return None
+    faces = cuts.faces
+    crossed = np.zeros(len(faces), np.bool_)
+    crossed[cuts.which] = True
     whole = np.flatnonzero(~crossed)
     triangles, face = np.concatenate([x[faces[whole]], parts]), np.concatenate([whole, of])
     area = np.asarray(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]).any(1))

@@ -25,6 +25,7 @@ _DENSE = 16  # cells per vertex up to which the grid is dense, with a bucket for
 _PRIMES = (1, 73856093, 19349663)  # hash multipliers of the cell coordinates
 HASHES = ("rows", "xor")
 MOST_BUCKETS = 1 << 28
+_SMALLEST = 1e-285  # cell size below which its reciprocal, times a power of two, might overflow
 _FEW = 2000  # tets up to which one thread is faster than two
 
 
@@ -98,6 +99,16 @@ class TetHash:
             buckets = (cells @ table.step) & table.mask
         return len(cells) - len(np.unique(buckets))
 
+    def cells(self) -> tuple[Floats, Floats, Rows]:
+        """Return the lowest corner (3,) of the grid at the last positions, the sides (3,) of its cells, metres, and the
+        cell (n,3) of each vertex."""
+        x, bits = self.x, self._table.bits
+        low, size = x.min(0) if len(x) else np.zeros(3), self.cell / np.exp2(bits[1] - bits)
+        if float(np.ptp(x, axis=0).max(initial=0.0)) / self.cell < LAST >> _SUB:
+            words = quantise(x, self.cell)[0]
+            return low, size, np.stack([(words >> k * FIELD & LAST) >> bits[k] for k in range(3)], 1)
+        return low, size, np.floor((x - low) / size).astype(np.int64)  # the words leave out empty cells
+
     def pairs(self) -> Rows:
         """Return (k,2) vertex and tet, in ascending order."""
         counts, n = np.zeros(len(self._out), np.int64), len(self.tets)
@@ -136,6 +147,7 @@ def quantise(x: Floats, h: float) -> tuple[Rows, int, Rows]:
         _kernels.bounds_of(x, box)
     words = np.empty(n, np.int64)
     extent = float((box[3:] - box[:3]).max())
+    h = max(h, _SMALLEST)
     cells = extent / h
     if cells < LAST >> _SUB:
         # as many fractional bits as fit in a word

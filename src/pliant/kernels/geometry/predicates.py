@@ -46,7 +46,10 @@ def drop(a, axis):
 
 @kernel
 def orient3d(a, b, c, d):
-    """Sign of (b - a) x (c - a) . (d - a): 1 if d is on the side that the normal of abc points to, 0 in the plane."""
+    """Sign of (b - a) x (c - a) . (d - a): 1 if d is on the side that the normal of abc points to, 0 in the plane.
+
+    Exact, unless that number is less than 1e-590 times the product of the lengths of the three differences.
+    """
     u = (b[0] - a[0], b[1] - a[1], b[2] - a[2])
     v = (c[0] - a[0], c[1] - a[1], c[2] - a[2])
     w = (d[0] - a[0], d[1] - a[1], d[2] - a[2])
@@ -68,13 +71,42 @@ def orient3d(a, b, c, d):
 
 
 @kernel
+def _spread(a, b, c, d):
+    """Sum of the binary exponents of the distances of b, c and d from a, each along its longest axis."""
+    total = 0
+    for p in (b, c, d):
+        total += math.frexp(max(abs(p[0] - a[0]), abs(p[1] - a[1]), abs(p[2] - a[2])))[1]
+    return total
+
+
+@kernel
 def _orient3d_exactly(a, b, c, d):
+    if a in (b, c, d) or b in (c, d) or c == d:
+        return 0  # also where products underflow
+    # from the point that is nearest to the others: far from all of them, products of what differs would underflow
+    best, order = _spread(a, b, c, d), 1
+    if _spread(b, a, c, d) < best:
+        best, order = _spread(b, a, c, d), -1
+        a, b = b, a
+    if _spread(c, a, b, d) < best:
+        best, order = _spread(c, a, b, d), -order
+        a, c = c, a
+    if _spread(d, a, b, c) < best:
+        order = -order
+        a, d = d, a
+    return order * _orient3d_from(a, b, c, d)
+
+
+@kernel
+def _orient3d_from(a, b, c, d):
     m = np.empty((3, 3, 2))  # row, axis, the two parts of an exact difference
     for k in range(3):
         _difference(b[k], a[k], m, 0, k)
         _difference(c[k], a[k], m, 1, k)
         _difference(d[k], a[k], m, 2, k)
         _normalise_axis(m, k, 3, 300)
+    for i in range(3):
+        _normalise_row(m, i, 300)
     total = np.empty(200)
     n = 0
     for i in range(3):
@@ -127,6 +159,17 @@ def _normalise_axis(m, axis, rows, exponent):
     for i in range(rows):
         m[i, axis, 0] = math.ldexp(m[i, axis, 0], shift)
         m[i, axis, 1] = math.ldexp(m[i, axis, 1], shift)
+
+
+@kernel
+def _normalise_row(m, row, exponent):
+    """Scale a row by a power of two, upwards, so that its largest difference is near 2^exponent: otherwise products of
+    two rows that are short beside the third would underflow."""
+    size = max(abs(m[row, 0, 0]), abs(m[row, 1, 0]), abs(m[row, 2, 0]))
+    shift = exponent - math.frexp(size)[1] if size > 0.0 else 0
+    for k in range(3):
+        m[row, k, 0] = math.ldexp(m[row, k, 0], shift)
+        m[row, k, 1] = math.ldexp(m[row, k, 1], shift)
 
 
 @kernel

@@ -32,6 +32,15 @@ def gap_normal_and_distance(p, q, sign):
     return vec.scale(gap, sign / length), sign * length, False
 
 
+@kernel
+def face_contact(p, a, b, d, sign):
+    """Normal, signed distance, whether they are degenerate, and weights of the contact of p with the triangle abd."""
+    u, s, t, _ = closest_on_triangle(p, a, b, d)
+    q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, s), vec.scale(d, t)))
+    n, distance, degenerate = gap_normal_and_distance(p, q, sign)
+    return n, distance, degenerate, (1.0, -u, -s, -t)
+
+
 @kernel(parallel=True)
 def fill_faces(x_a, x_b, faces_b, pairs, sign, owners, out, degenerate):
     """Write vertex-face records of `pairs` (vertex of a, face of b); sign (n,) is -1 for vertices inside b, or empty.
@@ -44,11 +53,9 @@ def fill_faces(x_a, x_b, faces_b, pairs, sign, owners, out, degenerate):
             v, f = pairs[m, 0], pairs[m, 1]
             i, j, k = faces_b[f, 0], faces_b[f, 1], faces_b[f, 2]
             p, a, b, d = vec.load(x_a, v), vec.load(x_b, i), vec.load(x_b, j), vec.load(x_b, k)
-            u, s, t, _ = closest_on_triangle(p, a, b, d)
-            q = vec.add(vec.scale(a, u), vec.add(vec.scale(b, s), vec.scale(d, t)))
-            n, distance, degenerate[m] = gap_normal_and_distance(p, q, sign[v] if len(sign) > 0 else 1.0)
+            n, distance, degenerate[m], weights = face_contact(p, a, b, d, sign[v] if len(sign) > 0 else 1.0)
             write(out[m], VERTEX_FACE, v, f, bodies, n, distance)
-            write_vertices(out[m], v + first[0], i + first[1], j + first[1], k + first[1], (1.0, -u, -s, -t))
+            write_vertices(out[m], v + first[0], i + first[1], j + first[1], k + first[1], weights)
 
 
 @kernel(parallel=True)

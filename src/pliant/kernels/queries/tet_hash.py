@@ -153,7 +153,9 @@ def tet_contains(p, a, b, c, d):
     contains nothing.
     """
     low, high = box_around(a, b, c, d)
-    return contains(low, high, p) and orient3d(a, b, c, d) != 0 and point_in_tetra(p, a, b, c, d)
+    if not contains(low, high, p) or orient3d(a, b, c, d) == 0:
+        return False
+    return p in (a, b, c, d) or point_in_tetra(p, a, b, c, d)
 
 
 @kernel

@@ -56,6 +56,7 @@ async function decodeClip(packed) {
   };
   if (clip.poses) clip.moments = clip.poses.length / 12;
   if (packed.subdivision) clip.fine = await decodeSubdivision(packed.subdivision, clip);
+  if (packed.tubes) clip.fine = await decodeTubes(packed.tubes);
   return clip;
 }
 

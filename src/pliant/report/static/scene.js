@@ -125,7 +125,7 @@ class Drawing {
     this.frame = wanted;
     if (!this.clip.live) fillPositions(this.clip, wanted); // a live clip already has its positions
     const { clip, shape } = this;
-    if (clip.fine) fillSubdivided(shape, clip.positions);
+    if (clip.fine) (shape.strands ? fillTubes : fillSubdivided)(shape, clip.positions);
     fillNormals(shape);
     for (const [buffer, values] of [[this.positions, shape.positions], [this.normals, shape.normals]]) {
       gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
@@ -140,7 +140,7 @@ class Drawing {
 
   drawLines(gl) {
     if (!this.lines) {
-      const edges = splitEdges(edgesOf(this.clip.faces), this.clip);
+      const edges = this.shape.strands ? edgesOf(this.shape.faces) : splitEdges(edgesOf(this.clip.faces), this.clip);
       this.lineCount = edges.length;
       this.lines = gl.createVertexArray();
       gl.bindVertexArray(this.lines);

@@ -26,7 +26,7 @@ from ...respond.base import Detect
 from ...scene import Scene
 from ...state import State
 from ..measure.intersection_count import IntersectionCount
-from ..self_contact_interface import FormerNames
+from ..self_contact_interface import FormerNames, NoGuard
 from .carry import Carry
 from .detection import FEW, Detection
 from .inside import closed_faces, solids_of, vertices_inside
@@ -64,7 +64,7 @@ class Guard(FormerNames):
 
     method = response_name = ""
     detectors: Sequence[Any] = ()
-    iterates, unresolved, hindered = False, 0, False
+    iterates, unresolved, hindered, count_near = False, 0, False, NoGuard.count_near
 
     def __init__(self, scene: Scene, state: State) -> None:
         self.safe, self.eps = scene.self_contact == "safe", scene.eps

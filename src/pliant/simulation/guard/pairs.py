@@ -242,7 +242,9 @@ def rows_of(scene: Scene, b: int) -> Rows:
 def leaf_mesh_of(scene: Scene, bodies: Sequence[int], x: Floats, count: int, *, patches: bool = True) -> LeafMesh:
     """Return all faces of some bodies as one leaf mesh over the scene's array of positions; `patches`: see there."""
     faces = [scene.bodies[b].mesh.welded.faces + np.int32(scene.first[b]) for b in bodies]
-    top = Topology.of(np.concatenate([np.zeros((0, 3), np.int32), *faces]), count)
+    segments = [np.full(len(f), len(scene.bodies[b].mesh.lines) > 0) for f, b in zip(faces, bodies, strict=True)]
+    every = np.concatenate([np.zeros((0, 3), np.int32), *faces])
+    top = Topology.of(every, count, np.concatenate([np.zeros(0, np.bool_), *segments]))
     return LeafMesh(x, top, np.arange(count), isolated=False, patches=patches, arity=2)
 
 

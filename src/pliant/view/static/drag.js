@@ -4,7 +4,8 @@
 function castRay(bodies, from, along) {
   let best = Infinity, found = -1;
   const [ox, oy, oz] = from, [dx, dy, dz] = along;
-  bodies.forEach(({ faces, positions: x }, k) => {
+  bodies.forEach((body, k) => {
+    const { faces, positions: x } = body.fine?.strands ? body.fine : body;
     for (let f = 0; f < faces.length; f += 3) {
       const a = 3 * faces[f], b = 3 * faces[f + 1], c = 3 * faces[f + 2];
       const ax = x[a], ay = x[a + 1], az = x[a + 2];

@@ -32,6 +32,6 @@ class LiveScene extends Scene {
 
   draw(eye, project, options) {
     super.draw(this.version, eye, project, options);
-    this.frameOverlays.draw(this.current, this.dragLine, project, { ...options, size: this.size });
+    this.frameOverlays.draw(this.current, this.dragLine, project, { ...options, size: this.size, eye });
   }
 }

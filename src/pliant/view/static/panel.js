@@ -1,8 +1,8 @@
 // The controls, built from the server's description of the scene.
 
-const SHOW_KEYS = { contacts: "c", normals: "n", boxes: "b", slice: "f", layers: "l" };
+const SHOW_KEYS = { contacts: "c", normals: "n", structure: "d", self_structure: "x", slice: "f", layers: "l" };
 const FRACTIONS = { "1/4": "¼×", "1/2": "½×" };
-const MENUS = { scene: "Scene", method: "Detection", self: "Self-contact", response: "Response" };
+const MENUS = { scene: "Scene", method: "Detection", self: "Self-contact", self_method: "Its detection", response: "Response" };
 
 function make(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
@@ -71,14 +71,16 @@ class Panel {
     this.send = send;
     this.pending = new Map();
     this.shown = {};
+    this.structures = {};
+    this.moreOpen = {};
   }
 
   build(hello) {
     const focused = document.activeElement?.id;
     this.hello = hello;
     this.chosen = { ...hello.chosen };
-    $("menus").replaceChildren(this.menu("scene"), this.chips("method"), this.options());
-    $("ways").replaceChildren(this.menu("self"), this.menu("response"));
+    $("menus").replaceChildren(this.menu("scene"), this.chips("method"), this.options("method"));
+    $("ways").replaceChildren(this.menu("self"), this.menu("response"), this.menu("self_method"), this.options("self_method"));
     this.sliders = Object.entries(hello.ranges).map(([name, range]) => new Slider(name, range, range.now, (...set) => this.later(...set)));
     $("sliders").replaceChildren(...this.sliders.map(({ element }) => element));
     this.overlays(hello.overlays);
@@ -98,7 +100,7 @@ class Panel {
   menu(what) {
     const rows = this.hello.choices[what] ?? [];
     const select = make("select", { id: `choose-${what}` }, ...rows.map(([value, text, why]) => make("option", { value, textContent: text, disabled: !!why, title: why })));
-    select.value = this.hello.chosen[what] ?? "";
+    select.value = named(this.hello.chosen[what]);
     select.onchange = () => { this.choose(what, select.value); $("picture").focus({ preventScroll: true }); };
     return make("div", { className: "menu", hidden: rows.length < 2 }, make("label", { htmlFor: select.id }, MENUS[what]), select, this.reasons(rows));
   }
@@ -116,14 +118,32 @@ class Panel {
     return field;
   }
 
-  // The options of the method that list their values; the value of a row is the method with that option.
-  options() {
-    const menus = Object.entries(this.hello.options ?? {}).map(([name, rows]) => {
-      const select = make("select", { id: `option-${name}` }, ...rows.map(([value, text, chosen]) => make("option", { value, textContent: text, selected: chosen })));
-      select.onchange = () => { this.choose("method", select.value); $("picture").focus({ preventScroll: true }); };
+  // The options of a method that list their values, where a row has the method with that option, and those to type.
+  options(what) {
+    const prefix = what === "method" ? "" : "self-", values = this.hello.values?.[what] ?? {};
+    const menus = Object.entries(this.hello.options?.[what] ?? {}).map(([name, rows]) => {
+      const option = ([value, text, chosen, why]) => make("option", { value, textContent: why ? `${text} (not here)` : text, selected: chosen, disabled: !!why, title: why ?? "" });
+      const select = make("select", { id: `${prefix}option-${name}` }, ...rows.map(option));
+      select.onchange = () => { this.choose(what, select.value); $("picture").focus({ preventScroll: true }); };
       return make("div", { className: "menu" }, make("label", { htmlFor: select.id }, name.replaceAll("_", " ")), select);
     });
-    return make("div", { id: "options", hidden: !menus.length }, ...menus);
+    const more = Object.entries(values).map(([name, { text, fallback, wanted }]) => {
+      const field = make("input", { type: "text", id: `${prefix}value-${name}`, value: text, placeholder: fallback, title: `${wanted}; empty: ${fallback}`, spellcheck: false, autocomplete: "off" });
+      field.onchange = () => this.choose(what, this.withValue(what, name, field.value.trim()));
+      return make("div", { className: "menu" }, make("label", { htmlFor: field.id, title: wanted }, name.replaceAll("_", " ")), field);
+    });
+    const set = Object.values(values).some(({ text }) => text);
+    const details = make("details", { open: this.moreOpen[what] || set, hidden: !more.length }, make("summary", {}, "more options"), make("div", { className: "grid" }, ...more));
+    details.ontoggle = () => { this.moreOpen[what] = details.open; };
+    return make("div", { className: "options", hidden: !menus.length && !more.length }, ...menus, details);
+  }
+
+  // The chosen method as text with another value of an option, the default if it is empty; the server checks it.
+  withValue(what, option, value) {
+    const [, given = ""] = this.chosen[what].split(/:(.*)/s), name = named(this.chosen[what]);
+    const kept = given.split(",").filter((part) => part && part.split("=")[0] !== option);
+    const all = value ? [...kept, `${option}=${value}`] : kept;
+    return all.length ? `${name}:${all.join(",")}` : name;
   }
 
   reasons(rows) {
@@ -135,24 +155,42 @@ class Panel {
 
   overlays(overlays) {
     this.shown = {};
+    this.structures = {};
     const rows = Object.entries(overlays).map(([name, { label, levels, on, level }]) => {
       const key = SHOW_KEYS[name], box = make("input", { type: "checkbox", id: `show-${name}`, checked: on });
       const slider = make("input", { type: "range", min: 0, max: levels, step: 1, value: level, id: `level-${name}`, disabled: !on });
       slider.setAttribute("aria-label", `level of ${label}`);
       const output = make("output", { textContent: levels ? level : "" });
-      const tell = () => {
+      const tell = (moved) => {
         slider.disabled = !box.checked;
         output.textContent = levels ? slider.value : "";
-        this.send({ show: name, on: box.checked, ...(levels ? { level: Number(slider.value) } : {}) });
+        // the server chooses the first level of a data structure
+        this.send({ show: name, on: box.checked, ...(levels && (moved || !structure) ? { level: Number(slider.value) } : {}) });
       };
-      box.onchange = tell;
-      slider.oninput = () => { output.textContent = slider.value; this.pending.set(`show ${name}`, tell); this.ask(); };
+      const structure = name.endsWith("structure");
+      if (structure) this.structures[name] = { slider, output, levels: -1 };
+      box.onchange = () => tell(false);
+      slider.oninput = () => { output.textContent = slider.value; this.pending.set(`show ${name}`, () => tell(true)); this.ask(); };
       this.shown[name] = box;
       const text = make("label", { className: "chip", title: key ? `${label} (${key.toUpperCase()})` : label }, box, make("span", {}, label));
       return make("div", { className: levels ? "overlay levelled" : "overlay" }, text, ...(levels ? [slider, output] : []));
     });
     $("overlays").replaceChildren(make("legend", {}, "Show"), ...rows);
     $("overlays").hidden = !rows.length;
+  }
+
+  // The levels of a data structure are those of the method, and may change with it.
+  showStructure(name, { level, levels }) {
+    const structure = this.structures[name];
+    if (!structure) return;
+    const { slider, output } = structure;
+    if (structure.levels !== levels) {
+      structure.levels = levels;
+      slider.max = levels;
+      slider.style.visibility = output.style.visibility = levels ? "visible" : "hidden";
+    }
+    if (document.activeElement !== slider && !this.pending.has(`show ${name}`)) slider.value = level;
+    output.textContent = levels ? slider.value : "";
   }
 
   toggleOverlay(name) { this.shown[name]?.click(); }

@@ -143,7 +143,7 @@ function onOpen() {
 }
 
 function send(command) {
-  if ("choose" in command && ["scene", "method"].includes(command.choose)) {
+  if ("choose" in command && ["scene", "method", "self_method"].includes(command.choose)) {
     Object.assign(state, { waiting: true, ignoredGeneration: state.hello.generation });
     note(SWITCHING);
   }
@@ -182,12 +182,12 @@ const KEYS = { " ": "pause", s: "step", r: "reset", e: "record", p: "free", w: "
 const HELP = [
   ["drag the cloth", "pull it"], ["shift-drag", "pin it there"], ["drag elsewhere", "orbit; two fingers pan and zoom"],
   ["right-drag, wheel", "pan, zoom"], ["space, S, R", "pause, single step, restart"], ["M", "next method"],
-  ["C N B F L", "contacts, normals, boxes, slice, layers"], ["E, P", "record and save, free pins"], ["W, V, H", "wireframe, whole scene, controls"],
+  ["C N D X F L", "contacts, normals, data structures, slice, layers"], ["E, P", "record and save, free pins"], ["W, V, H", "wireframe, whole scene, controls"],
 ];
 
 function press(event) {
   const { target } = event, tag = target.tagName;
-  if (event.ctrlKey || event.metaKey || event.altKey || tag === "SELECT") return;
+  if (event.ctrlKey || event.metaKey || event.altKey || tag === "SELECT" || target.type === "text") return;
   if (event.key === " " && (["BUTTON", "SUMMARY"].includes(tag) || (["checkbox", "radio"].includes(target.type) && !target.checked))) return; // the element handles the key itself
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const overlay = Object.keys(SHOW_KEYS).find((name) => SHOW_KEYS[name] === key);

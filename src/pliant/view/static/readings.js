@@ -29,6 +29,18 @@ function updateReadings(header, now) {
   const { deepest } = state.scene.frameOverlays, colours = "depths" in state.frame.arrays;
   $("legend").hidden = !colours;
   if (colours) read("legend-most", `${legible(1000 * deepest)} mm`);
+  showLegend(header.structure);
+}
+
+// What is drawn of data structures; the words for its colours have these colours.
+function showLegend(structures = {}) {
+  const seen = Object.entries(structures), text = seen.map(([, { legend }]) => legend).join("\n");
+  for (const [name, levels] of seen) panel.showStructure(name, levels);
+  $("seen").hidden = !seen.length;
+  if (readings.seen === text) return;
+  readings.seen = text;
+  const words = text.split(/\b(blue|orange)\b/);
+  $("seen").replaceChildren(...words.map((word) => (["blue", "orange"].includes(word) ? make("b", { className: word, textContent: word }) : word)));
 }
 
 // A note that ends in dots (in progress) stays until the next note; others disappear after a while.

@@ -1,7 +1,7 @@
 """Bone-attached boxes along the principal axes of the skin of each bone, sized over a clip and divided into slabs.
 
 After N. Pelechano, L. Bull and M. Slater, sections 4.1 to 4.3. The tolerances are measured over the clip, and checked
-at every update.
+at every update: by the matrices of the bones where these determine the vertices, vertex by vertex elsewhere.
 """
 
 from collections.abc import Iterable
@@ -11,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....kernels.detectors.bone_boxes import boxes as _kernels
+from ....kernels.detectors.bone_boxes import poses as _poses
 from ....kernels.detectors.bone_boxes import sorting as _sorting
 from ....kernels.detectors.bone_boxes.boxes import ENTRIES, LANES, Boxes, Entries, Moved, Placed
+from ....kernels.detectors.bone_boxes.poses import Pairs
 from ....kernels.jit import worth
+from .poses import known_poses, pairs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 SLABS = 15  # per box, as in the paper
 _SPARE = 0.05  # of a vertex's range in its box, and of a slab: added to both ends of the range
+_SPARE_KNOWN, _MOST_KNOWN = 0.01, 0.25  # the same where poses are proved by the bones, and of a slab at most
 _AGAIN = 0.25  # of a slab: added when a vertex leaves its range
 _SOME = 40_000  # vertices of the skin up to which they are checked on one thread
 
@@ -41,7 +45,9 @@ class BoneBoxes:
         frames: Iterable[Floats],
         within: float,
         slabs: int = SLABS,
+        bind: Floats | None = None,
     ) -> None:
+        """bind (n,3): positions that the matrices move, if they alone move the skin: `follow_bones` then serves it."""
         self.within, self.slabs, self.widened = within, slabs, 0
         self.slack = self.reach = self._largest = 0.0
         self._rows: NDArray[np.int64] | None = None
@@ -56,11 +62,13 @@ class BoneBoxes:
         first = np.searchsorted(self.entry_box, np.arange(count))
         self.centre = np.zeros((count, 3))
         self.axes = np.broadcast_to(np.eye(3), (count, 3, 3)).copy()
-        self._first = first
+        self._first, self._many = first, np.diff(np.append(first, len(self.entry_box)))
+        self.checked = 0  # vertices of the skin that were compared with their ranges at the last update
         self.frame = np.empty((count, 3, 4))
         self.placed = Placed(np.empty((count, 3, 4)), np.empty((count, 6)), np.empty((count, 4)))
         self.moved = Moved(np.empty((count, 3, 4)), np.empty(count), np.empty(count), np.empty(count))
-        self._measure(matrices, frames)
+        self.pairs: Pairs | None = None
+        self._measure(matrices, frames, None if bind is None else (joints, weights, bind))
         self._entries = self._make_entries()
         self._sort()
 
@@ -74,6 +82,9 @@ class BoneBoxes:
         self._to(matrices)
         _kernels.transform(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
         self._largest = float(np.abs(self.placed.world).max())
+        self._set_slack()
+
+    def _set_slack(self) -> None:
         # bound of the rounding error of a point in box coordinates
         self.slack = 1e-14 * self._largest
         self.reach = self.within * (1.0 + 1e-12) + self.slack
@@ -87,6 +98,31 @@ class BoneBoxes:
         self.transform(matrices)
         worth(_kernels.follow, len(entries.vertex), _SOME)(self.placed.to_box, entries, x)
         total = int(_kernels.relate(before, ball, self.placed, entries, self.moved))
+        self.checked = len(entries.vertex)
+        if self.pairs is not None:
+            _poses.relative(np.ascontiguousarray(matrices), self.placed.to_box, self.pairs, self.pairs.now)
+        return self._widen(x, total)
+
+    def follow_bones(self, matrices: Floats, x: Floats) -> int:
+        """`follow` for a skin that is exactly where the matrices move its bind pose, as it was at the last call: only
+        the vertices of boxes whose pose is not near one of the clip are checked. Strays are upper bounds."""
+        assert self.pairs is not None
+        c, boxes = len(self.bones), self.boxes
+        matrices = np.ascontiguousarray(matrices)
+        frames = _poses.Frames(matrices, self.bones, self.centre, self.axes, boxes.low, boxes.high, self.frame)
+        before, ball = np.empty((c, 3, 4)), np.empty((c, 4))
+        args = frames, self.placed, before, ball, self.moved, self.pairs, self._known
+        self._largest, unknown = _poses.place(*args)
+        self._set_slack()
+        total = self.checked = 0
+        if unknown:
+            failed = self._known.failed > 0
+            total = int(_kernels.count_outside(self.placed.to_box, self._entries, x, failed))
+            self.checked = int(self._many[failed].sum())
+        return self._widen(x, total)
+
+    def _widen(self, x: Floats, total: int) -> int:
+        """Widen the ranges of the vertices of x (n,3) outside of them, if their number is not 0, and return it."""
         if total:
             q = self._coordinates(x)
             rows = np.flatnonzero((q < self.span[:, :3]).any(1) | (q > self.span[:, 3:]).any(1))
@@ -124,9 +160,12 @@ class BoneBoxes:
         _kernels.coordinates(self.placed.to_box, box, vertex, x, out)
         return out
 
-    def _measure(self, matrices: Floats, frames: Iterable[Floats]) -> None:
-        """Compute axes from the first pose, ranges and tolerances from all poses."""
-        none = np.zeros((len(self.bones), 3))
+    def _measure(
+        self, matrices: Floats, frames: Iterable[Floats], skin: tuple[NDArray[Any], Floats, Floats] | None
+    ) -> None:
+        """Compute axes from the first pose, ranges and tolerances from all poses, and the pairs of boxes and bones of a
+        skin that they alone move (joints, weights, bind pose)."""
+        none, placed = np.zeros((len(self.bones), 3)), []
         for k, (pose, x) in enumerate(zip(matrices, frames, strict=True)):
             if k == 0:
                 self.centre = self._centres(pose, x)
@@ -138,6 +177,7 @@ class BoneBoxes:
                 _kernels.transform(self.frame, self.axes, none, none, self.placed)
                 q = self._coordinates(x)
                 low, high = q.copy(), q.copy()
+            placed.append(self.placed.to_box.copy())
             np.minimum(low, q, out=low)
             np.maximum(high, q, out=high)
             if k == 0:
@@ -145,13 +185,18 @@ class BoneBoxes:
         whole = self._around(low, high)
         self.tolerances = np.stack([rest[0] - whole[0], whole[1] - rest[1]], 1)
         slab = (whole[1] - whole[0])[self.entry_box, :1] / self.slabs
-        spare = _SPARE * (high - low + slab) + 1e-12 * float(np.abs(q).max())
+        share = _SPARE if skin is None else _SPARE_KNOWN
+        spare = share * (high - low + slab) + 1e-12 * float(np.abs(q).max())
+        if skin is not None:
+            self.pairs, poses = pairs_of(self.entry_box, self.entry_vertex, skin, matrices, np.array(placed))
+            bounds = slab[self._first, 0] * _SPARE_KNOWN, slab[self._first, 0] * _MOST_KNOWN
+            self._known = known_poses(self.pairs, poses, *bounds)
+            spare = np.maximum(spare, self._known.spare[self.entry_box, None])
         self.span = np.concatenate([low - spare, high + spare], 1)
 
     def _centres(self, matrices: Floats, x: Floats) -> Floats:
         """Return the points (k,3) that the matrices map to the centroid of each bone's vertices (least squares)."""
-        many = np.diff(np.append(self._first, len(self.entry_box)))
-        middle = np.add.reduceat(x[self.entry_vertex], self._first) / many[:, None]
+        middle = np.add.reduceat(x[self.entry_vertex], self._first) / self._many[:, None]
         pose = matrices[self.bones]
         back = np.linalg.pinv(pose[:, :, :3])
         return np.asarray((back * (middle - pose[:, :, 3])[:, None, :]).sum(2))
@@ -170,9 +215,16 @@ class BoneBoxes:
         if self._rows is None:
             ranges = self._bounds(np.arange(len(self._box)))
             middle = 0.5 * (ranges[:, 0] + ranges[:, 3])
-            home = self._box * slabs + np.clip((middle - begin[self._box]) * per[self._box], 0, slabs - 1).astype(int)
+            along = (middle - begin[self._box]) * per[self._box]
+            home = self._box * slabs + np.clip(along, 0, slabs - 1).astype(int)
             around_axis = np.arctan2(ranges[:, 1] + ranges[:, 4], ranges[:, 2] + ranges[:, 5])
-            self._rows = np.lexsort((around_axis, home))
+            # dense slabs in rings, so that a group is about as long as it is wide
+            thickness, round_it = 1.0 / per, 2.0 * (high - low)[:, 1:].sum(1)
+            many = np.bincount(home, minlength=count * slabs).reshape(count, slabs)
+            rings = np.sqrt(many * (thickness / np.maximum(LANES * round_it, 1e-300))[:, None])
+            rings = np.maximum(np.rint(rings), 1.0).ravel()[home]
+            ring = np.floor(np.clip(along - home % slabs, 0.0, 1.0 - 1e-9) * rings)
+            self._rows = np.lexsort((around_axis, ring, home))
             self._home = np.searchsorted(home[self._rows], np.arange(count * slabs + 1)).astype(np.int32)
             self._row_box = self._box[self._rows]
         exact, bounds = self._bounds(self._rows), np.empty((len(self._rows), 6), np.float32)

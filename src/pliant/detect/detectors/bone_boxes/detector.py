@@ -1,6 +1,6 @@
 """Vertices and edge midpoints of cloth against a skinned body, by bone-attached bounding boxes."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from ....kernels.detectors.bone_boxes import lookup as _lookup
 from ....kernels.detectors.bone_boxes import query as _query
 from ....kernels.detectors.bone_boxes.boxes import Skin
 from ....kernels.detectors.bone_boxes.query import Query
-from ....kernels.jit import worth
 from ....kernels.queries import contact_records as _records
 from ....kernels.queries import pair_geometry as _geometry
 from ....motion.rigid import IDENTITY_POSE
@@ -23,7 +22,10 @@ from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
 from ...queries.contact_records import with_rounding_margin
 from ...queries.penetration import NOTHING, SurfaceQueries
 from .boxes import SLABS, BoneBoxes
-from .probes import SOME, Probes, Touching, query_inside
+from .probes import Probes, Touching, query_inside
+
+if TYPE_CHECKING:
+    from ...structure import Structure
 
 Floats = NDArray[np.float64]
 EVERY = 1.0 / 60.0  # s between the sampled poses of a clip
@@ -76,10 +78,15 @@ class BoneBoxesDetector(BaseDetector):
             raise ValueError(f"mesh {mesh.name!r} has no faces; expected a surface")
         self._skin = SurfaceQueries(mesh)
         self._rows = self._skin.rows
-        self._deep = deep and self.exact and mesh.issues.encloses and not mesh.issues.inward
+        self._sided = self.exact and mesh.issues.encloses and not mesh.issues.inward
+        self._deep = deep and self._sided
         every = validate.number("every", every, above=0.0)
         self.boxes = self._build(validate.whole("slabs", slabs, low=1, high=1000), every)
         self._matrices = np.full((1, 3, 4), np.nan)
+        # the bones alone determine the positions of the skin, and did so at the last update; a copy of it is up to date
+        in_order = np.array_equal(self._rows, np.arange(mesh.n_vertices))
+        self._by_bones, self._known, self._synced = self.boxes.pairs is not None and in_order, False, True
+        self._x = self._skin.surface.x
         x, edges = deformable.mesh.vertices, deformable.mesh.topology.edges
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._midpoints = Probes(x), Probes(x[self.edges].mean(1))
@@ -102,39 +109,65 @@ class BoneBoxesDetector(BaseDetector):
 
     def update(self, state: State) -> Self:
         """Move the boxes with their bones, widen the range of skin vertices that left theirs, and query all points."""
-        moved, axis = _boxes.keep(state.x[self.body.rows], self._rows, self._skin.x)
-        matrices = self._bones(state)
-        if moved or not np.array_equal(matrices, self._matrices):
-            self.boxes.follow(matrices, self._skin.x)
-            self._matrices = matrices.copy()
-        else:
-            self.boxes.rest()
-        if moved:
-            self._skin.moved()
+        self._follow(state)
         near = self.within * (1.0 + 1e-12) + self.boxes.slack
-        posed, query = self._posed(), Query(near, self._deep, axis)
+        axis = _boxes.shortest_side(self.boxes.placed.world)
+        posed, query = self._posed(), Query(near, self._sided, self._deep, axis, self.within)
         one, two = self._vertices, self._midpoints
-        one.follow(state.x[self.deformable.rows], self.boxes)
-        self._find(one, posed, query, self._ignored)
-        _coherence.midpoints(self.edges, one.points, self._middle)
-        two.follow(self._middle, self.boxes)
-        if self.exact:
-            _coherence.propagate_clearance(self.edges, one.arrays, two.arrays, near)
-        beside = np.asarray(self._ignored[self.edges].any(1)) if len(self._ignored) else self._ignored
-        self._find(two, posed, query, beside)
-        self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
-        self._queried = len(one.points) + two.queried
+        one.follow(state.x[self.deformable.rows], self.boxes, posed, near, self._ignored)
+        self._find(one, posed, query)
+        self.visited, self.measured, self._queried = one.visited, one.measured, len(one.points)
+        if len(self.edges):
+            _coherence.midpoints(self.edges, one.points, self._middle)
+            beside = np.asarray(self._ignored[self.edges].any(1)) if len(self._ignored) else self._ignored
+            two.follow(self._middle, self.boxes, posed, near, beside)
+            if self.exact:
+                _coherence.propagate_clearance(self.edges, one.arrays, two.arrays, near)
+                two.reselect(near)
+            self._find(two, posed, query)
+            self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
+            self._queried += two.queried
         return self
 
-    def _find(self, probes: Probes, posed: Skin, query: Query, ignored: NDArray[np.bool_]) -> None:
-        if self.exact:
-            probes.query(posed, query)
+    def _follow(self, state: State) -> None:
+        """Move the boxes with the skin: by the bones alone where they determine it, else vertex by vertex."""
+        x, matrices = state.x[self.body.rows], self._bones(state)
+        known, before = self._by_bones and self.body.body in state.posed, self._known
+        self._known, self._x = known, validate.read_only(x)
+        if known and before:
+            self._synced = False
+            if np.array_equal(matrices, self._matrices):
+                self.boxes.rest()
+                return
+            self.boxes.follow_bones(matrices, x)
         else:
-            probes.project(posed, self.boxes.reach)
-        probes.collect(self._skin, self.within, self._deep, ignored)
+            moved = _boxes.keep(x, self._rows, self._skin.x)
+            self._synced = True
+            if not (moved or before) and np.array_equal(matrices, self._matrices):
+                self.boxes.rest()
+                return
+            self.boxes.follow(matrices, self._skin.x)
+            if before:  # where vertices were in their boxes is not known
+                self.boxes.moved.stray[:] = self.boxes.moved.travel[:] = np.inf
+        self._matrices = matrices.copy()
+        self._skin.moved()
+
+    def _sync(self) -> SurfaceQueries:
+        """Return the skin at the present positions."""
+        if not self._synced:
+            _boxes.keep(self._x, self._rows, self._skin.x)
+            self._synced = True
+        return self._skin
+
+    def _find(self, probes: Probes, posed: Skin, query: Query) -> None:
+        if self.exact:
+            probes.query(posed, self._skin.surface._replace(x=posed.x), query, self._sync)
+        else:
+            probes.project(posed, self.boxes.reach, query, self._sync)
 
     def _posed(self) -> Skin:
-        return Skin(self.boxes.boxes, self.boxes.placed, self._skin.surface.x, self.boxes.slack)
+        x = self._x if self._known else self._skin.surface.x
+        return Skin(self.boxes.boxes, self.boxes.placed, x, self.boxes.slack)
 
     def _wind(self, axis: int, points: Floats) -> Floats:
         """Return the winding numbers (n,) of points (n,3) by rays along the axis."""
@@ -159,10 +192,25 @@ class BoneBoxesDetector(BaseDetector):
 
     def box_corners(self) -> Floats:
         low, high = self.boxes.boxes.low, self.boxes.boxes.high
-        corners = np.where(_CORNERS, high[:, None], low[:, None])
+        return self._in_world(np.where(_CORNERS, high[:, None], low[:, None])).reshape(-1, 2, 2, 2, 3)
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from ..structures.images import structure_of_bone_boxes
+
+        boxes = self.boxes.boxes
+        at = boxes.begin[:, None] + np.arange(1, boxes.slabs) / boxes.per[:, None]
+        planes = np.empty((len(at), boxes.slabs - 1, 2, 2, 3))
+        planes[..., 0] = at[:, :, None, None]
+        for k, ends in enumerate(np.stack([boxes.low, boxes.high], 1)):
+            planes[k, ..., 1], planes[k, ..., 2] = ends[:, 1, None], ends[:, 2]
+        within = (at > boxes.low[:, :1]) & (at < boxes.high[:, :1])
+        placed = self._in_world(planes.reshape(len(at), -1, 3)).reshape(planes.shape)
+        return structure_of_bone_boxes(self.box_corners(), placed[within], level)
+
+    def _in_world(self, q: Floats) -> Floats:
+        """Return points (k,n,3) in the coordinates of the k boxes in the world."""
         to_box = self.boxes.placed.to_box  # q = R p + t
-        back = np.einsum("kji,kcj->kci", to_box[:, :, :3], corners - to_box[:, None, :, 3])
-        return back.reshape(-1, 2, 2, 2, 3)
+        return np.asarray(np.einsum("kji,kcj->kci", to_box[:, :, :3], q - to_box[:, None, :, 3]))
 
     def inside(self, points: Any, which: Any = None) -> Inside:
         """Find which of `points` (n,3), vertices `which` (n,) of the cloth, are inside a closed skin."""
@@ -170,26 +218,24 @@ class BoneBoxesDetector(BaseDetector):
             return NOTHING
         points = validate.floats("points", points, (None, 3))
         begin = np.full(len(points), -1) if which is None else self._vertices.last(which)
-        return query_inside(points, begin, self._posed(), self._skin)
+        return query_inside(points, begin, self._posed(), self._sync())
 
     def _faces(self, one: Touching, state: State, out: Contacts) -> None:
         x, x_b = state.x[self.deformable.rows], state.x[self.body.rows]
-        pairs = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32)
-        inside = one.distance < 0.0
-        sign = np.ones(len(x))
-        sign[one.rows[inside]] = -1.0
-        degenerate = np.empty(len(pairs), np.bool_)
-        fill = worth(_records.fill_faces, len(pairs), SOME)
-        fill(x, x_b, self.body.mesh.faces, pairs, sign, self._owners, out, degenerate)
-        rows = np.flatnonzero(degenerate)
-        if len(rows):
+        degenerate = np.empty(len(out), np.bool_)
+        flat, below = _lookup.fill_vertices(one, x, x_b, self.body.mesh.faces, self._owners, out, degenerate)
+        inside = one.distance < 0.0 if flat or below else degenerate
+        if flat:
+            rows = np.flatnonzero(degenerate)
+            pairs, sign = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32), np.ones(len(x))
+            sign[one.rows[inside]] = -1.0
             normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
-            _geometry.vertex_face_geometry(self._skin.surface, x, pairs[rows], sign, normal, distance)
+            _geometry.vertex_face_geometry(self._sync().surface, x, pairs[rows], sign, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
-        if not inside.any():
+        if not below:
             return
         # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
-        off = np.abs(out["distance"] - one.distance) > with_rounding_margin(0.0, x, x_b)
+        off = np.abs(out["distance"] - one.distance) > with_rounding_margin(0.0, x, self.boxes.placed.world)
         rows = np.flatnonzero(off & inside)
         out["weights"][rows, 1:] = -one.where[rows]
         out["distance"][rows], out["normal"][rows] = one.distance[rows], one.normal[rows]
@@ -204,11 +250,13 @@ class BoneBoxesDetector(BaseDetector):
     def _build(self, slabs: int, every: float) -> BoneBoxes:
         mesh, motion, rows = self.body.mesh, self.body.motion, self._rows
         joints, weights = np.zeros((len(rows), 1), np.int32), np.ones((len(rows), 1))
-        poses, frames = IDENTITY_POSE[None, None], iter([mesh.vertices[rows]])
+        poses, frames, bind = IDENTITY_POSE[None, None], iter([mesh.vertices[rows]]), None
         if motion is not None and hasattr(motion, "joints"):
             skinned: Any = motion
             joints, weights = skinned.joints[rows], skinned.weights[rows]
+            bind = getattr(skinned, "bind", None)
+            bind = None if bind is None else np.ascontiguousarray(bind[rows])
             count = min(int(np.ceil(skinned.duration / every)) + 1, MOST)
             poses = skinned.sample(np.linspace(0.0, skinned.duration, count))
             frames = (skinned.shape(pose)[rows] for pose in poses)
-        return BoneBoxes(mesh.welded.faces, joints, weights, poses, frames, self.within, slabs)
+        return BoneBoxes(mesh.welded.faces, joints, weights, poses, frames, self.within, slabs, bind)

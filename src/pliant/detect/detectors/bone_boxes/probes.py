@@ -1,5 +1,7 @@
 """Query points with temporal coherence: their last results, and lower bounds of their distance from the skin."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,16 +10,16 @@ from ....kernels.detectors.bone_boxes import lookup as _lookup
 from ....kernels.detectors.bone_boxes import query as _query
 from ....kernels.detectors.bone_boxes.boxes import CHUNK, Skin
 from ....kernels.detectors.bone_boxes.lookup import ProbeArrays, Touching
-from ....kernels.detectors.bone_boxes.query import Query
-from ....kernels.jit import worth
+from ....kernels.detectors.bone_boxes.query import Lists, Query
 from ....kernels.queries import closest_point as _nearest
+from ....kernels.queries.surface import Surface
 from ...base import Inside
 from ...queries.penetration import SurfaceQueries
 from ...queries.winding import INSIDE
 from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
-FEW, SOME = 256, 1000  # points below which queries, or records, run on one thread
+FEW = 256  # points below which queries run on one thread
 
 
 class Probes:
@@ -39,37 +41,50 @@ class Probes:
         indices = np.empty(n, np.int64), np.empty((n, 2), np.int64)
         self._touching = Touching(*indices, np.empty((n, 3)), np.empty((n, 3)), np.empty(n), *np.empty((2, n, 3)))
         self._count = 0
+        self._lists = Lists(self.order, self._which, self._unsure, np.zeros(0, np.bool_))
 
-    def follow(self, x: Floats, boxes: BoneBoxes) -> None:
-        """Move the points to x (n,3) and reduce their clearance by their motion relative to the skin of the boxes."""
-        _coherence.follow_points(x, self.arrays, self.order, boxes.placed.world, boxes.moved, boxes.slack)
+    def follow(self, x: Floats, boxes: BoneBoxes, posed: Skin, near: float, ignored: NDArray[np.bool_]) -> None:
+        """Move the points to x (n,3), reduce their clearance by their motion relative to the skin of the boxes, and
+        select those to query, up to `near`. Nothing is kept of the points `ignored` (n,), if any are given."""
+        self._lists = Lists(self.order, self._which, self._unsure, ignored)
+        self.queried = _query.prepare(x, posed, boxes.moved, self.arrays, self._lists, near)
 
-    def query(self, posed: Skin, query: Query) -> None:
-        """Find the nearest triangle of each point that is near, or inside a closed skin."""
-        which = self._which[: _coherence.choose(self.order, self.arrays, query.near, self._which)]
-        self.queried, counts = len(which), np.zeros((-(-len(which) // CHUNK), 2), np.int64)
-        if self.queried:
-            worth(_query.query_points, self.queried, FEW)(posed, self.arrays, which, query, counts)
-        self.visited, self.measured = counts.sum(0).tolist()
+    def reselect(self, near: float) -> None:
+        """Select the points to query again, after a change of their clearance."""
+        self.queried = _coherence.choose(self.order, self.arrays, near, self._which)
 
-    def project(self, posed: Skin, reach: float) -> None:
+    def query(self, posed: Skin, surface: Surface, query: Query, synced: Callable[[], SurfaceQueries]) -> None:
+        """Find the nearest triangle of each point that is near, or inside a closed skin, with signed distances.
+        `synced` returns the skin with the present positions, for points whose side is not known."""
+        if self.queried < FEW:
+            args = posed, surface, self.arrays, self._lists, self.queried, query, self._touching
+            self.visited, self.measured, (k, m, self._count) = _query.query_and_collect(*args)
+        else:
+            which, counts = self._which[: self.queried], np.zeros((-(-self.queried // CHUNK), 2), np.int64)
+            _query.query_points(posed, self.arrays, which, query, counts)
+            self.visited, self.measured = counts.sum(0).tolist()
+            k, m, self._count = _query.collect(self.arrays, surface, self._lists, query, self._touching)
+        if m:
+            self._decide(synced(), k, m, query.within)
+
+    def project(self, posed: Skin, reach: float, query: Query, synced: Callable[[], SurfaceQueries]) -> None:
         """Find the nearest triangle over which each point lies, by the paper's test; nothing is remembered."""
         counts = np.zeros((-(-len(self.points) // CHUNK), 2), np.int64)
         _lookup.project(posed, self.arrays, self.order, reach, counts)
         self.queried, (self.visited, self.measured) = len(self.points), counts.sum(0).tolist()
-
-    def collect(self, skin: SurfaceQueries, within: float, sided: bool, ignored: NDArray[np.bool_]) -> None:
-        """Compute the signed distances of all results, and keep those within the distance, or inside. Nothing is kept
-        of the points `ignored` (n,), if any are given."""
-        out = self._touching
-        k, m = _lookup.gather(self.arrays, skin.surface, ignored, sided, out, self._unsure)
+        k, m, self._count = _query.collect(self.arrays, synced().surface, self._lists, query, self._touching)
         if m:
-            rows = self._unsure[:m]
-            pairs, where = out.pairs[rows], out.where[rows]
-            signed = skin.signed_distances_of(out.at[rows], pairs, where, behind=True)
-            out.pairs[rows], out.where[rows] = pairs, where
-            out.distance[rows], out.nearest[rows], out.normal[rows] = signed.distance, signed.nearest, signed.normal
-        self._count = _lookup.keep_within(out, k, within) if k else 0
+            self._decide(synced(), k, m, query.within)
+
+    def _decide(self, skin: SurfaceQueries, k: int, m: int, within: float) -> None:
+        """Compute the signed distances of the m unsure ones of k results, and keep those within the distance, or
+        inside."""
+        out, rows = self._touching, self._unsure[:m]
+        pairs, where = out.pairs[rows], out.where[rows]
+        signed = skin.signed_distances_of(out.at[rows], pairs, where, behind=True)
+        out.pairs[rows], out.where[rows] = pairs, where
+        out.distance[rows], out.nearest[rows], out.normal[rows] = signed.distance, signed.nearest, signed.normal
+        self._count = _lookup.keep_within(out, k, within)
 
     @property
     def touching(self) -> Touching:

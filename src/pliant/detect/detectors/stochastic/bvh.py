@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .... import renamed, validate
 from ....arguments import check_arguments
 from ....contacts import Contacts
+from ....kernels.bvh.tree import Tree
 from ....kernels.detectors.stochastic import traversal as _kernels
 from ....kernels.detectors.stochastic.features import FacetQuery, add_features
 from ....kernels.detectors.stochastic.traversal import (
@@ -37,6 +38,9 @@ from ...queries.welding import Seams
 from .facets import joined
 from .records import Recorder, sorted_pairs
 from .sampled import LeafPairs
+
+if TYPE_CHECKING:
+    from ...structure import Structure
 
 Floats = NDArray[np.float64]
 LEAF = 8  # triangles per leaf
@@ -88,7 +92,8 @@ class StochasticBvhDetector(BaseDetector):
         self._reweld()
         elements_of = (with_isolated_vertices(side.mesh.faces, side.mesh.n_vertices) for side in sides)
         self._elements = [validate.read_only(elements) for elements in elements_of]
-        self._bvhs, self._trees = [], []
+        self._bvhs: list[StochasticBvh] = []
+        self._trees: list[Tree] = []
         for k, (side, elements) in enumerate(zip(sides, self._elements)):
             mesh = side.mesh
             made = tree_of(mesh.vertices, elements, leaf=LEAF, arity=arity, split=split)
@@ -106,6 +111,7 @@ class StochasticBvhDetector(BaseDetector):
         self._recall = float("nan")
         self.enqueued = 0  # pairs of nodes visited in the last update; with a budget those that entered the queue
         self.tested = 0  # pairs of leaves tested in the last update; 0 with a budget
+        self.leaf_pairs = np.zeros((0, 2), np.int32)  # those, as nodes; with a budget what was left in the queue
 
     opened = renamed.attribute("opened", "enqueued")
 
@@ -157,6 +163,16 @@ class StochasticBvhDetector(BaseDetector):
         return made
 
     @property
+    def trees(self) -> list[Tree]:
+        """The BVHs of the sides."""
+        return self._trees
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from ..structures.pairs import structure_of_leaf_pairs
+
+        return structure_of_leaf_pairs(self, level)
+
+    @property
     def estimated_recall(self) -> float:
         return self._recall
 
@@ -169,7 +185,7 @@ class StochasticBvhDetector(BaseDetector):
         self._found, self._recall = found.contacts, found.recall
         if self.max_bytes is not None:
             self._check_memory(len(self._found))
-        self.enqueued, self.tested = found.visited, found.tested
+        self.enqueued, self.tested, self.leaf_pairs = found.visited, found.tested, self._leaf_pairs.tested
 
     def _in_time(self, query: FacetQuery) -> None:
         """Traverse by a queue, the most probable pairs of nodes first, until the time is up or the quality reached."""
@@ -195,7 +211,7 @@ class StochasticBvhDetector(BaseDetector):
         self._found = self._out[: progress[FOUND]]
         if self.max_bytes is not None:
             self._check_memory(len(self._found))
-        self.enqueued = int(progress[NUMBER])
+        self.enqueued, self.leaf_pairs = int(progress[NUMBER]), self._queue.pair[: progress[SIZE]].copy()
         count = progress[FOUND] + 1.0
         rate = count / (expected[VISITED] + 1.0)
         self._recall = float(count / (count + rate * max(expected[IN_QUEUE], 0.0)))

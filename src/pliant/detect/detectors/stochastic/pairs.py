@@ -1,6 +1,6 @@
 """Active pairs: random vertex pairs descend to local distance minima and are tracked; contacts are flood-filled."""
 
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from ...queries.welding import Seams
 from .coarse_pairs import CoarsePairs
 from .facets import joined, levels_of
 from .records import Recorder
+
+if TYPE_CHECKING:
+    from ...structure import Structure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -132,6 +135,22 @@ class ActivePairsDetector(BaseDetector):
     def find(self, state: State) -> Contacts:
         # with a limited `spread`, vertices deep inside are not searched for
         return self._recorder.make(state, self._found, self._whole, lambda: self.spread == ALL)
+
+    @property
+    def tracked(self) -> tuple[Ints, Ints, CoarsePairs]:
+        """The tracked pairs of vertices, rows of `state.x`: (k,2) in contact, (m,2) at local minima of the distance,
+        and those that are farther apart."""
+        return self._touching, self._waiting, self.coarse
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels of the meshes, with the full resolution."""
+        return len(self._levels.edges)
+
+    def structure(self, state: State, level: int | None = None) -> "Structure":
+        from ..structures.pairs import structure_of_active_pairs
+
+        return structure_of_active_pairs(self, state.x, level)
 
     @property
     def estimated_recall(self) -> float:

@@ -40,6 +40,7 @@ class LeafPairs:
         self._leaves = _space(1 << 12)
         self._out = np.empty((1 << 14, 3), np.int32)
         self._found = 0
+        self.tested = np.zeros((0, 2), np.int32)  # the pairs (k,2) that the last query tested, as nodes
 
     def find(self, query: FacetQuery, quality: float) -> Found:
         """Return contacts until their estimated share of all is `quality`; all of them for 1."""
@@ -48,6 +49,7 @@ class LeafPairs:
         if quality in (0.0, 1.0):
             tested = pairs if quality == 1.0 else pairs[:0]
             self._test(query, tested)
+            self.tested = tested
             return Found(self._out[: self._found], float(quality == 1.0 or not len(pairs)), visited, len(tested))
         sample, seen, stride = self._sample(query, pairs)
         # each pair of the sample stands for those around it in the order that were not tested
@@ -58,6 +60,7 @@ class LeafPairs:
             self._test(query, pairs[others[done : done + STEP]])
             done = min(done + STEP, len(others))
             recall = self._recall(unseen[others[done]] if done < len(others) else 0.0)
+        self.tested = pairs[np.concatenate([np.flatnonzero(sample), others[:done]])]
         return Found(self._out[: self._found], recall, visited, done + int(sample.sum()))
 
     def _sample(self, query: FacetQuery, pairs: Ints) -> tuple[NDArray[np.bool_], Counts, int]:

@@ -165,32 +165,56 @@ def follow(to_box, entries, x):
 
 
 @kernel
+def count_outside(to_box, entries, x, failed):
+    """Count the entries outside of their ranges, of the boxes k with failed[k] > 0."""
+    total = 0
+    for c in range(len(entries.tasks)):
+        if failed[entries.tasks[c, 0]] > 0:
+            follow_task(to_box, entries, x, c)
+            total += entries.counts[c]
+    return total
+
+
+@kernel
 def keep(x, rows, kept):
-    """Copy the rows of x (n,3) to `kept`. Return whether any has changed, and the axis of the shortest side of their
-    bounding box."""
-    changed, low, high = False, vec.load(x, rows[0]), vec.load(x, rows[0])
+    """Copy the rows of x (n,3) to `kept`. Return whether any has changed."""
+    changed = False
     for i in range(len(rows)):
         p, q = vec.load(x, rows[i]), vec.load(kept, i)
         changed |= (p[0] != q[0]) | (p[1] != q[1]) | (p[2] != q[2])
-        low = (min(low[0], p[0]), min(low[1], p[1]), min(low[2], p[2]))
-        high = (max(high[0], p[0]), max(high[1], p[1]), max(high[2], p[2]))
         vec.store(kept, i, p)
+    return changed
+
+
+@kernel
+def shortest_side(world):
+    """The axis of the shortest side of the AABB of all boxes `world` (b,6)."""
+    low, high = vec.load(world, 0), (world[0, 3], world[0, 4], world[0, 5])
+    for k in range(1, len(world)):
+        low = (min(low[0], world[k, 0]), min(low[1], world[k, 1]), min(low[2], world[k, 2]))
+        high = (max(high[0], world[k, 3]), max(high[1], world[k, 4]), max(high[2], world[k, 5]))
     side = vec.sub(high, low)
-    axis = 0 if side[0] <= side[1] and side[0] <= side[2] else 1 if side[1] <= side[2] else 2
-    return changed, axis
+    return 0 if side[0] <= side[1] and side[0] <= side[2] else 1 if side[1] <= side[2] else 2
 
 
 @kernel
 def relate(before, ball, placed, entries, moved):
     """Fill `moved` for boxes that were placed by `before` (b,3,4), in bounding spheres `ball` (b,4). Return the number
     of entries outside of their ranges."""
-    to_box, motion = placed.to_box, moved.motion
     moved.stray[:] = 0.0
     total = 0
     for c in range(len(entries.tasks)):
         k = entries.tasks[c, 0]
         moved.stray[k] = max(moved.stray[k], entries.strays[c])
         total += entries.counts[c]
+    set_motion(before, ball, placed, moved)
+    return total
+
+
+@kernel
+def set_motion(before, ball, placed, moved):
+    """Fill `moved`, whose strays are known, as `relate` does."""
+    to_box, motion = placed.to_box, moved.motion
     for k in range(len(to_box)):
         trace = 0.0
         for a in range(3):
@@ -204,7 +228,6 @@ def relate(before, ball, placed, entries, moved):
         m = vec.load(ball, k)
         turned = 2.0 * ball[k, 3] * math.sqrt(max(1.0 - moved.cosine[k] ** 2, 0.0))
         moved.travel[k] = vec.norm(vec.sub(carried(motion, k, m), m)) + turned + moved.stray[k]
-    return total
 
 
 @kernel

@@ -8,9 +8,9 @@ import numpy as np
 from ... import vec
 from ...geometry.triangle import nearest2
 from ...jit import kernel, prange
-from ...kinds import MIDPOINT_FIELD
+from ...kinds import MIDPOINT_FIELD, VERTEX_FACE
 from ...queries.closest_point import Signed, sign_range
-from ...queries.contact_records import write, write_vertices
+from ...queries.contact_records import face_contact, write, write_vertices
 from ...queries.surface import touching as is_touching
 from .boxes import CHUNK, Boxes, Placed, Skin, over_plane
 from .search import boxes_near
@@ -155,6 +155,23 @@ def keep_within(out, count, within):
             vec.store(array, kept, vec.load(array, k))
         kept += 1
     return kept
+
+
+@kernel
+def fill_vertices(touching, x, x_b, faces, owners, out, degenerate):
+    """Write records of vertices (n,3) and the nearest triangles of a skin x_b, as `contact_records.fill_faces` does for
+    pairs. Return the numbers of degenerate gaps and of points inside."""
+    bodies, first, inside, flat = owners.bodies, owners.first, 0, 0
+    for m in range(len(out)):
+        v, f, sign = touching.rows[m], touching.pairs[m, 0], -1.0 if touching.distance[m] < 0.0 else 1.0
+        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+        n, distance, degenerate[m], weights = face_contact(
+            vec.load(x, v), vec.load(x_b, i), vec.load(x_b, j), vec.load(x_b, k), sign
+        )
+        write(out[m], VERTEX_FACE, v, f, bodies, n, distance)
+        write_vertices(out[m], v + first[0], i + first[1], j + first[1], k + first[1], weights)
+        inside, flat = inside + (sign < 0.0), flat + degenerate[m]
+    return flat, inside
 
 
 @kernel

@@ -8,6 +8,8 @@ import numpy as np
 from ... import vec
 from ...jit import kernel, prange
 from .boxes import CHUNK, LANES, Boxes, Placed, Skin
+from .coherence import choose, follow_points
+from .lookup import gather, keep_within
 from .search import boxes_near, search_one, wind_one
 
 # The clearance of a point outside is measured up to `near` plus LASTS times its displacement per step, so that it stays
@@ -15,14 +17,27 @@ from .search import boxes_near, search_one, wind_one
 LASTS, MOST = 16.0, 20.0
 # A clearance proved by a neighbour suffices if it exceeds `near` by WORTH displacements; a smaller one is measured.
 WORTH = 4.0
+# Beyond `near` by EXACT displacements, a lower bound of the distance suffices.
+EXACT = 1.0
 
 
 class Query(NamedTuple):
     """What is asked."""
 
     near: float  # distance up to which points outside have a result, metres
-    sided: bool  # whether the skin is closed, and points inside have a result at any depth
+    sided: bool  # whether the skin is closed, so that a point off it is inside or outside
+    deep: bool  # whether points inside have a result at any depth; otherwise up to `near`
     axis: int  # direction of the rays that decide sides
+    within: float  # distance of results, metres
+
+
+class Lists(NamedTuple):
+    """Indices of points."""
+
+    order: np.ndarray  # (n,) neighbours in space together
+    which: np.ndarray  # (n,) workspace: points to query
+    unsure: np.ndarray  # (n,) workspace: results whose side is not known
+    ignored: np.ndarray  # (n,) or (0,) bool: points without results
 
 
 @kernel
@@ -57,14 +72,15 @@ def query_range(skin, probes, which, first, last, query):
             found[i, 0], clear[i], side[i] = -1, bound, 1
             continue
         radius = radius_of(query, pace[i])
-        d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], radius, boxes, gaps)
+        enough = np.inf if query.deep and side[i] < 0 else near + EXACT * pace[i]
+        d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], radius, enough, boxes, gaps)
         visited, measured = visited + one, measured + two
         if query.sided and not (bound > slack or clear[i] > slack):
             side[i] = -1 if wind_one(skin, query.axis, p) > 0 else 1
         elif bound > slack or not query.sided:
             side[i] = 1
-        if f < 0 and side[i] < 0:
-            d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], np.inf, every, gaps)
+        if query.deep and f < 0 and side[i] < 0:
+            d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], np.inf, np.inf, every, gaps)
             visited, measured = visited + one, measured + two
         distance = math.sqrt(d_2)
         clear[i] = max(distance - slack, 0.0)
@@ -75,6 +91,8 @@ def query_range(skin, probes, which, first, last, query):
             balls[count, 3] = clear[i]
             vec.store(balls, count, p)
             count += 1
+        elif distance > near and not query.deep:
+            found[i, 0] = -1
         else:
             found[i, 0], found[i, 1] = f, feature
             vec.store(barycentric, i, (u, v, w))
@@ -94,11 +112,37 @@ def query_points(skin, probes, which, query, counts):
 
 
 @kernel
+def prepare(x, skin, moved, probes, lists, near):
+    """Move the points to x (n,3) as `follow_points` does, and select those to query; return their number."""
+    follow_points(x, probes, lists.order, skin.placed.world, moved, skin.slack)
+    return choose(lists.order, probes, near, lists.which)
+
+
+@kernel
+def query_and_collect(skin, surface, probes, lists, count, query, out):
+    """`query_range` of the first `count` points of `lists.which`, then `collect`, on one thread. Return the numbers of
+    triangles visited and measured, and those of `collect`."""
+    visited, measured = 0, 0
+    for first in range(0, count, CHUNK):
+        one, two = query_range(skin, probes, lists.which, first, min(count, first + CHUNK), query)
+        visited, measured = visited + one, measured + two
+    return visited, measured, collect(probes, surface, lists, query, out)
+
+
+@kernel
+def collect(probes, surface, lists, query, out):
+    """Gather the results of all points in `out`; return their number, that of those in `lists.unsure`, and the number
+    of results to keep, if all are sure."""
+    count, unsure = gather(probes, surface, lists.ignored, query.sided, out, lists.unsure)
+    return count, unsure, keep_within(out, count, query.within) if unsure == 0 else 0
+
+
+@kernel
 def find_nearest(skin, points, found, barycentric):
     """Find the nearest triangle of each point (n,3): found (n,3) as in `ProbeArrays`, its rows are initial guesses."""
     every, gaps = np.arange(len(skin.placed.world)), np.empty((3, LANES), np.float32)
     for i in range(len(points)):
-        result = search_one(skin, vec.load(points, i), found[i, 2], np.inf, every, gaps)
+        result = search_one(skin, vec.load(points, i), found[i, 2], np.inf, np.inf, every, gaps)
         _, found[i, 0], found[i, 1], found[i, 2], u, v, w, _, _ = result
         vec.store(barycentric, i, (u, v, w))
 

@@ -87,11 +87,23 @@ def box_gap2(p, a, b, c, slack):
 
 
 @kernel
-def search_one(skin, p, row, most, near, gaps):
+def least_beyond(gaps, row, limit, least):
+    """The least of `least` and those of gaps[row] (LANES,) above the limit."""
+    for k in range(LANES):
+        if gaps[row, k] > limit:
+            least = min(least, gaps[row, k])
+    return least
+
+
+@kernel
+def search_one(skin, p, row, most, enough, near, gaps):
     """Find the nearest triangle in the boxes `near` (k,), starting from `row`; if that is -1, the nearest within
     `most`, which may be infinite. gaps (3,LANES) f4 is workspace. Return its squared distance (or `most` squared), face
     (or -1), feature, row and barycentric coordinates as in `ProbeArrays`, and the numbers of triangles visited and
     measured. Ties go to the lower face, so that the result does not depend on the start and on the order of boxes.
+
+    Volumes farther away than `enough` are not opened: where they might contain the nearest triangle, the face is -1 and
+    the squared distance is a lower bound, above the square of `enough`.
     """
     boxes, placed, x, slack = skin
     corners, face, slabs, home = boxes.corners, boxes.face, boxes.slabs, boxes.home
@@ -106,15 +118,17 @@ def search_one(skin, p, row, most, near, gaps):
         if d_2 <= best:
             best, b_face, b_feature, b_row = d_2, np.int64(face[row]), np.int64(feature), row
             b_u, b_v, b_w = u, v, w
+    beyond, closed = np.float32(np.inf), single_above(enough * enough)
     for t in range(len(near)):
         b = near[t]
         q = in_box(placed.to_box, b, p)
         if outside_box2(boxes.low, boxes.high, b, q, slack) > best:
             continue
         s_q, margin = single(q, slack)
-        limit = single_above(best)
+        limit = min(single_above(best), closed)
         for j in range(b * per_box, (b + 1) * per_box):
             slabs_near = boxes_within(boxes.slab_lanes, j, s_q, margin, limit, gaps, 0)
+            beyond = least_beyond(gaps, 0, limit, beyond)
             while slabs_near != 0:
                 k = lowest(slabs_near)
                 slabs_near &= slabs_near - 1
@@ -124,6 +138,7 @@ def search_one(skin, p, row, most, near, gaps):
                 s += b * slabs
                 for m in range(blocks[s], blocks[s + 1]):
                     groups_near = boxes_within(boxes.group_lanes, m, s_q, margin, limit, gaps, 1)
+                    beyond = least_beyond(gaps, 1, limit, beyond)
                     while groups_near != 0:
                         k = lowest(groups_near)
                         groups_near &= groups_near - 1
@@ -134,6 +149,7 @@ def search_one(skin, p, row, most, near, gaps):
                         stop = min(home[s + 1] - first, LANES)
                         visited += stop
                         rows_near = boxes_within(boxes.lanes, g, s_q, margin, limit, gaps, 2) & ((1 << stop) - 1)
+                        beyond = least_beyond(gaps, 2, limit, beyond)
                         while rows_near != 0:
                             k = lowest(rows_near)
                             rows_near &= rows_near - 1
@@ -146,7 +162,9 @@ def search_one(skin, p, row, most, near, gaps):
                             f = np.int64(face[r])
                             if d_2 < best or (d_2 == best and (f < b_face or b_face < 0)):
                                 best, b_face, b_feature, b_row = d_2, f, np.int64(feature), np.int64(r)
-                                b_u, b_v, b_w, limit = u, v, w, single_above(d_2)
+                                b_u, b_v, b_w, limit = u, v, w, min(single_above(d_2), closed)
+    if beyond < best and beyond > closed:
+        best, b_face = np.float64(beyond) * (1.0 - 16.0 * SINGLE), np.int64(-1)
     return best, b_face, b_feature, b_row, b_u, b_v, b_w, visited, measured
 
 

@@ -1,15 +1,37 @@
-"""Checks of the tetrahedra of a soft body: positive volume, and faces that are their surface."""
+"""Checks that a mesh has the elements of its material: faces, valid tetrahedra, or polylines."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .mesh import Mesh
+from .polylines import polylines
 from .topology import tet_surface
 
 FLAT = 1e-9  # volume of a tet over its longest edge cubed, below which it is degenerate
 
 
-def check_tets(mesh: Mesh, label: str) -> None:
+def check_elements(mesh: Mesh, label: str, kind: str) -> None:
+    """Raise ValueError, naming the body `label`, unless the mesh has the elements of its `kind`: tets of positive
+    volume with their surface as faces for "Solid", lines without branches for "Strands", otherwise faces."""
+    if kind != "Strands" and len(mesh.lines):
+        advice = "they need faces" if kind == "an obstacle" else "give it pliant.Strands, or a mesh with faces"
+        raise ValueError(f"body {label!r} has lines, and it is {kind}; {advice}")
+    if kind == "Strands":
+        if not len(mesh.lines):
+            raise ValueError(f"body {label!r} is Strands without lines; use pliant.Mesh.from_lines")
+        try:
+            polylines(mesh.welded)
+        except ValueError as error:
+            raise ValueError(f"body {label!r}: {error}") from None
+    elif kind == "Solid":
+        if not len(mesh.tets):
+            raise ValueError(f"body {label!r} is a Solid without tets; use pliant.shapes.bar or pliant.Mesh.from_tets")
+        _check_tets(mesh, label)
+    elif kind == "Cloth" and len(mesh.tets):
+        raise ValueError(f"body {label!r} has tets, and its material is Cloth; give it a pliant.Solid, or no tets")
+
+
+def _check_tets(mesh: Mesh, label: str) -> None:
     """Raise ValueError, naming the body `label`, unless all tets have a positive volume and their surface is the faces
     of the mesh."""
     x = mesh.vertices[mesh.tets]
