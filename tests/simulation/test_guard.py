@@ -234,10 +234,10 @@ def test_a_vertex_strays_when_it_leaves_the_ball_around_where_it_is_expected(rng
     bounds = Bounds(x, way, np.full(20, 0.7))
     gone, whole = bounds_kernels.progress(rows, bounds, x + 0.3 * way)
     assert gone == pytest.approx(0.3 * whole)
-    assert not bounds_kernels.leaves_bounds(rows, bounds, there, 0.3)
+    assert not bounds_kernels.leaves_bounds(rows, bounds, there, 0.3, 1.0)
     there[13] = x[13] + 0.3 * way[13] + 1.001 * off[13]
-    assert bounds_kernels.leaves_bounds(rows, bounds, there, 0.3)
-    assert not bounds_kernels.leaves_bounds(rows[:13], bounds, there, 0.3)
+    assert bounds_kernels.leaves_bounds(rows, bounds, there, 0.3, 1.0)
+    assert not bounds_kernels.leaves_bounds(rows[:13], bounds, there, 0.3, 1.0)
 
 
 def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):
@@ -336,3 +336,24 @@ def test_cloth_that_deforms_fast_does_not_expect_to_touch_itself_everywhere(rng)
         state.x += 0.01 / 128 * state.v
         guard.limit_motion(state, 0.01 / steps)
         assert IntersectionStatistics(scene, state.x).at(state.x) == (0, 0)
+
+
+def test_pairs_found_again_around_few_vertices_include_all_that_a_new_pass_finds(rng):
+    scene = pile()
+    guard, x = Guard(scene, scene.start()), scene.start().x
+    detection = guard._detection
+    detection.run(x, 0.0)
+    few = rng.choice(detection.rows, len(detection.rows) // 20, replace=False)
+    few[0] = rng.choice(detection.guarded.vertices[detection.guarded.gaps < 0.7 * detection._reach, 0])
+    x[few] += rng.uniform(-0.14, 0.14, (len(few), 3)) * detection.radius[few, None]
+    x[few[0], 2] += 0.6 * detection.radius[few[0]]  # along its layer, by much of its bound
+    assert detection.renew(x, x)
+    moved = np.linalg.norm(x - detection.start, axis=1)
+    assert moved[few[0]] == 0.0  # it has a new bound
+    assert (moved <= 0.25 * detection.radius).all()
+    known = {tuple(row) for row in np.column_stack([detection.guarded.kinds, detection.guarded.vertices])}
+    detection.run(x, 0.0)
+    near = detection.guarded.gaps <= 0.75 * detection._reach  # 1 - 2 * 0.25 * 0.45, and some rounding
+    found = np.column_stack([detection.guarded.kinds, detection.guarded.vertices])[near]
+    assert few[0] in found[:, 1:]
+    assert {tuple(row) for row in found} <= known

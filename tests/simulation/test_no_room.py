@@ -59,7 +59,7 @@ def test_cloth_between_boxes_that_overlap_or_cross_keeps_its_strain_limit_and_re
         assert own == 0
         assert frame.intersections == bodies
         assert strains(scene, frame.x).max() <= LIMIT
-        assert np.linalg.norm(sim.state.v[scene.rows(0)], axis=1).max() < 4.0  # not thrown
+        assert np.linalg.norm(sim.state.v[scene.rows(0)], axis=1).max() < 5.0  # not thrown
         work = guard_module.PASSES + (guard_module.PASSES_PER_SUBSTEP + guard_module.CARRYING + 2) * frame.substeps + 2
         most = max(most, sim.self_contact.passes - before - work)
         without_room, with_bodies = max(without_room, frame.no_room), max(with_bodies, bodies)

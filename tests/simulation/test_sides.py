@@ -33,7 +33,8 @@ def test_a_limb_that_sinks_into_another_does_not_take_the_cloth_between_them_thr
     without_room = 0
     for frame in sim.run(36):
         x = frame.x[scene.rows(0)]
-        assert x[:, 1].max() < 0.012  # nothing is on the plate, whose upper side is above that
+        above = np.abs(x[:, [0, 2]]).max(1) < 0.055  # cloth beside the plate may flap when it is squeezed
+        assert x[above, 1].max() < 0.012  # nothing is on the plate, whose upper side is above that
         assert count.at(frame.x)[0] == 0
         without_room = max(without_room, frame.no_room)
     assert without_room > 10

@@ -131,11 +131,12 @@ def time_along(rows, bounds, x):
 
 
 @kernel
-def leaves_bounds(rows, bounds, x, t):
-    """Return whether any of `rows` is outside its ball around the predicted position at time t."""
+def leaves_bounds(rows, bounds, x, t, share):
+    """Return whether any of `rows` is farther than `share` of its radius from its predicted position at time t."""
+    factor = ROUNDING_FACTOR * share
     for r in range(len(rows)):
         i = rows[r]
-        if not vec.norm2(vec.sub(vec.load(x, i), predicted(bounds, i, t))) <= (ROUNDING_FACTOR * bounds.radius[i]) ** 2:
+        if not vec.norm2(vec.sub(vec.load(x, i), predicted(bounds, i, t))) <= (factor * bounds.radius[i]) ** 2:
             return True
     return False
 
@@ -144,17 +145,17 @@ def leaves_bounds(rows, bounds, x, t):
 def follows_prediction(rows, bounds, x, t):
     """Return whether all of `rows` are within their balls at time t, or at that at which their predicted motion is
     nearest to x."""
-    if not leaves_bounds(rows, bounds, x, t):
+    if not leaves_bounds(rows, bounds, x, t, 1.0):
         return True
-    return not leaves_bounds(rows, bounds, x, time_along(rows, bounds, x))
+    return not leaves_bounds(rows, bounds, x, time_along(rows, bounds, x), 1.0)
 
 
 @kernel(parallel=True)
-def any_leaves_bounds(rows, bounds, x, t):
+def any_leaves_bounds(rows, bounds, x, t, share):
     """As `leaves_bounds`; threads share the rows."""
     n, leaves = len(rows), np.empty(PARTS, np.bool_)
     for c in prange(PARTS):
-        leaves[c] = leaves_bounds(rows[c * n // PARTS : (c + 1) * n // PARTS], bounds, x, t)
+        leaves[c] = leaves_bounds(rows[c * n // PARTS : (c + 1) * n // PARTS], bounds, x, t, share)
     return leaves.any()
 
 

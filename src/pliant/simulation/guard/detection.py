@@ -14,8 +14,9 @@ from ...detect.queries.approach import approaching
 from ...detect.queries.proximity import NearPairs
 from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import guard as _kernels
-from ...kernels.simulation.bounds import Bounds, MovingTriangles
+from ...kernels.simulation.bounds import MovingTriangles
 from ...scene import Scene
+from .limits import Limits
 from .pairs import (
     GuardedPairs,
     Obstacle,
@@ -30,7 +31,6 @@ from .pairs import (
     rows_of,
     with_any,
 )
-from .prediction import Horizon
 from .sewing import links_of, near_pairs_of
 
 Floats = NDArray[np.float64]
@@ -40,13 +40,14 @@ REACH = 0.75  # of eps: initial query distance around a body; cloth usually rest
 AHEAD = 32.0  # relative displacement that is predicted for a frame, over the largest query distance
 A_SUBSTEP = 8.0  # the same for a substep; if it is greater, no motion is predicted
 FEW = 0.1  # of all vertices that may leave their bounds; if there are more, a new pass takes less time
+FOLLOWING = 0.8, 0.1  # shares of the distance for cloth and for a body that follows its prediction
+USED = 0.25  # of its bound: a vertex beyond that, which may need more, gets a new one where cloth is squeezed
 LEAVING = 0.5  # of its bound: a vertex beyond that is predicted anew together with those that leave theirs
 OVERSHOOT = 0.5  # of its bound by which a vertex that left it is predicted to go beyond where it is
 SHORTEST = 0.5  # of a substep: least time from which the velocity of such a vertex is computed
 ATTEMPTS = 3  # to predict anew the few vertices that known pairs hold back, before all are confined to their bounds
 LEAST = 0.01  # of the thickness: gap that is always kept
 ROUNDING = 2.0**-49  # of the largest coordinate: bound of the rounding error of a distance
-_WORTH_THREADS = 16384  # vertices
 _EVERYWHERE = np.array([-np.inf] * 3 + [np.inf] * 3)
 _NONE = np.zeros((0, 5), np.int32)
 _ALL = np.zeros(0, np.int32)
@@ -54,7 +55,7 @@ _NO_FACES = np.zeros((0, 3), np.int32)
 _NO_DRIFT, _STATIC = np.zeros((0, 3)), np.zeros(6)
 
 
-class Detection:
+class Detection(Limits):
     """The near pairs of all deformable bodies of a scene with themselves, each other and, in safe mode, the obstacles,
     at positions x (n,3)."""
 
@@ -66,10 +67,9 @@ class Detection:
         on_surface = np.zeros(count, np.bool_)
         on_surface[cloth.top.faces] = True
         free, gripped = scene.yielding_inverse_masses > 0.0, scene.gripped_rows
-        self.rows = np.flatnonzero(free & on_surface).astype(np.int32)
         self._held = gripped[on_surface[gripped] & ~free[gripped]]
-        self.driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
-        self.moving = np.concatenate([self.rows, self.driven])  # all vertices that can move
+        driven = np.concatenate([np.zeros(0, np.int32), *(rows_of(scene, b) for b in scene.moving), self._held])
+        super().__init__(x, np.flatnonzero(free & on_surface).astype(np.int32), driven)
         soft = scene.deformable_rows
         ends = np.concatenate([[soft.start, soft.stop], *(scene.first[b : b + 2] for b in scene.moving)])
         self.movable = slice(int(ends.min()), int(ends.max()))  # contains all of these, and all of deformable bodies
@@ -83,23 +83,15 @@ class Detection:
         self.max_reach = max(largest_query_distance(cloth.top, x), AROUND * thickness)
         self.links = links_of(scene)
         self._first_pass = True
-        self.start = x.copy()  # positions at time 0 of the predicted motion: of the last pass, or of `repredict`
-        self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
-        self._predicts = False  # whether any is predicted
-        self.radius = np.full(count, np.inf)  # how far each vertex may deviate from its predicted position
-        self._bounds = Bounds(self.start, self.predicted, self.radius)
-        self._base = x.copy()  # positions within the bounds at which the guarded pairs were measured
-        self._time = 0.0  # of the predicted motion, at which they are within the bounds
-        self._base_is_known = True  # whether they are
-        self.was_followed = True  # whether the last target of `is_reachable` was within the bounds
-        self._horizon = Horizon()
+        self._predicts = False  # whether any motion is predicted
+        self._restarted = False  # whether the predicted motion has restarted since the last search
         self.is_confined = False  # whether the bounds, not only known pairs, limited the last `advance`
         self.n_hindered = 0  # number of vertices that known pairs held back then
-        self.substeps_left = 0  # substeps of this frame after the present one
         self._unguarded = _NONE  # kinds and vertices (k,5) of pairs that touch in this frame and cannot be opened
         self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: no pair of these is guarded
+        self._is_current = True  # whether no pair was given up since the last pass
         self.contacts = self.obstacle_contacts = _contacts.empty()  # of cloth with cloth, and with bodies
-        self._fraction = np.ones(count)  # of its motion that each vertex can complete
+        self._found = self.contacts, self.obstacle_contacts  # all of the last pass, including those given up
         self._reach = 0.0  # query distance around cloth of the last pass
         self.passes = self.repredictions = 0
         self._rest_keys = self._keys_at_rest(x)
@@ -111,12 +103,15 @@ class Detection:
         for body in self.obstacles:
             body.reach = REACH * self.eps
 
-    def run(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
+    def run(
+        self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0, drives: bool = False
+    ) -> float:
         """Detection pass: find all pairs that are near at x, or come near under the displacements `motion` (n,3).
 
         `stride` is the largest displacement of a substep. `far` limits the displacement of any vertex relative to the
         mean of the cloth or of a body that it can come near, metres: only the fraction of the motion within it is
-        considered; 0 limits it by AHEAD. Return the fraction: 1 without motion, 0 where it is too fast to be predicted.
+        considered; 0 limits it by AHEAD. `drives`: only bodies and grips move. Return the fraction: 1 without motion, 0
+        where it is too fast to be predicted.
         """
         self.passes += 1
         beyond = self.thickness + (1.0 if self.safe else 8.0) * stride
@@ -129,21 +124,30 @@ class Detection:
         while self._predicts and not far and self._horizon.shorten(found, queries, len(self.rows), self.substeps_left):
             share, found = self._predict(x, motion, reach, far), self._near_pairs(queries)
         self._horizon.begin(self.substeps_left)
-        self.contacts = found[0]
+        self._drives = drives and self._predicts
         self.radius[movable] = np.inf
         self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
         for body, near in zip(self.obstacles, found[1:], strict=True):
             self._bound_by_body(body, len(near))
-        self.obstacle_contacts = _contacts.concatenate_unsorted(found[1:])
-        if self.given_up.any():
-            self.contacts = guarded(self.contacts, self.given_up)
-            self.obstacle_contacts = guarded(self.obstacle_contacts, self.given_up)
+        self._found = found[0], _contacts.concatenate_unsorted(found[1:])
         if self.safe:
             self.rounding = self._rounding_at(x)
             self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
-            self.guarded = self._guard(self.contacts, self.obstacle_contacts)
-        self.contacts = self._pushed(self.contacts)
+        self.leave_out_given_up()
         return share
+
+    def give_up(self, rows: Rows, bodies: Rows | int) -> None:
+        """Stop guarding vertices of cloth against bodies, until the next frame: from the next pass on."""
+        self.given_up[rows, bodies], self._is_current = True, False
+
+    def leave_out_given_up(self) -> None:
+        """Take the pairs of the last pass, without those that are given up by now."""
+        self._is_current, (cloth, bodies) = True, self._found
+        if self.given_up.any():
+            cloth, bodies = guarded(cloth, self.given_up), guarded(bodies, self.given_up)
+        if self.safe:
+            self.guarded = self._guard(cloth, bodies)
+        self.contacts, self.obstacle_contacts = self._pushed(cloth), bodies
 
     def _move(self) -> None:
         """Move cloth and bodies to the start of the predicted motion, if any, and predict their displacements."""
@@ -170,36 +174,26 @@ class Detection:
             measure(found, x)
         return True
 
-    def follows_prediction(self, target: Floats) -> bool:
-        """Whether all vertices are within their bounds of the predicted motion at one common time: the end of this
-        substep, or that at which the motion is nearest to `target`."""
-        expected = self._horizon.end_of_substep(self.substeps_left)
-        if len(self.moving) < _WORTH_THREADS:
-            return bool(_bounds.follows_prediction(self.moving, self._bounds, target, expected))
-        return self._is_within_bounds(target, expected) or self._is_within_bounds(target, self._progress(target))
-
-    def _is_within_bounds(self, x: Floats, t: float) -> bool:
-        for rows in (self.rows, self.driven):  # cloth first: bodies have more vertices and seldom leave their bounds
-            leaves = _bounds.leaves_bounds if len(rows) < _WORTH_THREADS else _bounds.any_leaves_bounds
-            if leaves(rows, self._bounds, x, t):
-                return False
-        return True
-
-    def _progress(self, target: Floats) -> float:
-        """Return the time at which the predicted motion is nearest to `target`."""
-        return float(_bounds.time_along(self.moving, self._bounds, target))
-
-    def is_reachable(self, target: Floats) -> bool:
-        """Whether all vertices can move to `target` at once."""
-        self.was_followed = self.follows_prediction(target)
-        if not self._base_is_known or not self.was_followed:
+    def renew(self, x: Floats, target: Floats) -> bool:
+        """Measure all pairs of the last pass anew at x, which must be free of intersections, and find again those of
+        the few vertices that have used much of their bounds. Return whether that is enough: not if these are many, or
+        if bodies leave their bounds on the way to `target`."""
+        t, outside = self._progress(x), np.empty(len(x), np.bool_)
+        if not self._is_current or _bounds.leaves_bounds(self.driven, self._bounds, target, self._arrival, 1.0):
             return False
-        if self.guarded.are_separated(self._base, target):
-            return True
-        self._fraction[:] = 1.0
-        held = np.zeros(len(self.guarded.room), np.bool_)
-        count = self.guarded.limit(self._base, target, self._fraction, held)
-        return not count or float(self._fraction.min()) >= 1.0
+        count = _bounds.outside_bounds(self.rows, self._bounds, x, t, USED, np.inf, outside)
+        if count > FEW * len(self.rows) or not self.measure(x):
+            return False
+        if count:
+            self._restart_at_base()
+            self.start[outside], self.predicted[outside] = self._base[outside], 0.0
+            self._find_again(outside)
+        return self._base_is_known
+
+    def covers(self, x: Floats, motion: Floats) -> bool:
+        """Whether the pairs of the last pass include all that may meet under the displacements `motion` (n,3) from x:
+        whether both ends of this motion are within the bounds."""
+        return self._is_current and all(self._is_within_bounds(end, self._progress(end)) for end in (x, x + motion))
 
     def advance(self, target: Floats, x: Floats, *, careful: bool) -> tuple[int, float]:
         """Move x towards `target` as far as is safe; `careful`: if not all can reach it, by no more than their bounds
@@ -222,61 +216,51 @@ class Detection:
                 break
         self.is_confined = True
         if self._base_is_known:
-            _bounds.within_ball(self.moving, self._bounds, self._base, self._time, target, self._fraction)
+            _bounds.within_ball(self.moving, self._bounds, self._base, self._arrival, target, self._fraction)
         else:
             self._fraction[:] = 0.0
         return self._limited(target, x)
-
-    def _limited(self, target: Floats, x: Floats) -> tuple[int, float]:
-        """Move x from the base towards `target` by at most the fraction of each vertex, so that no guarded pair meets;
-        return as `advance`."""
-        # bodies and grips keep their shape: all driven vertices move by the smallest fraction among them
-        self._fraction[self.driven] = self._fraction[self.driven].min(initial=1.0)
-        held = np.zeros(len(self.guarded.room), np.bool_)
-        while True:  # every iteration but the last holds at least one more pair
-            count = self.guarded.limit(self._base, target, self._fraction, held)
-            driven = float(self._fraction[self.driven].min(initial=1.0))
-            self._fraction[self.driven] = driven
-            if not count or driven >= 1.0:
-                break
-        _bounds.advance(self.driven, self._fraction, self._base, target, x)
-        return _bounds.advance(self.rows, self._fraction, self._base, target, x), driven
 
     def repredict(self, target: Floats) -> int:
         """Predict anew the motion of the vertices that `target` places outside their bounds, if they are few and not
         too far outside, and find all pairs that come near them. Return the number of those that are pushed, or -1 if a
         detection pass is needed."""
         t = self._progress(target)
-        if not self._predicts or _bounds.leaves_bounds(self.driven, self._bounds, target, t):
+        if not self._predicts or self._drives or _bounds.leaves_bounds(self.driven, self._bounds, target, t, 1.0):
             return -1
         outside = self._leaving(target, t)
         if outside is None or not self._horizon.count_reprediction():
             return -1
         self.repredictions += 1
-        moved = self._time > 0.0
-        if moved:
-            t = self._restart_prediction(t)
-        t = max(t, SHORTEST * self._horizon.substep)
+        t = max(self._restart_at_base(t), SHORTEST * self._horizon.substep)
         _bounds.turn_towards(outside, self._bounds, self._base, target, t, OVERSHOOT)
+        count = self._find_again(outside)
+        return count if self._base_is_known else -1
+
+    def _restart_at_base(self, t: float = 0.0) -> float:
+        """Restart the predicted motion at the time of the base, and return t rescaled to the remaining motion."""
+        self._restarted = self._time > 0.0
+        if self._restarted:
+            self.start[self.movable] += self._time * self.predicted[self.movable]
+            self.predicted[self.movable] *= 1.0 - self._time
+            t, self._time = self._horizon.restart(self._time, t), 0.0
+        return t
+
+    def _find_again(self, outside: NDArray[np.bool_]) -> int:
+        """Find again, after `_restart_at_base` and a change of their predicted motion, all pairs of the vertices
+        `outside` (n,); return how many of them are pushed."""
         before = self._cloth.count_marked(outside)
-        if moved:
+        if self._restarted:
             self._move()
         else:
             self._cloth.predict_anew(before)
         cloth, *bodies = self._around(outside, before)
         for body in self.obstacles:
-            self._bound_by_distance(body, _ALL if moved else before)
+            self._bound_by_distance(body, _ALL if self._restarted else before)
         count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
         # a vertex may be nearer to a body now, and its bound less than its distance from the predicted position
         self._base_is_known = self._is_within_bounds(self._base, self._time)
-        return count if self._base_is_known else -1
-
-    def _restart_prediction(self, t: float) -> float:
-        """Restart the predicted motion at the time of the base, and return t rescaled to the remaining motion."""
-        self.start[self.movable] += self._time * self.predicted[self.movable]
-        self.predicted[self.movable] *= 1.0 - self._time
-        t, self._time = self._horizon.restart(self._time, t), 0.0
-        return t
+        return count
 
     def _leaving(self, target: Floats, t: float) -> NDArray[np.bool_] | None:
         """Mark the vertices (n,) whose position in `target` is outside their bounds at time t, and, unless these are
@@ -370,6 +354,9 @@ class Detection:
         """Bound the motion of vertices by their distance from a body, or by the query distance around it; unless
         `before` is empty, only those of the triangles that it counts (`LeafMesh.count_marked`)."""
         cloth, share = self._cloth, _kernels.SHARE if body.moves else _kernels.STILL
+        own_share = _kernels.SHARE
+        if body.moves and self._drives:  # it follows its prediction, so that cloth may use its share
+            share, own_share = FOLLOWING
         if not body.moves and share * body.reach >= self._bound(self._reach):
             return  # no bound of cloth is greater
         moves = self.predicted if self._predicts else _NO_DRIFT
@@ -378,7 +365,7 @@ class Detection:
         least = _bounds.bound_by_distance(triangles, body.box, drift, body.reach, share, self.radius)
         if body.moves:
             own = self.radius[body.span]
-            np.minimum(own, _kernels.SHARE * least, out=own)
+            np.minimum(own, own_share * least, out=own)
 
     def _rounding_at(self, x: Floats) -> float:
         """Return a bound of the rounding error of distances at x, metres."""

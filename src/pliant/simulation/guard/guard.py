@@ -112,11 +112,11 @@ class Guard(FormerNames):
     def repredictions(self) -> int:
         return self._detection.repredictions  # each saves a detection pass
 
-    def detection_pass(self, x: Floats, stride: float, motion: Floats | None = None, *, far: float = 0.0) -> float:
+    def detection_pass(self, x: Floats, stride: float, motion: Floats | None = None, **options: Any) -> float:
         """Find all near pairs at x, see `Detection.run`; x must be free of intersections of guarded pairs, except in
         the first pass of a frame, after which `begin` gives up those that intersect."""
         self._passes_left -= 1
-        share = self._detection.run(x, stride, motion, far=far)
+        share = self._detection.run(x, stride, motion, **options)
         self._remember_safe(x, moved=False)
         return share
 
@@ -148,16 +148,13 @@ class Guard(FormerNames):
         unsure = self.tangled or self.failed_substeps > 0
         self._detection.given_up[:] &= not unsure
         speed, motion = self._expected.at(state, dt, steps)  # safe mode: the bounds need room for deviations only
-        now = state.x, 0.0 if self.safe or motion is None else speed * dt, motion
-        self.detection_pass(*now)
-        tight = self.safe and is_tight(self._detection.guarded, self._detection.least)
-        if tight:
-            open_up(self, self._free, state.x)
+        self.detection_pass(*(now := (state.x, 0.0 if self.safe or motion is None else speed * dt, motion)))
         if unsure:
             self._give_up_intersecting(state)
-        if tight or self._detection.given_up.any():
+            self._detection.leave_out_given_up()
+        if self.safe and is_tight(self._detection.guarded, self._detection.least):
+            open_up(self, self._free, state.x)
             self.detection_pass(*now)
-        if tight:
             self._exclude_touching(state)
         self._careful = bool(self._detection.given_up.any())
 
@@ -259,13 +256,19 @@ class Guard(FormerNames):
         """Measure the known pairs at x if they include every pair that may meet there and on the rest of the motion;
         otherwise run a detection pass."""
         detection = self._detection
-        whole = not self._careful and not detection.is_confined and detection.follows_prediction(state.x)
-        if whole and detection.measure(x):
+        if self._careful:
+            known = detection.renew(x, state.x)
+        else:
+            known = not detection.is_confined and detection.follows_prediction(state.x) and detection.measure(x)
+        if known:
             self._remember_safe(x, moved=False)
-            return
-        # vertices that are held back do not follow their expected displacements
-        predict = not self._careful and detection.n_hindered <= FEW * len(self.rows)
-        self.detection_pass(x, stride, self._extrapolated(state, x) if predict else None)
+        elif self._careful:  # bodies follow their prediction, while cloth that they push waits
+            motion, far = detection.driven_motion(x, state.x), FAR * detection.max_reach
+            self.detection_pass(x, stride, motion, far=far, drives=True)
+        else:  # vertices that are held back do not follow their expected displacements
+            few = detection.n_hindered <= FEW * len(self.rows)
+            motion = (state.x - x) + (state.x - state.x_start) * detection.substeps_left  # to the end of the frame
+            self.detection_pass(x, stride, motion if few else None)
 
     @property
     def degraded(self) -> bool:
@@ -300,21 +303,22 @@ class Guard(FormerNames):
         own = 1.0 - carried / max(float(carried.max()), 1e-300)
         target[free] = x[free] + own[free, None] * (target - begin)[free]
         for _ in range(AFTER if self._detection.substeps_left < LAST and not self.degraded else 0):
-            self.detection_pass(x, 0.0)
+            self._measure_or_detect(state, x, 0.0)
             self.apply(state, dt)
             if not self._detection.advance(target, x, careful=True)[0]:
                 break
 
     def _leave_behind(self, target: Floats, x: Floats) -> None:
         """Move bodies and grips in x to `target`, and give up all pairs with cloth that they pass through."""
-        motion = np.zeros_like(x)
-        motion[self.driven] = target[self.driven] - x[self.driven]
-        self.detection_pass(x, 0.0, motion, far=np.inf)
+        self.detection_pass(x, 0.0, self._detection.driven_motion(x, target), far=np.inf)
         x[self.driven] = target[self.driven]
         self.give_up(self._detection.guarded, self._detection.guarded.crossed(self._detection.start, x))
 
     def pairs_along(self, x: Floats, motion: Floats) -> tuple[float, GuardedPairs, Floats]:
         """Implement `carry.CarryGuard`."""
+        if self._detection.covers(x, motion) and self._detection.measure(x):
+            self._remember_safe(x, moved=False)
+            return 1.0, self._detection.guarded, self._detection.radius_left
         share = self.detection_pass(x, 0.0, motion, far=FAR * self._detection.max_reach)
         return share, self._detection.guarded, self._detection.radius
 
@@ -325,7 +329,7 @@ class Guard(FormerNames):
 
     def _give_up(self, v: Rows, kinds: NDArray[np.uint8]) -> None:
         self.given_up_pairs += len(v)
-        self._detection.given_up[vertices_and_bodies(v, kinds, self._soft, self._detection.body_of)] = True
+        self._detection.give_up(*vertices_and_bodies(v, kinds, self._soft, self._detection.body_of))
 
     def release(self, state: State, stretched: Rows) -> Rows:
         """Stop guarding, and count, cloth that is stretched beyond its limit where bodies leave it no room: of the ends
@@ -337,7 +341,7 @@ class Guard(FormerNames):
         self.detection_pass(self._safe_x.copy(), 0.0)
         squeezed_pairs, joined = self.give_up_squeezed(ends), self._no_room.spread(stretched)
         for rows, b in joined:
-            self._detection.given_up[rows, b] = True
+            self._detection.give_up(rows, b)
             self.given_up_pairs += len(rows)
         if not squeezed_pairs and not joined:
             return _NONE
@@ -374,10 +378,6 @@ class Guard(FormerNames):
         """Whether cloth intersects anything at x, or is inside of bodies."""
         unsure = self.tangled or self.failed_substeps > 0
         return unsure and bool(self.intersections(x) or vertices_inside(self._solids, self._cloth_rows, x))
-
-    def _extrapolated(self, state: State, x: Floats) -> Floats:
-        """Return the displacements from x to the end of the frame at constant velocity."""
-        return np.asarray((state.x - x) + (state.x - state.x_start) * self._detection.substeps_left)
 
     def _stride(self, state: State) -> float:
         """Return the largest displacement in this substep, metres."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...detect.queries.penetration import DeformingClosestPoints
+from ...kernels.simulation import kinematics as _kernels
 from ...mesh import Mesh
 from ...mesh.topology import Topology
 from ...scene import Scene
@@ -28,7 +29,7 @@ class Solids:
         used, corners = np.unique(mesh.faces[closed], return_inverse=True)
         self.faces, self.rows = corners.reshape(-1, 3), (used + first).astype(np.int32)
         self._rest = mesh.vertices[used]
-        self._x = self._rest
+        self._set(self._rest)
 
     @functools.cached_property
     def _surface(self) -> DeformingClosestPoints:
@@ -36,12 +37,15 @@ class Solids:
 
     def move(self, x: Floats) -> None:
         """Set the positions x (n,3) of the scene."""
-        self._x = x[self.rows]
+        self._set(x[self.rows])
+
+    def _set(self, x: Floats) -> None:
+        self._x, (self._low, self._high) = x, _kernels.bounds(x)  # solids are made only of faces: x is not empty
 
     def inside(self, points: Floats) -> Flags:
         """Return which points (k,3) are inside."""
         out = np.zeros(len(points), np.bool_)
-        near = np.flatnonzero(((points > self._x.min(0)) & (points < self._x.max(0))).all(1))
+        near = np.flatnonzero(((points > self._low) & (points < self._high)).all(1))
         if len(near):
             out[near] = self._surface.update(self._x).signs(points[near]) < 0
         return out
