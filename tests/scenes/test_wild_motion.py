@@ -217,5 +217,5 @@ def test_a_hand_at_60_metres_per_second_does_not_pass_through_cloth(kind):
     assert max(sim.substeps_taken) == MOST_PARTS * sim.substeps
     assert sim.substeps_taken[-1] == sim.substeps
     # the work of a frame is bounded: without bounds of repredictions and of rounds after carrying there are 223 in a
-    # frame of 32 substeps for the cape, and 418 in one of 64 for the sleeve
-    assert max(np.array(sim.queries) / (24 + np.array(sim.substeps_taken))) < 3.75
+    # frame of 32 substeps for the cape, and 418 in one of 64 for the sleeve, 438 with the strain limit of worn cloth
+    assert max(np.array(sim.queries) / (24 + np.array(sim.substeps_taken))) < 4.0
