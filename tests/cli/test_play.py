@@ -115,7 +115,7 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(capsys: pytest.CaptureFi
             ["rod", "--clip", "walk"],
             "--clip, --lead-in, --teleports, --root-motion, --hold and --layer are for a garment",
         ),
-        (["skirt.obj", "no-such-body.obj"], "no-such-body.obj"),
+        (["no-such-skirt.obj", "body.obj"], "no-such-skirt.obj: no such file"),
         (["--method", "bhv"], "unknown method 'bhv'"),
         (["--port", "65536"], "--port = 65536 must be in 0..65535"),
         (["--fps", "0"], "--fps = 0 must be in 1..1000"),

@@ -67,7 +67,7 @@ class BoneBoxes:
         self.frame = np.empty((count, 3, 4))
         self.placed = Placed(np.empty((count, 3, 4)), np.empty((count, 6)), np.empty((count, 4)))
         self.moved = Moved(np.empty((count, 3, 4)), np.empty(count), np.empty(count), np.empty(count))
-        self.pairs: Pairs | None = None
+        self.bone_pairs: Pairs | None = None
         self._measure(matrices, frames, None if bind is None else (joints, weights, bind))
         self._entries = self._make_entries()
         self._sort()
@@ -99,19 +99,19 @@ class BoneBoxes:
         worth(_kernels.follow, len(entries.vertex), _SOME)(self.placed.to_box, entries, x)
         total = int(_kernels.relate(before, ball, self.placed, entries, self.moved))
         self.checked = len(entries.vertex)
-        if self.pairs is not None:
-            _poses.relative(np.ascontiguousarray(matrices), self.placed.to_box, self.pairs, self.pairs.now)
+        if self.bone_pairs is not None:
+            _poses.relative(np.ascontiguousarray(matrices), self.placed.to_box, self.bone_pairs, self.bone_pairs.now)
         return self._widen(x, total)
 
     def follow_bones(self, matrices: Floats, x: Floats) -> int:
         """`follow` for a skin that is exactly where the matrices move its bind pose, as it was at the last call: only
         the vertices of boxes whose pose is not near one of the clip are checked. Strays are upper bounds."""
-        assert self.pairs is not None
+        assert self.bone_pairs is not None
         c, boxes = len(self.bones), self.boxes
         matrices = np.ascontiguousarray(matrices)
         frames = _poses.Frames(matrices, self.bones, self.centre, self.axes, boxes.low, boxes.high, self.frame)
         before, ball = np.empty((c, 3, 4)), np.empty((c, 4))
-        args = frames, self.placed, before, ball, self.moved, self.pairs, self._known
+        args = frames, self.placed, before, ball, self.moved, self.bone_pairs, self._known
         self._largest, unknown = _poses.place(*args)
         self._set_slack()
         total = self.checked = 0
@@ -188,9 +188,9 @@ class BoneBoxes:
         share = _SPARE if skin is None else _SPARE_KNOWN
         spare = share * (high - low + slab) + 1e-12 * float(np.abs(q).max())
         if skin is not None:
-            self.pairs, poses = pairs_of(self.entry_box, self.entry_vertex, skin, matrices, np.array(placed))
+            self.bone_pairs, poses = pairs_of(self.entry_box, self.entry_vertex, skin, matrices, np.array(placed))
             bounds = slab[self._first, 0] * _SPARE_KNOWN, slab[self._first, 0] * _MOST_KNOWN
-            self._known = known_poses(self.pairs, poses, *bounds)
+            self._known = known_poses(self.bone_pairs, poses, *bounds)
             spare = np.maximum(spare, self._known.spare[self.entry_box, None])
         self.span = np.concatenate([low - spare, high + spare], 1)
 

@@ -85,7 +85,7 @@ class BoneBoxesDetector(BaseDetector):
         self._matrices = np.full((1, 3, 4), np.nan)
         # the bones alone determine the positions of the skin, and did so at the last update; a copy of it is up to date
         in_order = np.array_equal(self._rows, np.arange(mesh.n_vertices))
-        self._by_bones, self._known, self._synced = self.boxes.pairs is not None and in_order, False, True
+        self._by_bones, self._known, self._synced = self.boxes.bone_pairs is not None and in_order, False, True
         self._x = self._skin.surface.x
         x, edges = deformable.mesh.vertices, deformable.mesh.topology.edges
         self.edges = edges if midpoints else edges[:0]
