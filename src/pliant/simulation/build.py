@@ -43,11 +43,13 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
     pairs, distances = _pairs(scene), detection_distances(scene, method, ahead)
     unused = sorted(name for name in options if name not in ("progress", "cache"))
     if unused and not pairs:
-        missing = "obstacle" if scene.deformable else "deformable body"
+        missing, such = "deformable body", "pliant.Body(mesh)"
+        if scene.deformable:
+            missing = "obstacle"
+            such = "pliant.Body(mesh, obstacle=True) or pliant.Body.height_image(picture, size=0.5, scale=0.1)"
         raise ValueError(
             f"scene {scene.name!r} has no {missing}, so that no detector is made and option {unused[0]!r} of method "
-            f"{method!r} would have no effect; add one, such as pliant.Body(mesh, obstacle=True) or "
-            "pliant.Body.height_image(picture, size=0.5, scale=0.1)"
+            f"{method!r} would have no effect; add one, such as {such}"
         )
     found: list[tuple[int, Any]] = []
     groups: dict[tuple[int, str], list[Any]] = {}
