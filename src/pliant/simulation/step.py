@@ -26,6 +26,7 @@ from .clock import Clock
 from .drag import DragConstraint, grab
 from .final_projection import FinalProjection
 from .frame import Frame
+from .intersections import make_response
 from .kinematics import Kinematics
 from .retraction import Retraction
 
@@ -49,7 +50,7 @@ class Simulation:
     `options` are passed to each detector; they can also be part of the name, as in "bvh:volume=sphere". Pass
     `detectors` to supply your own.
     `response` is one of RESPONSES: "projection", "printed-projection", "surface-tag" for vertices on a skin, "penalty",
-    "geometric" and "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and
+    "geometric" and "penalty+geometric", "separate" for deep overlaps, or "volume" for closed bodies. `self_method` (with `self_options`) and
     `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
     these, unless the scene has self_contact="off" (docs/self-contact.md).
     """
@@ -102,10 +103,10 @@ class Simulation:
             if one.remembers or state is None:  # its state may be of another run
                 one.reset()
         # vertices of moving obstacles are updated in every substep only if a detector or the guard reads them
-        every_substep = reads_obstacles(scene, given)
+        every_substep = reads_obstacles(scene, given) or (bool(scene.moving) and responds.needs_closed)
         self.kinematics = Kinematics(scene, every_substep, may_yield(scene, given, self_method or self_response))
         eps = scene.eps * (1.0 - SOFT) if repels else None
-        self.response = responds(scene, reads_obstacle_vertices=every_substep, eps=eps)
+        self.response = make_response(scene, self.response_name, reads_obstacle_vertices=every_substep, eps=eps)
         self.response.repels = repels
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
