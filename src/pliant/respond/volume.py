@@ -1,4 +1,4 @@
-"""Volume: pressure along the gradient of the intersection volume (Faure et al. 2008; Teschner et al. 2005, section 6)."""
+"""Volume: pressure along the gradient of the intersection volume (Faure et al. 2008; Teschner et al. 2005, 6)."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -33,8 +33,8 @@ class Volume(Response):
     simple friction; no restitution, and no contact offset: V, not a distance, is driven to zero.
 
     `intersect`: for each pair of bodies, a query of the intersection at positions x (n,3) and inverse masses (n,).
-    Contacts are not read. After `apply`, `volume` (m3) is the intersection volume that it found, and `pressure` (r,) is
-    the pressure in each of its regions, Pa.
+    Contacts are not read. After `apply`, `volume` (m3) is the intersection volume that it found, `pressure` (r,) Pa is
+    that of each of its regions, and `force` (r,3) N is what the first body of each region gets, without friction.
     """
 
     needs_closed: ClassVar[bool] = True
@@ -58,29 +58,40 @@ class Volume(Response):
         self._intersect = tuple(intersect)
         count = len(self.w)
         self._vertices = _kernels.Vertices(np.zeros((count, 3)), np.zeros(count), np.full(count, -1, np.int32))
-        self.volume, self.pressure = 0.0, np.zeros(0)
+        self.volume, self.pressure, self.force = 0.0, np.zeros(0), np.zeros((0, 3))
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep."""
-        self.volume, self.pressure = 0.0, np.zeros(0)
+        self.volume, self.pressure, self.force = 0.0, np.zeros(0), np.zeros((0, 3))
 
     def apply(self, contacts: Contacts, state: State, dt: float, detect: Detect | None = None) -> None:
         """Intersect the bodies, pair by pair, and move x by the effect of pressure and friction in dt."""
-        found, pressure = 0.0, [np.zeros(0)]
+        found, pressures, forces = 0.0, [np.zeros(0)], [np.zeros((0, 3))]
         for intersect in self._intersect:
             intersection = intersect(state.x, self.w)
             if intersection is not None:
                 found += intersection.volume
-                pressure.append(self._press(intersection, state, dt))
-        self.volume, self.pressure = found, np.concatenate(pressure)
+                pressure, facing = self._press(intersection, state, dt)
+                pressures.append(pressure)
+                forces.append(-pressure[:, None] * facing)
+        self.volume, self.pressure, self.force = found, np.concatenate(pressures), np.concatenate(forces)
 
-    def _press(self, intersection: "Intersection", state: State, dt: float) -> Floats:
-        """Move the vertices of two bodies; return the pressures (r,) of their regions, Pa."""
+    def _press(self, intersection: "Intersection", state: State, dt: float) -> tuple[Floats, Floats]:
+        """Move the vertices of two bodies; return the pressures (r,) of their regions, Pa, and the sums (r,3) of the
+        gradient over the first body, square metres."""
         r = intersection.regions
         rows = (np.zeros(r) for _ in range(6))
         volume, change, mobility, tangential, fastest, impulse = rows
         regions = _kernels.Regions(
-            volume, change, np.zeros((r, 3)), np.zeros((r, 2)), np.zeros((r, 2, 3)), mobility, tangential, fastest, impulse
+            volume,
+            change,
+            np.zeros((r, 3)),
+            np.zeros((r, 2)),
+            np.zeros((r, 2, 3)),
+            mobility,
+            tangential,
+            fastest,
+            impulse,
         )
         _kernels.sum_ends(intersection.ends, state.x, state.x_start, self.w, regions, self._vertices)
         _kernels.sum_vertices(self.w, regions, self._vertices)
@@ -88,7 +99,7 @@ class Volume(Response):
         rubbed = np.zeros((r, 3))
         _kernels.rub_all(regions, Friction(self.friction, self.simple), rubbed)
         _kernels.displace(state.x, self.w, regions, self._vertices, rubbed)
-        return impulse / dt**2
+        return impulse / dt**2, regions.facing
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Leave v unchanged: the effect of the pressure is already contained in the displacement."""

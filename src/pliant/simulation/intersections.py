@@ -15,7 +15,9 @@ def make_response(scene: Scene, name: str, *, among_deformables: bool = False, *
     if not issubclass(made, Volume):
         return made(ruling, **options)
     deformable = scene.deformable
-    pairs = itertools.combinations(deformable, 2) if among_deformables else itertools.product(deformable, scene.obstacles)
+    pairs = (
+        itertools.combinations(deformable, 2) if among_deformables else itertools.product(deformable, scene.obstacles)
+    )
     return made(ruling, intersect=[_gradient(scene, name, *pair).at for pair in pairs], **options)
 
 

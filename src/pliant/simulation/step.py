@@ -50,9 +50,9 @@ class Simulation:
     `options` are passed to each detector; they can also be part of the name, as in "bvh:volume=sphere". Pass
     `detectors` to supply your own.
     `response` is one of RESPONSES: "projection", "printed-projection", "surface-tag" for vertices on a skin, "penalty",
-    "geometric" and "penalty+geometric", "separate" for deep overlaps, or "volume" for closed bodies. `self_method` (with `self_options`) and
-    `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
-    these, unless the scene has self_contact="off" (docs/self-contact.md).
+    "geometric" and "penalty+geometric", "separate" for deep overlaps, or "volume" for closed bodies. `self_method`
+    (with `self_options`) and `self_response` choose detector and response for contacts among deformable bodies; without
+    either the guard handles these, unless the scene has self_contact="off" (docs/self-contact.md).
     """
 
     def __init__(
