@@ -1,4 +1,8 @@
-"""The page of `pliant play` for docs/play.md; needs playwright and Chromium."""
+"""The page of `pliant play` for docs/play.md; needs playwright and Chromium.
+
+Run pictures.py with NUMBA_NUM_THREADS=1: a browser without a GPU renders on all cores, and threads of the simulation
+that wait for each other would advance only when both get one.
+"""
 
 import io
 import shutil
