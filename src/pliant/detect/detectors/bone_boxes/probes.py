@@ -11,6 +11,7 @@ from ....kernels.detectors.bone_boxes import query as _query
 from ....kernels.detectors.bone_boxes.boxes import CHUNK, Skin
 from ....kernels.detectors.bone_boxes.lookup import ProbeArrays, Touching
 from ....kernels.detectors.bone_boxes.query import Lists, Query
+from ....kernels.jit import worth
 from ....kernels.queries import closest_point as _nearest
 from ....kernels.queries.surface import Surface
 from ...base import Inside
@@ -20,6 +21,7 @@ from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
 FEW = 256  # points below which queries run on one thread
+MANY = 8192  # points from which on they are moved on several threads
 
 
 class Probes:
@@ -47,7 +49,9 @@ class Probes:
         """Move the points to x (n,3), reduce their clearance by their motion relative to the skin of the boxes, and
         select those to query, up to `near`. Nothing is kept of the points `ignored` (n,), if any are given."""
         self._lists = Lists(self.order, self._which, self._unsure, ignored)
-        self.queried = _query.prepare(x, posed, boxes.moved, self.arrays, self._lists, near)
+        follow = worth(_coherence.follow_points, len(x), MANY)
+        follow(x, self.arrays, self.order, posed.placed.world, boxes.moved, posed.slack)
+        self.reselect(near)
 
     def reselect(self, near: float) -> None:
         """Select the points to query again, after a change of their clearance."""
