@@ -45,16 +45,15 @@ class Probes:
         self._count = 0
         self._lists = Lists(self.order, self._which, self._unsure, np.zeros(0, np.bool_))
 
-    def follow(self, x: Floats, boxes: BoneBoxes, posed: Skin, near: float, ignored: NDArray[np.bool_]) -> None:
-        """Move the points to x (n,3), reduce their clearance by their motion relative to the skin of the boxes, and
-        select those to query, up to `near`. Nothing is kept of the points `ignored` (n,), if any are given."""
+    def follow(self, x: Floats, boxes: BoneBoxes, posed: Skin, ignored: NDArray[np.bool_]) -> None:
+        """Move the points to x (n,3), and reduce their clearance by their motion relative to the skin of the boxes.
+        Nothing is kept of the points `ignored` (n,), if any are given."""
         self._lists = Lists(self.order, self._which, self._unsure, ignored)
         follow = worth(_coherence.follow_points, len(x), MANY)
         follow(x, self.arrays, self.order, posed.placed.world, boxes.moved, posed.slack)
-        self.reselect(near)
 
-    def reselect(self, near: float) -> None:
-        """Select the points to query again, after a change of their clearance."""
+    def select(self, near: float) -> None:
+        """Select the points to query: those that may be within `near` of the skin, or inside."""
         self.queried = _coherence.choose(self.order, self.arrays, near, self._which)
 
     def query(self, posed: Skin, surface: Surface, query: Query, synced: Callable[[], SurfaceQueries]) -> None:

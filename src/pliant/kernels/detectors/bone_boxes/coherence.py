@@ -15,21 +15,23 @@ from ... import vec
 from ...jit import kernel, prange
 from .boxes import CHUNK
 
+TASK = 16 * CHUNK  # points that a thread moves at a time
+
 
 @kernel
-def follow_range(x, probes, order, first, last, world, moved, slack):
-    """Move points order[first:last] to x (n,3) while the skin of the boxes moved, and reduce their clearance by an
-    upper bound of the relative displacement, their pace.
+def follow_range(x, probes, nearby, world, moved, slack, buffer):
+    """Move the points `nearby` (k,) to x (n,3) while the skin of the boxes moved, and reduce their clearance by an upper
+    bound of the relative displacement, their pace.
 
     Boxes farther away than the greatest clearance plus the displacements cannot have passed a point or be nearest. The
-    points are copied by component first, so that the loop over them is vectorised.
+    points are copied by component to the buffer (7, k or more) first, so that the loop over them is vectorised.
     """
-    points, clear, pace, n = probes.points, probes.clear, probes.pace, last - first
+    points, clear, pace, n = probes.points, probes.clear, probes.pace, len(nearby)
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
-    to_x, to_y, to_z, at_x, at_y, at_z, most = np.empty((7, CHUNK))
+    to_x, to_y, to_z, at_x, at_y, at_z, most = buffer
     far, step = 0.0, 0.0
     for t in range(n):
-        i = order[first + t]
+        i = nearby[t]
         p, q = vec.load(x, i), vec.load(points, i)
         x_0, y_0, z_0 = min(x_0, p[0]), min(y_0, p[1]), min(z_0, p[2])
         x_1, y_1, z_1 = max(x_1, p[0]), max(y_1, p[1]), max(z_1, p[2])
@@ -55,7 +57,7 @@ def follow_range(x, probes, order, first, last, world, moved, slack):
             w = to_z[t] - (c_0 * at_x[t] + c_1 * at_y[t] + c_2 * at_z[t] + c_3)
             most[t] = max(most[t], u * u + v * v + w * w)
     for t in range(n):
-        i = order[first + t]
+        i = nearby[t]
         pace[i] = (math.sqrt(most[t]) + stray + turn * clear[i]) * (1.0 + 1e-12)
         clear[i] = max(clear[i] - pace[i] - slack, 0.0)
         vec.store(points, i, vec.load(x, i))
@@ -65,8 +67,10 @@ def follow_range(x, probes, order, first, last, world, moved, slack):
 def follow_points(x, probes, order, world, moved, slack):
     """Apply `follow_range` to all points, spatial neighbours together."""
     n = len(order)
-    for c in prange(-(-n // CHUNK)):
-        follow_range(x, probes, order, c * CHUNK, min(n, (c + 1) * CHUNK), world, moved, slack)
+    for task in prange(-(-n // TASK)):
+        buffer = np.empty((7, CHUNK))
+        for first in range(task * TASK, min(n, (task + 1) * TASK), CHUNK):
+            follow_range(x, probes, order[first : min(n, first + CHUNK)], world, moved, slack, buffer)
 
 
 @kernel
