@@ -206,7 +206,7 @@ def body_of(file: pathlib.Path, body: pathlib.Path | None, frames: FrameOptions)
     """The file of the body: the garment's own file where only --body-part is given."""
     if body is None and frames.body_part is not None:
         if frames.part is None:
-            raise ValueError("--body-part names a part of the garment's file; name the garment's too, with --part")
+            raise ValueError("--body-part names a part of the garment's file; name the garment with --part")
         body = file
     if body is None and (frames.body_points is not None or frames.body_clip is not None):
         raise ValueError("--body-points and --body-clip need a body; name one with --body")

@@ -20,7 +20,7 @@ TASK = 16 * CHUNK  # points that a thread moves at a time
 
 @kernel
 def follow_range(x, probes, nearby, world, moved, slack, buffer):
-    """Move the points `nearby` (k,) to x (n,3) while the skin of the boxes moved, and reduce their clearance by an upper
+    """Move the points `nearby` (k,) to x (n,3) while the skin of the boxes moved, and reduce their clearance by a
     bound of the relative displacement, their pace.
 
     Boxes farther away than the greatest clearance plus the displacements cannot have passed a point or be nearest. The
