@@ -191,7 +191,7 @@ def make_session(
         return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
     if body is None and (scene is None or scene in SCENES):
         if wear != _DEFAULT_WEAR:
-            names = "--clip, --lead-in, --teleports, --root-motion, --hold and --layer"
+            names = "--clip, --lead-in, --teleports, --root-motion, --hold, --ease and --layer"
             raise ValueError(f"{names} are for a garment on a character (--hold: on any body); give both as files")
         refuse_place(place, "a built-in scene has its own positions")
         if "material" in options:
