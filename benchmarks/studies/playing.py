@@ -52,7 +52,7 @@ def pull(page, corner: int, by: tuple[float, float]) -> None:
     at += 14.0 * (within - at) / np.linalg.norm(within - at)
     page.mouse.move(*at)
     page.mouse.down()
-    page.mouse.move(at[0] + by[0], at[1] + by[1], steps=20)
+    page.mouse.move(at[0] + by[0], at[1] + by[1], steps=8)
 
 
 def draw_play(save: Callable[[str, Image.Image], None]) -> None:
@@ -72,10 +72,9 @@ def draw_play(save: Callable[[str, Image.Image], None]) -> None:
         page.mouse.wheel(0, -150)
         for key in "cn":
             page.keyboard.press(key)
-        pull(page, SIDE - 1, (230.0, -170.0))
+        pull(page, SIDE - 1, (110.0, -80.0))
         began = page.evaluate("pliant.header.time")
-        page.wait_for_function("t => pliant.header.time > t + 1.5", arg=began)
-        page.wait_for_timeout(9000)  # until the chart is full
+        page.wait_for_function("t => pliant.header.time > t + 0.3", arg=began)
         page.evaluate("link.socket.onmessage = null")
         page.wait_for_timeout(4000)  # until the static view is refined
         shot = page.screenshot(timeout=WAIT)
