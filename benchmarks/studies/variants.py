@@ -4,7 +4,7 @@
 method the number of variants, the guarantee class, missed and extra contacts, whether all variants kept their guarantee
 and the time relative to `bvh`; below it, the methods and variants that do not apply to a case, with the reason, so that
 none is left out silently. Variants are the options of a method whose values are names, each value alone. Progress is
-printed to stderr. The five cases take about six minutes of CPU time once all kernels are compiled, which takes about as
+printed to stderr. The five cases take about 200 s of CPU time once all kernels are compiled, which takes about as
 long again.
 """
 
