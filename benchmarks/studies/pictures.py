@@ -213,19 +213,20 @@ def moving() -> None:
         save(name, strip(run(name), frames, (294, 294, 294, 294), height, first, **look))
 
 
-def separate() -> None:
-    """Two soft balls that start half inside each other."""
+def parting(name: str, method: str, response: str, frames: tuple[int, ...]) -> None:
+    """Two soft balls that start half inside each other, and the volume that they share."""
     foam = pliant.Solid(young=1e4, density=300.0, damping=0.03)
     balls = [pliant.shapes.tet_ball(0.1, 0.02, centre=(0.101 * k, 0.011 * k, 0.007 * k)) for k in (0, 1)]
     colors = ((0.62, 0.16, 0.13), (0.10, 0.22, 0.42))
     bodies = [pliant.Body(ball, material=foam, color=color) for ball, color in zip(balls, colors)]
-    scene = pliant.Scene(bodies, gravity=(0, 0, 0), eps=1e-4, self_contact="push")
-    sim = pliant.Simulation(scene, substeps=16, self_method="spatial-hash", self_response="separate")
-    result, frames = record(sim, 25), (0, 5, 10, 25)
+    scene = pliant.Scene(bodies, gravity=(0, 0, 0), eps=1e-4, self_contact="push", overlaps=[(0, 1)])
+    sim = pliant.Simulation(scene, substeps=16, self_method=method, self_response=response)
+    result = record(sim, frames[-1])
     camera = Camera.framing(result.clips, 290 / 200, azimuth=0.2, elevation=0.3)
     clips = result.displayed_clips()
     tiles = [render(clips, t, 290, 200, camera, samples=3) for t in frames]
-    save("separate", np.asarray(captioned(tiles, [f"{0.01 * t:.2f} s" for t in frames])))
+    words = [f"{0.01 * t:.2f} s, {1e3 * result.shared[0].volume[t]:.3f} l" for t in frames]
+    save(name, np.asarray(captioned(tiles, words)))
 
 
 def field() -> None:
@@ -355,7 +356,8 @@ def materials() -> None:
 PICTURES: dict[str, Callable[[], None]] = {
     "drape": drape, "materials": materials, "cusick": lambda: draw_cusick(save),
     "scenes": scenes, "moving": moving, "shapes": shapes, "mannequin": mannequin, "field": field,
-    "separate": separate,
+    "separate": lambda: parting("separate", "spatial-hash", "separate", (0, 5, 10, 25)),
+    "volume": lambda: parting("volume", "image-space", "volume", (0, 1, 3, 6)),
     "trees": lambda: draw_trees(save), "friction": friction, "impact": lambda: draw_impact(save),
     "bone-boxes": lambda: draw_bone_boxes(save), "crossings": lambda: draw_crossings(save),
     "cones": lambda: draw_cones(save),

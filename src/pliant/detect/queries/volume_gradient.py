@@ -63,11 +63,13 @@ class VolumeGradient:
         for axis in range(3):
             screen = screen_of(box, axis, self.resolution, farthest)
             images = [c.take(place, screen, box, clip=False) for c, place in zip(self._cameras, places, strict=True)]
-            pair = [Layers(i.start, i.depth, i.face, faces) for i, faces in zip(images, self._faces, strict=True)]
-            found.append((screen, pair, _intervals(*pair, float(np.abs(box[:, axis]).max()))))
+            one, two = (Layers(i.start, i.depth, i.face, faces) for i, faces in zip(images, self._faces, strict=True))
+            found.append((screen, (one, two), _intervals(one, two, float(np.abs(box[:, axis]).max()))))
         return self._joined(found, x, w)
 
-    def _joined(self, found: list[tuple[Screen, list[Layers], Found]], x: Floats, w: Floats) -> Intersection | None:
+    def _joined(
+        self, found: list[tuple[Screen, tuple[Layers, Layers], Found]], x: Floats, w: Floats
+    ) -> Intersection | None:
         count = 2 * sum(len(intervals.pixel) for _, _, intervals in found)
         if not count:
             return None
