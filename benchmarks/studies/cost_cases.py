@@ -8,6 +8,7 @@ import numpy as np
 from costs import Case, Prepared, Run
 
 import pliant
+from pliant import contacts as _contacts
 from pliant import geometry, shapes
 from pliant.detect.base import Side
 from pliant.detect.bvh.blend import BlendTree
@@ -20,8 +21,9 @@ from pliant.detect.fields.reconstruct import reconstruct
 from pliant.detect.methods import METHODS
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.tet_hash import TetHash
+from pliant.detect.queries.volume_gradient import VolumeGradient
 from pliant.motion.deforming import Skinned
-from pliant.respond import RESPONSES
+from pliant.respond import RESPONSES, Volume
 from pliant.state import State
 
 Made = tuple[float, Mapping[str, Run]]
@@ -281,6 +283,17 @@ def led_out(cells: float) -> Made:
     return len(found), {"separate": Prepared(start.copy, functools.partial(_answered, response, found))}
 
 
+def pressed(level: float) -> Made:
+    """One substep of the response `volume` on two soft balls that overlap; their vertices are those of the surfaces."""
+    balls = shapes.ball(0.1, int(level)), shapes.ball(0.08, int(level), centre=(0.11, 0.05, 0.03))
+    scene = pliant.Scene([pliant.Body(ball, obstacle=k > 0) for k, ball in enumerate(balls)], self_contact="off")
+    start = scene.start()
+    one, two = (Side(ball, int(scene.first[k]), k) for k, ball in enumerate(balls))
+    response = Volume(scene, intersect=[VolumeGradient(one, two).at])
+    size = sum(ball.n_faces for ball in balls)
+    return size, {"volume": Prepared(start.copy, functools.partial(_answered, response, _contacts.empty()))}
+
+
 def cloth_steps(count: float) -> Made:
     cloth = shapes.cloth(1.0, 1.0, int(count))
     sim = pliant.Simulation(pliant.Scene([pliant.Body(cloth, pins=[0])]), dt=0.001, substeps=1)
@@ -335,6 +348,7 @@ CASES = {
     "responses": Case(
         "contacts", "Nanoseconds per contact and substep", (16, 32, 64, 128), responses, "nanoseconds per contact", PER
     ),
+    "volume": Case("triangles", "Milliseconds against triangles", (2, 3, 4, 5, 6), pressed),
     "separate": Case(
         "contacts", "Nanoseconds per contact and substep", (6, 12, 18, 26), led_out, "nanoseconds per contact", PER
     ),
