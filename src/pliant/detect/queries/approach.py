@@ -39,7 +39,8 @@ class Approach(NamedTuple):
         """Make the query for pairs within `reach`; see `MotionSearch` and `NearPairs.along`."""
         space, stack = near.task_space
         a, b = _moving_side(near.a), _moving_side(near.b)
-        search = MotionSearch(near.same, reach, begin, which, before, stack)
+        whole = len(which) > 0 and (near.cones is None or near.cones.count == 0)
+        search = MotionSearch(near.same, reach, begin, which, before, whole, stack)
         tasks = space[: _drift.list_tasks(a, b, search, _SPARE, space)]
         return cls(near, a, b, search, tasks, parts_of(len(tasks), _CHUNK, 1))
 
@@ -86,7 +87,7 @@ def task_space(a: LeafMesh, b: LeafMesh) -> tuple[Rows, int]:
     (deep_a, pairs, wide_a), (deep_b, _, wide_b) = (_motion.size_of(mesh.motion.nodes) for mesh in (a, b))
     wide = max(wide_a, wide_b)
     leaves = len(a.motion.leaves)
-    return np.empty((pairs + leaves + _SPARE + wide + 1, 2), np.int32), (deep_a + deep_b + wide) * wide + 1
+    return np.empty((2 * pairs + leaves + _SPARE + wide + 1, 2), np.int32), (deep_a + deep_b + wide) * wide + 1
 
 
 def enlarged(distance: float, meshes: Sequence[LeafMesh]) -> float:

@@ -74,7 +74,10 @@ class NearPairs:
         from .approach import Approach, enlarged
 
         reach = enlarged(distance, [self.a] if self.same else [self.a, self.b])
-        begin = self._begin if self.cones is None or len(which) else self.cones.begin(reach, self.a.motion)
+        begin = self._begin
+        if self.cones is not None:
+            motion = self.a.motion
+            begin = self.cones.begin_anew(reach, motion, before) if len(which) else self.cones.begin(reach, motion)
         return Approach.of(self, reach, begin, which, before)
 
     @functools.cached_property

@@ -60,6 +60,7 @@ class Patches(NamedTuple):
     # degenerate
     scaled_normals: np.ndarray
     seen: np.ndarray  # (k,4) contours and their displacements projected onto the plane
+    axes: np.ndarray  # (nodes,3) the axis along which the patch of each node was last tested
 
 
 class PatchMotion(NamedTuple):
@@ -325,6 +326,7 @@ def proved(node, i, motion, patches, least):
     moves = len(motion.drift) > 0
     first, last = node.first, node.first + node.count
     n = axis_of(patches.scaled_normals, first, last, moves)
+    vec.store(patches.axes, i, n)
     if not all_face_along(patches.scaled_normals, first, last, n, least, moves):
         return False
     project(motion, patches.rows, begin, end, n, patches.seen)
@@ -340,6 +342,7 @@ def whole_is_proved(corners, patches, motion, least):
         return False
     scale_range(corners, motion, patches.twin, 0, m, sample_step(m), patches.scaled_normals)
     n = axis_of(patches.scaled_normals, 0, m, moves)
+    vec.store(patches.axes, 0, n)
     good = np.empty(PARTS, np.bool_)
     for c in prange(PARTS):
         good[c] = range_faces_along(corners, motion, patches, c * m // PARTS, (c + 1) * m // PARTS, n, least)
