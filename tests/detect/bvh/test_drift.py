@@ -188,6 +188,25 @@ def test_what_comes_near_what_is_predicted_anew_is_found_around_patches_that_sta
     assert min(proved, lost, count) > 0
 
 
+def test_a_patch_is_no_longer_proved_where_its_contour_comes_near_itself_within_the_plane():
+    turn, k = np.linspace(0.0, 1.9 * np.pi, 40), 2 * np.arange(39)[:, None]
+    ring = np.stack([np.cos(turn), 0.0 * turn, np.sin(turn)], 1)
+    x = np.stack([ring, 1.2 * ring], 1).reshape(-1, 3)  # a ring with a gap of 0.31
+    faces = np.concatenate([k + [0, 1, 2], k + [1, 3, 2]]).astype(np.int32)
+    made = LeafMesh(x, Mesh(x, faces).topology, np.arange(len(x)), arity=2)
+    for far, proved in ((0.05, 1), (0.35, 0)):
+        way = np.zeros_like(x)
+        made.move_along(x, way)
+        near = NearPairs(made)
+        near.along(0.01)
+        assert near.cones.count == 1
+        some = np.arange(len(x)) < 2
+        way[some, 2] = -far  # one end of the ring, towards the other
+        made.predict_anew(marked := made.count_marked(some))
+        near.along(0.01, some, marked)
+        assert near.cones.count == proved
+
+
 @pytest.mark.parametrize("change", ["other triangles", "all triangles", "twice"])
 def test_a_proof_is_not_repeated_for_another_motion_than_its_own(change):
     sheet = cloth(0.2, 0.2, 8)
