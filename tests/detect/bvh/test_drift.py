@@ -189,10 +189,10 @@ def test_what_comes_near_what_is_predicted_anew_is_found_around_patches_that_sta
 
 
 def test_a_patch_is_no_longer_proved_where_its_contour_comes_near_itself_within_the_plane():
-    turn, k = np.linspace(0.0, 1.9 * np.pi, 40), 2 * np.arange(39)[:, None]
+    turn, first = np.linspace(0.0, 1.9 * np.pi, 40), 2 * np.arange(39)[:, None]
     ring = np.stack([np.cos(turn), 0.0 * turn, np.sin(turn)], 1)
     x = np.stack([ring, 1.2 * ring], 1).reshape(-1, 3)  # a ring with a gap of 0.31
-    faces = np.concatenate([k + [0, 1, 2], k + [1, 3, 2]]).astype(np.int32)
+    faces = np.concatenate([first + np.array(corners) for corners in ([0, 1, 2], [1, 3, 2])]).astype(np.int32)
     made = LeafMesh(x, Mesh(x, faces).topology, np.arange(len(x)), arity=2)
     for far, proved in ((0.05, 1), (0.35, 0)):
         way = np.zeros_like(x)
