@@ -171,7 +171,8 @@ class LeafMesh:
         self.fits, self._changed = self.fits + 1, before
         if self._motion is None:
             self._motion = self._new_motion(displacement)
-        self._motion = self._motion._replace(x=self.x, drift=displacement)
+        if self._motion.x is not self.x or self._motion.drift is not displacement:
+            self._motion = self._motion._replace(x=self.x, drift=displacement)
         before = before if self._patches else _ALL  # the displacements of the whole mesh need all of its leaves
         count = int(before[-1]) if len(before) else len(self.leaves.corners)
         worth(_motion.fit_motion, count, _WORTH_THREADS)(self._motion, before)
