@@ -1,11 +1,13 @@
 """Patches that were proved (`cones`) and of which some triangles have changed since: the proof is repeated for these.
 
 Condition 2 holds for each triangle by itself, along the axis of its patch: it still holds where nothing has changed.
-Condition 3 is tested anew for the whole contour, which is short.
+Condition 3 is tested anew for the whole contour, which is short, if any of its vertices has changed.
 """
 
 from ..jit import kernel
 from .cones import contour_clear, diagonal, project, range_faces_along
+
+STRIDE = 64  # triangles that are passed over at once where none has changed
 
 
 @kernel
@@ -14,6 +16,9 @@ def changed_face_along(corners, motion, patches, before, node, n, least):
     triangles 0..q-1 have."""
     q, last = node.first, node.first + node.count
     while q < last and before[last] > before[q]:
+        if q + STRIDE < last and before[q + STRIDE] == before[q]:
+            q += STRIDE
+            continue
         stop = q
         while stop < last and before[stop + 1] > before[stop]:
             stop += 1
@@ -47,8 +52,8 @@ def retest_patches(nodes, corners, patches, motion, before, test, begin, start):
             good = changed_face_along(corners, motion, patches, before, nodes[i], n, least)
             if good:
                 one, two = patches.start[i], patches.start[i + 1]
-                project(motion, patches.rows, one, two, n, patches.seen)
-                good = contour_clear(patches.seen, one, two, least, diagonal(motion.boxes, i) if moves else 0.0)
+                if project(motion, patches.rows, one, two, n, patches.seen):
+                    good = contour_clear(patches.seen, one, two, least, diagonal(motion.boxes, i) if moves else 0.0)
         total += good
         if not good:
             for q in range(first, last):

@@ -217,18 +217,24 @@ def range_faces_along(corners, motion, patches, first, last, n, least):
 
 @kernel
 def project(motion, rows, first, last, n, seen):
-    """Project vertices rows[first:last] along n, relative to the first of them, and their displacements."""
+    """Project vertices rows[first:last] along n, relative to the first of them, and their displacements; return whether
+    this changes `seen`."""
     least = min(abs(n[0]), abs(n[1]), abs(n[2]))
     side = (1.0, 0.0, 0.0) if abs(n[0]) == least else ((0.0, 1.0, 0.0) if abs(n[1]) == least else (0.0, 0.0, 1.0))
     u = vec.unit(vec.cross(side, n))
     v = vec.cross(n, u)
-    origin, moves = vec.load(motion.x, rows[first]), len(motion.drift) > 0
+    origin, moves, changed = vec.load(motion.x, rows[first]), len(motion.drift) > 0, False
     for k in range(first, last):
         p = vec.sub(vec.load(motion.x, rows[k]), origin)
-        seen[k, 0], seen[k, 1] = vec.dot(p, u), vec.dot(p, v)
+        r, s = vec.dot(p, u), vec.dot(p, v)
+        changed |= (seen[k, 0] != r) | (seen[k, 1] != s)
+        seen[k, 0], seen[k, 1] = r, s
         if moves:
             p = vec.load(motion.drift, rows[k])
-            seen[k, 2], seen[k, 3] = vec.dot(p, u), vec.dot(p, v)
+            r, s = vec.dot(p, u), vec.dot(p, v)
+            changed |= (seen[k, 2] != r) | (seen[k, 3] != s)
+            seen[k, 2], seen[k, 3] = r, s
+    return changed
 
 
 @kernel
