@@ -5,6 +5,8 @@ vertex may deviate from that motion before a pair that was not found could meet.
 next.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -138,7 +140,7 @@ class Detection(Limits):
         self.leave_out_given_up()
         return share
 
-    def give_up(self, rows: Rows, bodies: Rows | int) -> None:
+    def give_up(self, rows: NDArray[Any], bodies: NDArray[Any] | int) -> None:
         """Stop guarding vertices of cloth against bodies, until the next frame: from the next pass on."""
         self.given_up[rows, bodies], self._is_current = True, False
         self.gave_up |= len(rows) > 0
