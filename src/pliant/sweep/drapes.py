@@ -33,7 +33,7 @@ _SCENE = (
     "wind",
     "gravity",
 )
-_WORN = ("clip", "lead-in", "teleports", "root-motion", "hold")
+_WORN = ("clip", "lead-in", "teleports", "root-motion", "ease", "hold")
 _FIGURES = (
     "frames",
     "particles",

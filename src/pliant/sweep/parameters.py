@@ -157,6 +157,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "teleports": _one_of("carry", "keep"),
         "root-motion": _one_of("keep", "remove"),
         "hold": _one_of("auto", "none"),
+        "ease": validate.share,
         "pin": _selections,
         "attach": _selections,
         "stitch": _seams,
