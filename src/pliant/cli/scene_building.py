@@ -40,7 +40,7 @@ class WearOptions:
     --stitches say what holds it; none: only friction holds them."""
     ease: str = "0"
     """Largest growth of a garment where the clip stretches the skin below it: 15% or 0.15. For tops that were modelled
-    in another pose than those of the clip and are too tight for it. Default: 0, the garment as it is."""
+    in another pose than those of the clip and are too tight for it."""
     layer: tuple[pathlib.Path, ...] = ()
     "Mesh file of another garment over the first; repeat for each, inner to outer."
 
