@@ -40,8 +40,8 @@ class SelfContactOptions:
     stochastic-bvh, active-pairs, brute-force, image-space (closed bodies); with options as for --method. Default: the
     guard's own detection, or bvh if --self-response is given."""
     self_response: str | None = None
-    """Response between deformable bodies and within each: projection, penalty, geometric, penalty+geometric, separate.
-    Default: the guard's own response, or penalty+geometric if --self-method is given."""
+    """Response between deformable bodies and within each: projection, penalty, geometric, penalty+geometric, separate,
+    volume (closed bodies). Default: the guard's own response, or penalty+geometric if --self-method is given."""
     levels: int | None = None
     "Subdivision levels of the sphere-surface method. Default: chosen by the thickness."
 
@@ -78,6 +78,7 @@ def drape(
     place: Literal["auto", "as-is", "above"] = "auto",
     method: str | None = None,
     response: str = "projection",
+    stepping: Literal["fixed", "events"] = "fixed",
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     relief: Annotated[HeightOptions, Parameter(name="*")] = NO_HEIGHTS,
@@ -179,7 +180,9 @@ def drape(
         bodies; the table says which and why. (The library's default is distance-field for every scene.)
     response
         Response at contacts with bodies: projection, printed-projection (the equations of Fuhrmann et al. 2003 as
-        printed), surface-tag, penalty, geometric, penalty+geometric, separate.
+        printed), surface-tag, penalty, geometric, penalty+geometric, separate, volume (closed soft bodies).
+    stepping
+        events: substeps end at the first time of impact, with --method continuous.
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own; worn
@@ -258,6 +261,7 @@ def drape(
             method=chosen,
             options=bake_options,
             response=response,
+            stepping=stepping,
             **self_contact_options,
         )
     with output.progress(f"draping {built.name}", frames) as advance:
