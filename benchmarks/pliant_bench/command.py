@@ -226,6 +226,8 @@ def _show(report: "Report") -> None:
     for table in report.tables:
         who = [k for k, name in enumerate(table.headings) if name == "who"]
         right = " ".join(table.right)
-        output.table(table.headings, table.texts(), title=table.title, right=right, keys=who[0] + 1 if who else 1)
+        # a table of sentences is folded, one of numbers divided
+        keys = 0 if "why" in table.headings else who[0] + 1 if who else 1
+        output.table(table.headings, table.texts(), title=table.title, right=right, keys=keys)
     for text in (*report.findings, "", *(note for note in report.notes if note)):
         screen.print(text, markup=False)
