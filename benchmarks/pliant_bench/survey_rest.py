@@ -215,7 +215,7 @@ def _images(survey: Table, quick: bool, repeats: int, progress: Progress) -> Ite
         "collisions and self-collisions by images of 64 x 64",
         "8 to 11 ms, a hand of few faces, on a CPU",
         f"{1e3 * spent:.1f} ms: two mannequins of {sides[0].mesh.n_faces:,} faces; {len(found)} vertices inside, "
-        f"{len(exact)} by exact rays; the deepest missed {1e3 * deepest:.1f} mm, the bound {1e3 * pair.bounds[0]:.1f} mm",
+        f"{len(exact)} by exact rays; deepest missed {1e3 * deepest:.1f} mm, bound {1e3 * pair.bounds[0]:.1f} mm",
         "the hand is not at hand, and its number of faces is not stated",
     )
     progress("section 6: points inside")
