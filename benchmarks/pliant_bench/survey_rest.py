@@ -220,7 +220,7 @@ def _images(survey: Table, quick: bool, repeats: int, progress: Progress) -> Ite
     )
     progress("section 6: points inside")
     mesh = models.bumpy_torus(40 if quick else 500)
-    points = np.random.default_rng(0).uniform(*mesh.bounds, (2_000 if quick else 100_000, 3))
+    points = np.random.default_rng(0).uniform(mesh.bounds[0], mesh.bounds[1], (2_000 if quick else 100_000, 3))
     image, volume = InsideImage(mesh), volume_of_interest([mesh.vertices], 64)
     assert volume is not None
     spent = least(lambda: image.take(mesh.vertices, volume).contains(points), repeats)

@@ -23,7 +23,7 @@ from .timing import threads
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str], None]
-BENT, OTHER = (0.4, 0.2), (0.1, 0.9)  # weights of two bends
+BENT, OTHER = np.array([0.4, 0.2]), np.array([0.1, 0.9])  # weights of two bends
 
 
 def statements(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Iterator[Statement]:
@@ -50,7 +50,8 @@ def statements(*, quick: bool, repeats: int, folder: pathlib.Path | None, progre
 
 def depth_of(skip: NDArray[Any]) -> int:
     """Levels below the root of a hierarchy in depth-first order; `skip` (n,) is the next node beside each subtree."""
-    open_, deepest = [], 0
+    open_: list[int] = []
+    deepest = 0
     for node, end in enumerate(skip.tolist()):
         while open_ and open_[-1] <= node:
             open_.pop()
