@@ -17,6 +17,7 @@ Rows = NDArray[np.int64]
 STRETCH = 0.5  # of the strain limit: how far the skin stretches the cloth; the rest is for bodies that push it
 SWEEPS = 100  # over all pairs, per substep
 MOST_SOURCES = 128  # attached vertices of a cloth whose distances from all others are limited
+TOLERANCE = 1.0 + 1e-3  # times the largest distance: within it, targets between the ends of a frame need no sweeps
 WORK = 2_000_000  # number of these times that of the vertices of the cloth: the time in which distances are computed
 
 
@@ -37,13 +38,30 @@ class Slipping:
         self._last = np.zeros((2, 0, 3))  # the last targets that were moved, before and after
 
     def apply(self, targets: Floats) -> None:
-        """Move those of the targets (t,k,3) of all gripped vertices at t times that are too far apart."""
-        for x in targets if len(self._most) else ():
-            if _kernels.are_too_far(x, self._pairs, self._most):
-                if not np.array_equal(x, self._last[0]):  # a frame begins where the last one ended
-                    self._last, corrections = np.stack([x, x]), np.empty((len(self._most), 3))
-                    _kernels.bring_together(self._last[1], self._pairs, self._most, SWEEPS, corrections)
-                x[:] = self._last[1]
+        """Move those of the targets (t,k,3) of all gripped vertices at t equidistant times of a frame that are too far
+        apart. Between the first and the last, which sweeps move, displacements are interpolated linearly where that
+        brings them near enough."""
+        if not len(self._most):
+            return
+        own = targets.copy()
+        for x in (targets[0], targets[-1]):
+            self._bring_together(x)
+        first, last, kept = targets[0] - own[0], targets[-1] - own[-1], self._last
+        for k in range(1, len(targets) - 1):
+            t = k / (len(targets) - 1)
+            targets[k] += (1.0 - t) * first + t * last
+            if _kernels.are_too_far(targets[k], self._pairs, self._most, TOLERANCE):
+                targets[k] = own[k]
+                self._bring_together(targets[k])
+        self._last = kept
+
+    def _bring_together(self, x: Floats) -> None:
+        if not _kernels.are_too_far(x, self._pairs, self._most, _kernels.SLACK):
+            return
+        if not np.array_equal(x, self._last[0]):  # a frame begins where the last one ended
+            self._last, corrections = np.stack([x, x]), np.empty((len(self._most), 3))
+            _kernels.bring_together(self._last[1], self._pairs, self._most, SWEEPS, corrections)
+        x[:] = self._last[1]
 
 
 def _distances(scene: Scene, b: int, rows: Rows) -> tuple[Rows, Floats]:

@@ -12,11 +12,11 @@ MARGIN = 2.0  # times the largest excess: how much shorter than its limit a pair
 
 
 @kernel
-def are_too_far(x, pairs, most):
-    """Return whether any of the `pairs` (k,2) of points x (n,3) are farther apart than most (k,)."""
+def are_too_far(x, pairs, most, slack):
+    """Return whether any of the `pairs` (k,2) of points x (n,3) are farther apart than `slack` times most (k,)."""
     for c in range(len(most)):
         d = vec.sub(vec.load(x, pairs[c, 1]), vec.load(x, pairs[c, 0]))
-        if vec.norm2(d) > (SLACK * most[c]) ** 2:
+        if vec.norm2(d) > (slack * most[c]) ** 2:
             return True
     return False
 
@@ -60,7 +60,7 @@ def bring_together(x, pairs, most, sweeps, moved):
     margin = MARGIN * largest_excess(x, pairs, most)
     count = list_pairs(x, pairs, most, moved, margin, which)
     for sweep in range(sweeps):
-        if 2 * sweep >= sweeps and not are_too_far(x, pairs, most):
+        if 2 * sweep >= sweeps and not are_too_far(x, pairs, most, SLACK):
             return
         t = 0
         while t < count:

@@ -114,16 +114,17 @@ class BoneBoxesDetector(BaseDetector):
         axis = _boxes.shortest_side(self.boxes.placed.world)
         posed, query = self._posed(), Query(near, self._sided, self._deep, axis, self.within)
         one, two = self._vertices, self._midpoints
-        one.follow(state.x[self.deformable.rows], self.boxes, posed, near, self._ignored)
+        one.follow(state.x[self.deformable.rows], self.boxes, posed, self._ignored)
+        one.select(near)
         self._find(one, posed, query)
         self.visited, self.measured, self._queried = one.visited, one.measured, len(one.points)
         if len(self.edges):
             _coherence.midpoints(self.edges, one.points, self._middle)
             beside = np.asarray(self._ignored[self.edges].any(1)) if len(self._ignored) else self._ignored
-            two.follow(self._middle, self.boxes, posed, near, beside)
+            two.follow(self._middle, self.boxes, posed, beside)
             if self.exact:
                 _coherence.propagate_clearance(self.edges, one.arrays, two.arrays, near)
-                two.reselect(near)
+            two.select(near)
             self._find(two, posed, query)
             self.visited, self.measured = one.visited + two.visited, one.measured + two.measured
             self._queried += two.queried

@@ -11,6 +11,7 @@ from ....kernels.detectors.bone_boxes import query as _query
 from ....kernels.detectors.bone_boxes.boxes import CHUNK, Skin
 from ....kernels.detectors.bone_boxes.lookup import ProbeArrays, Touching
 from ....kernels.detectors.bone_boxes.query import Lists, Query
+from ....kernels.jit import worth
 from ....kernels.queries import closest_point as _nearest
 from ....kernels.queries.surface import Surface
 from ...base import Inside
@@ -20,6 +21,7 @@ from .boxes import BoneBoxes
 
 Floats = NDArray[np.float64]
 FEW = 256  # points below which queries run on one thread
+MANY = 8192  # points from which on they are moved on several threads
 
 
 class Probes:
@@ -43,14 +45,15 @@ class Probes:
         self._count = 0
         self._lists = Lists(self.order, self._which, self._unsure, np.zeros(0, np.bool_))
 
-    def follow(self, x: Floats, boxes: BoneBoxes, posed: Skin, near: float, ignored: NDArray[np.bool_]) -> None:
-        """Move the points to x (n,3), reduce their clearance by their motion relative to the skin of the boxes, and
-        select those to query, up to `near`. Nothing is kept of the points `ignored` (n,), if any are given."""
+    def follow(self, x: Floats, boxes: BoneBoxes, posed: Skin, ignored: NDArray[np.bool_]) -> None:
+        """Move the points to x (n,3), and reduce their clearance by their motion relative to the skin of the boxes.
+        Nothing is kept of the points `ignored` (n,), if any are given."""
         self._lists = Lists(self.order, self._which, self._unsure, ignored)
-        self.queried = _query.prepare(x, posed, boxes.moved, self.arrays, self._lists, near)
+        follow = worth(_coherence.follow_points, len(x), MANY)
+        follow(x, self.arrays, self.order, posed.placed.world, boxes.moved, posed.slack)
 
-    def reselect(self, near: float) -> None:
-        """Select the points to query again, after a change of their clearance."""
+    def select(self, near: float) -> None:
+        """Select the points to query: those that may be within `near` of the skin, or inside."""
         self.queried = _coherence.choose(self.order, self.arrays, near, self._which)
 
     def query(self, posed: Skin, surface: Surface, query: Query, synced: Callable[[], SurfaceQueries]) -> None:

@@ -12,26 +12,33 @@ import math
 import numpy as np
 
 from ... import vec
-from ...jit import kernel
+from ...jit import kernel, prange
 from .boxes import CHUNK
+
+TASK = 16 * CHUNK  # points that a thread moves at a time
 
 
 @kernel
-def follow_range(x, probes, order, first, last, world, moved, slack):
-    """Move points order[first:last] to x (n,3) while the skin of the boxes moved, and reduce their clearance by an
-    upper bound of the relative displacement, their pace.
+def follow_range(x, probes, nearby, world, moved, slack, buffer):
+    """Move the points `nearby` (k,) to x (n,3) while the skin of the boxes moved, and reduce their clearance by an upper
+    bound of the relative displacement, their pace.
 
-    Boxes farther away than the greatest clearance plus the displacements cannot have passed a point or be nearest.
+    Boxes farther away than the greatest clearance plus the displacements cannot have passed a point or be nearest. The
+    points are copied by component to the buffer (7, k or more) first, so that the loop over them is vectorised.
     """
-    points, clear, pace = probes.points, probes.clear, probes.pace
+    points, clear, pace, n = probes.points, probes.clear, probes.pace, len(nearby)
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    to_x, to_y, to_z, at_x, at_y, at_z, most = buffer
     far, step = 0.0, 0.0
-    for t in range(first, last):
-        p, q = vec.load(x, order[t]), vec.load(points, order[t])
+    for t in range(n):
+        i = nearby[t]
+        p, q = vec.load(x, i), vec.load(points, i)
         x_0, y_0, z_0 = min(x_0, p[0]), min(y_0, p[1]), min(z_0, p[2])
         x_1, y_1, z_1 = max(x_1, p[0]), max(y_1, p[1]), max(z_1, p[2])
-        far, step = max(far, clear[order[t]]), max(step, vec.norm2(vec.sub(p, q)))
-        pace[order[t]] = 0.0
+        far, step = max(far, clear[i]), max(step, vec.norm2(vec.sub(p, q)))
+        to_x[t], to_y[t], to_z[t] = p
+        at_x[t], at_y[t], at_z[t] = q
+        most[t] = 0.0
     step, stray, turn = math.sqrt(step), 0.0, 0.0
     for b in range(len(world)):
         g = far + step + moved.travel[b] + slack
@@ -44,26 +51,26 @@ def follow_range(x, probes, order, first, last, world, moved, slack):
         a_0, a_1, a_2, a_3 = m[0, 0], m[0, 1], m[0, 2], m[0, 3]
         b_0, b_1, b_2, b_3 = m[1, 0], m[1, 1], m[1, 2], m[1, 3]
         c_0, c_1, c_2, c_3 = m[2, 0], m[2, 1], m[2, 2], m[2, 3]
-        for t in range(first, last):
-            i = order[t]
-            p, q = vec.load(x, i), vec.load(points, i)
-            u = p[0] - (a_0 * q[0] + a_1 * q[1] + a_2 * q[2] + a_3)
-            v = p[1] - (b_0 * q[0] + b_1 * q[1] + b_2 * q[2] + b_3)
-            w = p[2] - (c_0 * q[0] + c_1 * q[1] + c_2 * q[2] + c_3)
-            pace[i] = max(pace[i], u * u + v * v + w * w)
-    for t in range(first, last):
-        i = order[t]
-        pace[i] = (math.sqrt(pace[i]) + stray + turn * clear[i]) * (1.0 + 1e-12)
+        for t in range(n):
+            u = to_x[t] - (a_0 * at_x[t] + a_1 * at_y[t] + a_2 * at_z[t] + a_3)
+            v = to_y[t] - (b_0 * at_x[t] + b_1 * at_y[t] + b_2 * at_z[t] + b_3)
+            w = to_z[t] - (c_0 * at_x[t] + c_1 * at_y[t] + c_2 * at_z[t] + c_3)
+            most[t] = max(most[t], u * u + v * v + w * w)
+    for t in range(n):
+        i = nearby[t]
+        pace[i] = (math.sqrt(most[t]) + stray + turn * clear[i]) * (1.0 + 1e-12)
         clear[i] = max(clear[i] - pace[i] - slack, 0.0)
         vec.store(points, i, vec.load(x, i))
 
 
-@kernel
+@kernel(parallel=True)
 def follow_points(x, probes, order, world, moved, slack):
     """Apply `follow_range` to all points, spatial neighbours together."""
-    for first in range(0, len(order), CHUNK):
-        last = min(len(order), first + CHUNK)
-        follow_range(x, probes, order, first, last, world, moved, slack)
+    n = len(order)
+    for task in prange(-(-n // TASK)):
+        buffer = np.empty((7, CHUNK))
+        for first in range(task * TASK, min(n, (task + 1) * TASK), CHUNK):
+            follow_range(x, probes, order[first : min(n, first + CHUNK)], world, moved, slack, buffer)
 
 
 @kernel

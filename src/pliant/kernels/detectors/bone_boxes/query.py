@@ -8,7 +8,6 @@ import numpy as np
 from ... import vec
 from ...jit import kernel, prange
 from .boxes import CHUNK, LANES, Boxes, Placed, Skin
-from .coherence import choose, follow_points
 from .lookup import gather, keep_within
 from .search import boxes_near, search_one, wind_one
 
@@ -109,13 +108,6 @@ def query_points(skin, probes, which, query, counts):
     for c in prange(-(-n // CHUNK)):
         posed = Skin(boxes, placed, x, slack)
         counts[c, 0], counts[c, 1] = query_range(posed, probes, which, c * CHUNK, min(n, (c + 1) * CHUNK), query)
-
-
-@kernel
-def prepare(x, skin, moved, probes, lists, near):
-    """Move the points to x (n,3) as `follow_points` does, and select those to query; return their number."""
-    follow_points(x, probes, lists.order, skin.placed.world, moved, skin.slack)
-    return choose(lists.order, probes, near, lists.which)
 
 
 @kernel
