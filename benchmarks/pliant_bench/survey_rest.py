@@ -18,6 +18,7 @@ from pliant.detect.fields.field import DistanceField
 from pliant.detect.fields.octree import AdaptiveField
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.detect.queries.inside_image import InsideImage, volume_of_interest
+from pliant.detect.queries.overlap import Overlaps
 from pliant.detect.queries.tet_hash import TetHash
 from pliant.mesh import Mesh
 from pliant.report.tables import Table
@@ -217,6 +218,16 @@ def _images(survey: Table, quick: bool, repeats: int, progress: Progress) -> Ite
         f"{1e3 * spent:.1f} ms: two mannequins of {sides[0].mesh.n_faces:,} faces; {len(found)} vertices inside, "
         f"{len(exact)} by exact rays; deepest missed {1e3 * deepest:.1f} mm, bound {1e3 * pair.bounds[0]:.1f} mm",
         "the hand is not at hand, and its number of faces is not stated",
+    )
+    overlaps = Overlaps(*(body.mesh for body in scene.bodies), resolution=64)
+    took, shared = least(lambda: overlaps.at(*bodies), repeats), overlaps.at(*bodies)
+    yield Statement(
+        "figure 3, section 1",
+        "the intersection volume of two animated figures",
+        '"at interactive rates"',
+        f"{1e3 * took:.1f} ms, images of 64 pixels: {1e3 * shared.volume:.2f} +- {1e3 * shared.bound:.2f} litres of "
+        "two mannequins",
+        "Santa and the rabbit are not at hand",
     )
     progress("section 6: points inside")
     mesh = models.bumpy_torus(40 if quick else 500)
