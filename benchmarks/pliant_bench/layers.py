@@ -282,7 +282,7 @@ def survey_rows(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
         found = entry.check(entry.work())
         row: dict[str, Any] = {
             "what": what,
-            "case": f"{mesh.n_faces:,} faces" + (f", {len(points):,} points, deforms" if entry is inside else ""),
+            "case": f"{mesh.n_faces:,} faces, " + (f"{len(points):,} points, deforms" if entry is inside else "static"),
             "paper": paper,
             "paper_ms": paper_ms,
             "answer": texts.format(found[key]),
