@@ -185,7 +185,6 @@ def _hashing(
         "degrades the performance; no numbers",
         f"{few['buckets']:,} buckets: {few['collisions']:,} collisions, at best {few['one_ms']:.2f} ms; "
         f"{many['buckets']:,}: {many['collisions']:,}, {many['one_ms']:.2f} ms",
-        "very large tables lose again, in the cache",
     )
 
 
