@@ -71,6 +71,7 @@ SHORT = [
     *(Case("stack", self_method=name) for name in METHODS),
     *(Case("stack", self_response=name) for name in RESPONSES),
     Case("cylinders", self_method="spatial-hash"),
+    Case("cylinders", self_method="image-space", self_response="volume"),
     Case("post", method="bone-boxes"),
     Case("hair-on-bust"),
     Case("surgical-tool", method="image-space:test=view-volume"),

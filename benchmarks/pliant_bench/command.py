@@ -25,7 +25,7 @@ class GarmentOptions:
     frames: int | None = None
     "Frames of a hundredth of a second. Default: the whole clip, two seconds of one that loops; with --quick 80."
     jobs: int = 1
-    "Runs at the same time; more than one makes times unreliable. Default: 1."
+    "Runs at the same time; more than one makes times unreliable."
     solver: Literal["xpbd", "implicit"] | None = None
     "How cloth is integrated, as for drape. Default: that of drape."
     substeps: int | None = None
@@ -37,7 +37,7 @@ class GarmentOptions:
     sheet: pathlib.Path | None = None
     "A folder for one PNG per run, six frames each. Default: none."
     hanging: bool = False
-    "The length at which garments hang from the body at rest, self-contact off and safe, instead. Default: off."
+    "The length at which garments hang from the body at rest, self-contact off and safe, instead."
 
 
 _ALL = GarmentOptions()

@@ -32,6 +32,7 @@ from nouns import draw_nouns
 from PIL import Image, ImageDraw, ImageFont
 from piles import draw_piles
 from play_structures import draw_play_structures
+from playing import draw_play
 from primitives import draw_primitives
 from responses import draw_responses
 from settling import draw_settling
@@ -67,7 +68,9 @@ def save(name: str, pixels: np.ndarray | Image.Image) -> None:
     image = pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)
     path = IMAGES / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    small = image.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, 3, dither=Image.Dither.FLOYDSTEINBERG)
+    small = image
+    if image.mode != "P":  # one that has its palette keeps it
+        small = image.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, 3, dither=Image.Dither.FLOYDSTEINBERG)
     small.save(path, optimize=True)
     print(f"{path.name}: {image.width}x{image.height}, {path.stat().st_size / 1000:.0f} kB", file=sys.stderr)
 
@@ -361,7 +364,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "sphere-surface": lambda: draw_sphere_surface(save), "spatial-hash": lambda: draw_spatial_hash(save),
     "image-space": lambda: draw_image_space(save), "consistent-depth": lambda: draw_consistent_depth(save),
     "reconstruction": reconstruction, "field-report": field_page,
-    "replay": replay, "play-structures": lambda: draw_play_structures(save),
+    "replay": replay, "play": lambda: draw_play(save), "play-structures": lambda: draw_play_structures(save),
     "self-contact": lambda: draw_piles(save), "walk": lambda: draw_walk(save),
     "holding": lambda: draw_holding(save), "proxy": lambda: draw_proxy(save),
     **{name: functools.partial(draw_surgery, name, save, row) for name in SHOWN},

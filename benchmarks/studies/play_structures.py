@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from PIL import Image, ImageDraw, ImageFont
-from playing import FLAGS, serve
+from playing import FLAGS, WAIT, serve
 
 SHOWN = (  # method, level of its data structure (None: the first one), caption
     ("bvh:volume=oriented", 3, "bvh: OBBs"),
@@ -19,7 +19,6 @@ SHOWN = (  # method, level of its data structure (None: the first one), caption
     ("image-space:test=layers", None, "image-space: layers"),
 )
 WIDE, HIGH, COLUMNS = 340, 270, 4
-WAIT = 300_000  # ms, for the slowest machine
 
 
 def draw_play_structures(save: Callable[[str, Image.Image], None]) -> None:

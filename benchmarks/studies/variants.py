@@ -2,18 +2,21 @@
 
 `NUMBA_NUM_THREADS=1 python benchmarks/studies/variants.py [CASE ...]` prints a Markdown table: per case and
 method the number of variants, the guarantee class, missed and extra contacts, whether all variants kept their guarantee
-and the time relative to `bvh`. Variants are the
-options of a method whose values are names, each value alone.
+and the time relative to `bvh`; below it, the methods and variants that do not apply to a case, with the reason, so that
+none is left out silently. Variants are the options of a method whose values are names, each value alone. Progress is
+printed to stderr. The five cases take about 200 s of CPU time once all kernels are compiled, which takes about as
+long again.
 """
 
 import sys
+import time
 
 import numpy as np
 
 import pliant
 from pliant import shapes
 from pliant.audit.compare import compare
-from pliant.audit.comparison import Comparison, Row
+from pliant.audit.comparison import Comparison, Role, Row
 from pliant.detect.methods import METHODS
 from pliant.detect.options import options_of
 from pliant.motion.clip import Clip
@@ -60,14 +63,31 @@ def span(values: list[int]) -> str:
     return f"{min(values):,}" if min(values) == max(values) else f"{min(values):,} to {max(values):,}"
 
 
+def not_applicable(role: Role, methods: list[str]) -> list[str]:
+    """One text for each method with variants that do not apply: which, how many, and why."""
+    judged_here, out = {row.method for row in role.rows}, []
+    for name in METHODS:
+        missing = [text for text in methods if text.split(":")[0] == name and text not in judged_here]
+        if missing:
+            count = sum(text.split(":")[0] == name for text in methods)
+            which = f"all {count} of {name}" if len(missing) == count else ", ".join(missing)
+            why = "; ".join(dict.fromkeys(each.why for each in role.unfit if each.name.split(":")[0] == name))
+            out.append(f"{which} ({why})")
+    return out
+
+
 def main() -> None:
     methods = variants()
     print(f"{len(methods)} methods and variants\n")
     print("| case, contacts | method | class | variants | there | missed | extra | recall | kept | CPU, of `bvh` |")
     print("|---|---|---|---|---|---|---|---|---|---|")
+    left_out = []
     for case in sys.argv[1:] or CASES:
+        began = time.process_time()
         result = judged(case, methods)
+        print(f"{case}: {time.process_time() - began:.0f} s of CPU time", file=sys.stderr, flush=True)
         for role in result.roles:
+            left_out += [f"- {case}, {role.role}: {text}" for text in not_applicable(role, methods)]
             groups: dict[tuple[str, str], list[Row]] = {}
             for row in role.rows:
                 groups.setdefault((row.method.split(":")[0], row.guarantee), []).append(row)
@@ -87,6 +107,7 @@ def main() -> None:
                 cells += [f"{min(row.recall for row in rows):.3f}", "**not by** " + ", ".join(lost) if lost else "yes"]
                 times = [row.seconds / base for row in rows]
                 print("| " + " | ".join([*cells, f"{min(times):.2g} to {max(times):.2g}"]) + " |", flush=True)
+    print("\nNot applicable:\n\n" + "\n".join(left_out))
 
 
 if __name__ == "__main__":

@@ -247,3 +247,13 @@ def length(name: str, value: Any, *, low: float = -np.inf) -> float:
         units = ", ".join(UNITS)
         raise ValueError(f"{name} is {value!r}; expected a length such as 2mm or 0.002 (units: {units})") from None
     return number(name, metres, low=low, high=LARGEST)
+
+
+def share(name: str, value: Any) -> float:
+    """Return a number from 0 to 1, given as such or as text such as 15% or 0.15."""
+    text = str(value).strip()
+    try:
+        fraction = float(text.removesuffix("%")) * (0.01 if text.endswith("%") else 1.0)
+    except ValueError:
+        raise ValueError(f"{name} is {value!r}; expected a fraction such as 15% or 0.15") from None
+    return number(name, fraction, low=0.0, high=1.0)

@@ -48,6 +48,29 @@ def document(path: pathlib.Path) -> dict:
     return json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
 
 
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--ease", "much"], "--ease is 'much'; expected a fraction such as 15% or 0.15"),
+        (["--ease", "150%"], "--ease = 1.5"),
+        (["--ease", "15%", "--rest-scale", "0.9"], "--ease and --rest-scale both change the rest lengths"),
+    ],
+)
+def test_a_wrong_ease_is_refused_by_name(here, worn, words, error, capsys):
+    assert cli.run([*worn, *words, "-o", "a.npz"]) == 2
+    assert error in capsys.readouterr().err
+
+
+def test_ease_makes_a_garment_grow(here, worn, capsys):
+    spread = []
+    for ease in ("0", "20%"):
+        assert cli.run([*worn, "--ease", ease, "--json", "-o", "a.npz"]) == 0
+        figures = json.loads(capsys.readouterr().out)
+        assert 0.0 <= figures["strain_95_percent"] <= figures["strain_most"] < 0.05
+        spread.append(np.load("a.npz")["frames_0"][-1])
+    assert np.abs(spread[0] - spread[1]).max() > 1e-4
+
+
 def test_the_whole_first_clip_is_played_after_half_a_second(here, worn, capsys):
     assert cli.run([*worn[:3], "--substeps", "2", "--json", "-o", "a.npz"]) == 0
     figures = json.loads(capsys.readouterr().out)

@@ -107,6 +107,13 @@ def test_every_command_is_in_the_help_and_has_help_of_its_own(capsys) -> None:
         assert capsys.readouterr().out.startswith(f"Usage: pliant {name}")
 
 
+def test_the_help_shows_defaults_as_they_are_typed(capsys) -> None:
+    assert cli.run(["drape", "--help"]) == 0
+    text = " ".join(re.sub(r"[│\n]", " ", capsys.readouterr().out).split())
+    assert "[default: 0 -9.81 0]" in text
+    assert re.findall(r"\[default: (?:\(|False|True|None)", text) == []
+
+
 def test_the_help_names_every_scene_and_method() -> None:
     from pliant.cli import drape
     from pliant.detect.base import Finds

@@ -240,7 +240,7 @@ def test_one_file_is_checked_and_fixed_by_its_parts(tmp_path, ending, capsys, mo
     capsys.readouterr()
     for words, why in (
         (["--part", "Skirt", "--body-part", "Skirt"], "garment and body are the same part, 'Skirt'"),
-        (["--body-part", "Body"], "--body-part names a part of FILE; name the garment's too, with --part"),
+        (["--body-part", "Body"], "--body-part names a part of the garment's file; name the garment with --part"),
         (["--part", "Skrt", "--body-part", "Body"], "has no part 'Skrt'; one of: Body, "),
     ):
         assert cli.run(["check", f"outfit.{ending}", *words]) == 2

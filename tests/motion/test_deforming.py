@@ -159,7 +159,7 @@ def test_a_run_on_a_field_that_is_baked_again_goes_on_from_a_checkpoint_with_the
     np.testing.assert_array_equal(a.x, b.x)
 
 
-@pytest.mark.parametrize("response", RESPONSES)
+@pytest.mark.parametrize("response", [name for name, made in RESPONSES.items() if not made.needs_closed])
 def test_a_run_with_a_body_that_bends_goes_on_from_a_checkpoint_with_the_same_bits(elbow, tmp_path, response):
     cloth = shapes.cloth(0.3, 0.3, 6, centre=(0.0, 0.53, 0.0))
     body = Body(elbow.mesh, obstacle=True, motion=Skinned(elbow, "bend", lead_in=0.02))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from characters import post, sleeve
-from pliant import closest_point, shapes
+from pliant import bind, closest_point, shapes
 from pliant.errors import TooBigError
 from pliant.scene import Scene
 from pliant.scenes import SCENES
@@ -117,11 +117,20 @@ def test_a_garment_partly_inside_is_said_with_how_much(caplog):
         ({"clip": "run"}, "unknown clip 'run'; one of: sway, still"),
         ({"lead_in": -1.0}, "lead_in = -1"),
         ({"eps": 0.0}, "eps = 0"),
+        ({"ease": 1.5}, "ease = 1.5"),
+        ({"ease": 0.1, "rest_scale": 0.9}, "ease and rest_scale"),
     ],
 )
 def test_bad_options_are_refused_by_name(options, words):
     with pytest.raises(ValueError, match=words):
         dress_scene([sleeve()], post(), **options)
+
+
+def test_a_garment_with_ease_is_larger_where_the_clip_stretches_the_skin():
+    own, eased = (dress_scene([sleeve()], post(), clip="sway", ease=most) for most in (0.0, 0.1))
+    assert np.all(np.asarray(own.bodies[0].rest_scale) == 1.0)
+    assert np.array_equal(eased.bodies[0].rest_scale, bind(sleeve(), post(), pose="rest").ease("sway", most=0.1))
+    assert 1.0 < eased.bodies[0].rest_scale.max() <= 1.1
 
 
 def test_a_character_without_anything_to_wear_is_refused():

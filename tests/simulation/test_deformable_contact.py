@@ -20,7 +20,7 @@ from pliant.simulation.measure.intersection_statistics import IntersectionStatis
 
 THICK = 0.004
 SOFT = [n for n, m in METHODS.items() if Finds.SELF | Finds.PAIR in m.finds and m.reports is not Reports.INSIDE]
-BETWEEN = [name for name, response in RESPONSES.items() if response.between]
+BETWEEN = [name for name, response in RESPONSES.items() if response.between and not response.needs_closed]
 
 
 def two(mode: str = "push", speed: float = 0.5, **options) -> Scene:

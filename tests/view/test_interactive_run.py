@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import Motion, shapes
-from pliant.scene import Body, Scene
+from pliant.scene import Body, Scene, Solid
 from pliant.scenes import SCENES, tablecloth_scene
 from pliant.simulation import Simulation
 from pliant.simulation.build import refusal_of
@@ -215,3 +215,19 @@ def test_drawing_a_data_structure_changes_nothing(method):
         frames = [run.step() for run in runs]
         assert overlays.draw(runs[1].sim, frames[1])["lines"].size
         assert frames[0].x.tobytes() == frames[1].x.tobytes()
+
+
+def test_a_response_that_needs_closed_bodies_says_so_in_the_menu_and_runs_where_they_are():
+    run = InteractiveRun(SMALL)
+    assert "needs closed bodies" in run.response_reasons()["volume"]
+    assert run.response_reasons()["penalty"] == ""
+    with pytest.raises(ValueError, match="needs closed bodies"):
+        run.set_response("volume")
+    assert run.response == "projection"
+    soft = shapes.tet_box(0.1, 0.05, centre=(0.0, 0.05, 0.0))
+    floor = Body(shapes.box((1.0, 0.2, 1.0), 1, centre=(0.0, -0.1, 0.0)), obstacle=True)
+    own = Scene([Body(soft, material=Solid(young=1e5)), floor], self_contact="off")
+    run = InteractiveRun(StartOptions(own=own, method="bvh"))
+    assert run.response_reasons()["volume"] == ""
+    run.set_response("volume")
+    walked(run)

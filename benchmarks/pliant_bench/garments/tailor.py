@@ -101,11 +101,11 @@ def _shell(outline: Outline, low: float, high: float, wide: float, level: float,
     loops = len({int(s) for s in side if s >= 0})
     if loops != 4:
         raise Unfit(f"{name}: {loops} of 4 openings: collar, hem and two arms")
-    return Garment(Mesh(x, faces, name=name), ("boundary top + boundary bottom",), collar, hem, 4, fitted=True)
+    return Garment(Mesh(x, faces, name=name), (), collar, hem, 4, fitted=True)  # nothing holds it
 
 
 def _snug_top(outline: Outline, scale: float, particles: int) -> Garment:
-    """Sleeveless, from the waist to the neck, 1 cm off the body; collar and hem are held."""
+    """Sleeveless, from the waist to the neck, 1 cm off the body; like a T-shirt, it rests on the shoulders."""
     level = 0.010 * scale
     for share in (0.12, 0.24):
         try:  # farther out where the shoulders are as high as the collar
@@ -121,8 +121,7 @@ def _t_shirt(outline: Outline, scale: float, particles: int) -> Garment:
     """Sleeves over a third of the arms, from the hips to the neck, 2 cm off the body; it rests on the shoulders."""
     at = outline.landmarks
     low, wide, level = at.crotch + 0.3 * (at.waist - at.crotch), _arm(outline, 0.36), 0.020 * scale
-    made = _shell(outline, low, _collar(outline, wide, level), wide, level, particles, "T-shirt")
-    return dataclasses.replace(made, attach=())
+    return _shell(outline, low, _collar(outline, wide, level), wide, level, particles, "T-shirt")
 
 
 def _collar(outline: Outline, wide: float, level: float) -> float:

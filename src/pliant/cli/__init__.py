@@ -95,7 +95,7 @@ def _app(tokens: Sequence[str]) -> Any:
         help_format="markdown" if tokens[:1] and tokens[0] in COMMANDS else "plaintext",  # markdown costs 0.1 s
         result_action="return_value",
         suppress_keyboard_interrupt=False,
-        default_parameter=cyclopts.Parameter(negative=()),  # --json needs no --no-json
+        default_parameter=cyclopts.Parameter(negative=(), show_default=_default_text),  # --json needs no --no-json
         exit_on_error=False,
         print_error=False,
     )
@@ -109,6 +109,18 @@ def _app(tokens: Sequence[str]) -> Any:
             where = "pliant_bench.command:bench"
         app.command(where, name=name, help=None if called else line)
     return app
+
+
+def _default_text(value: Any) -> str | None:
+    """How the help shows a default: as it is typed; None for what need not be said, a flag or a list that is empty."""
+    if value is None or value is False or (isinstance(value, list | tuple) and not value):
+        return None
+    words = ("on" if each is True else f"{each:g}" if isinstance(each, float) else str(each) for each in _listed(value))
+    return " ".join(words)
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _config(tokens: Sequence[str]) -> str | None:

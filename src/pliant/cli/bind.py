@@ -28,7 +28,7 @@ class PoseOptions:
     """The pose in which the garment was modelled."""
 
     pose: Literal["bind", "rest"] = "bind"
-    "The bind shape of the skin, or the default pose of the nodes (rest)."
+    "Pose in which the garment was modelled: the bind shape of the skin, or the default pose of the nodes (rest)."
     pose_clip: str | None = None
     "A clip of the character that has the pose. Default: none."
     pose_time: float = 0.0
@@ -40,9 +40,9 @@ class MatchOptions:
     """Which vertices take the weights of the nearest point of the body, and what follows."""
 
     max_distance: str | None = None
-    "Largest distance from the body: 3cm, or metres. Default: 5 % of the size of garment or body, whichever is smaller."
+    "Largest distance of a match from the body: 3cm, or metres. Default: 5 % of the smaller size of garment and body."
     max_angle: float = 30.0
-    "Largest angle between the normals of garment and body, in degrees."
+    "Largest angle between the normals of garment and body at a match, in degrees."
     influences: Literal[1, 2, 3, 4, 8] = 4
     "Bones per vertex; 8 are written as two sets of joints and weights, which not all viewers read."
     smooth: int = 0

@@ -34,8 +34,8 @@ STATES = StateOptions()
 
 
 def compare(
-    scene_or_a: Annotated[str | None, Parameter(name="SCENE")] = None,
-    b: Annotated[pathlib.Path | None, Parameter(name="B")] = None,
+    scene_or_a: Annotated[str | None, Parameter(name="--scene")] = None,
+    b: Annotated[pathlib.Path | None, Parameter(name="--b")] = None,
     *,
     states: Annotated[StateOptions, Parameter(name="*")] = STATES,
     within: str | None = None,

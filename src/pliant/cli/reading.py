@@ -29,18 +29,18 @@ class FrameOptions:
     """Where the frames come from."""
 
     part: str | None = None
-    "Name of the part of a .glb, .gltf or .obj FILE that is the garment. Default: the whole file."
+    "Name of the part of a .glb, .gltf or .obj file that is the garment. Default: the whole file."
     body_part: str | None = None
-    "Name of the part that is the body, in --body or in FILE itself."
+    "Name of the part that is the body, in --body or in the garment's file."
     points: pathlib.Path | None = None
-    "A PC2 point cache that animates FILE."
+    "A PC2 point cache that animates the garment."
     body_points: pathlib.Path | None = None
     "A PC2 point cache that animates the body."
     clip: str | None = None
-    """Clip of an animated FILE, and of the body if it has one of this name. Default: that of --body-clip, or the first
-    that FILE and the body both have, or the first."""
+    """Clip of an animated garment, and of the body if it has one of this name. Default: that of --body-clip, or the
+    first that garment and body both have, or the first."""
     body_clip: str | None = None
-    "Clip of an animated body. Default: that of FILE if the body has it, otherwise its first."
+    "Clip of an animated body. Default: that of the garment if the body has it, otherwise its first."
     rest: bool = False
     "Read animated files in their rest pose, as a single frame."
     fps: float | None = None
@@ -206,7 +206,7 @@ def body_of(file: pathlib.Path, body: pathlib.Path | None, frames: FrameOptions)
     """The file of the body: the garment's own file where only --body-part is given."""
     if body is None and frames.body_part is not None:
         if frames.part is None:
-            raise ValueError("--body-part names a part of FILE; name the garment's too, with --part")
+            raise ValueError("--body-part names a part of the garment's file; name the garment with --part")
         body = file
     if body is None and (frames.body_points is not None or frames.body_clip is not None):
         raise ValueError("--body-points and --body-clip need a body; name one with --body")

@@ -61,7 +61,7 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
         if result.failed_substeps:
             why = f"{result.given_up_pairs:,} pairs of features, or vertices beside them, could not be kept apart"
             why += f" in {result.failed_substeps:,} substeps"
-            why += ": bodies or grips left the cloth no room; slower motion or more --substeps may help"
+            why += f": bodies or grips left the cloth no room; slower motion or more --substeps may help{_ease(result)}"
         if result.intersecting_pairs is not None and result.intersecting_pairs[0].any():
             why = "the start has intersections, and safe mode only prevents new ones"
         counted = "an uncounted number of pairs of triangles intersect"
@@ -70,6 +70,15 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
             counted = f"{result.intersecting_pairs.sum():,} pairs of triangles intersect in {when} of safe mode"
         lines.append(f"{counted}; {why}")
     return lines
+
+
+def _ease(result: Any) -> str:
+    """A hint for garments on a character that have their own size."""
+    import numpy as np
+
+    bodies = [result.scene.bodies[b] for b in result.scene.cloths]
+    own = bool(result.scene.deforming_motions) and all(np.all(np.asarray(body.rest_scale) == 1.0) for body in bodies)
+    return ", and --ease 15% if a garment is too tight for the poses of the clip" if bodies and own else ""
 
 
 def _frames_with_pairs(pairs: Any) -> str:

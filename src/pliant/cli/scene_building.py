@@ -38,6 +38,9 @@ class WearOptions:
     hold: Literal["auto", "none"] = "auto"
     """auto: waistbands, cuffs and collars of a garment stay fixed to the skin, unless --pin, --attach, --stitch or
     --stitches say what holds it; none: only friction holds them."""
+    ease: str = "0"
+    """Largest growth of a garment where the clip stretches the skin below it: 15% or 0.15. For tops that were modelled
+    in another pose than those of the clip and are too tight for it."""
     layer: tuple[pathlib.Path, ...] = ()
     "Mesh file of another garment over the first; repeat for each, inner to outer."
 
@@ -268,6 +271,8 @@ def build_scene(
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
         assert soft is not None
+        if wear.ease != WearOptions.ease and held.rest_scale != HoldOptions.rest_scale:
+            raise ValueError("--ease and --rest-scale both change the rest lengths of the garment; give one of them")
         if given and "name" not in given and not strands:
             options["material"] = dataclasses.replace(options["material"], strain_limit=WORN.strain_limit)
         built = _dress(soft, body, outward_character(found), files, wear, options, proxies, starts)
@@ -347,6 +352,7 @@ def _dress(
     proxies: "Proxies | None",
     starts: "StartPoses | None",
 ) -> "Scene":
+    from .. import validate
     from ..io import size_warning
     from ..scenes.dressing import default_eps_on_skin, dress_scene, rest_skin
 
@@ -371,6 +377,7 @@ def _dress(
             teleports=wear.teleports,
             root_motion=wear.root_motion,
             hold=wear.hold,
+            ease=validate.share("--ease", wear.ease),
             name=name,
             **options,
         )

@@ -22,6 +22,7 @@ def run_facts(result: "Result") -> dict[str, str]:
         **(_body_facts(result) if scene.obstacles and scene.deformable else {}),
         **({"intersections at the start": intersections_text(result)} if result.initial_intersections else {}),
         **_pair_facts(result),
+        **_strain_facts(result),
         **({"attachments slipped": f"{1e3 * s['slipped_m']:.3g} mm at most"} if scene.is_attached.any() else {}),
         **{
             f"{volume_label(result, each)}, at most": litres(each.volume.max(), each.bound[int(np.argmax(each.volume))])
@@ -31,6 +32,14 @@ def run_facts(result: "Result") -> dict[str, str]:
         "time per frame": f"{s['ms_per_frame']:.1f} ms",
         "times real time": f"{s['times_real_time']:.1f}x",
     }
+
+
+def _strain_facts(result: "Result") -> dict[str, str]:
+    """How far cloth is stretched in its worst frame."""
+    if result.strain is None:
+        return {}
+    share, most = result.strain
+    return {"strain of edges, at most": f"95 % of them {1e2 * share:.2g} %, a single one {1e2 * most:.2g} %"}
 
 
 def _character_facts(s: dict[str, Any]) -> dict[str, str]:

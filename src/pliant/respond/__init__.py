@@ -7,8 +7,11 @@ from .printed import PrintedProjection
 from .projection import Projection
 from .separate import Separate
 from .surface_tag import SurfaceTag
+from .volume import Volume
 
-RESPONSES: dict[str, type[Projection] | type[SurfaceTag] | type[Penalty] | type[Geometric] | type[Separate]] = {
+RESPONSES: dict[
+    str, type[Projection] | type[SurfaceTag] | type[Penalty] | type[Geometric] | type[Separate] | type[Volume]
+] = {
     "projection": Projection,
     "printed-projection": PrintedProjection,
     "surface-tag": SurfaceTag,
@@ -16,6 +19,7 @@ RESPONSES: dict[str, type[Projection] | type[SurfaceTag] | type[Penalty] | type[
     "geometric": Geometric,
     "penalty+geometric": PenaltyGeometric,
     "separate": Separate,
+    "volume": Volume,
 }
 
 __all__ = [
@@ -28,4 +32,5 @@ __all__ = [
     "Response",
     "Separate",
     "SurfaceTag",
+    "Volume",
 ]

@@ -28,11 +28,13 @@ class Response:
     unresolved: number of pairs that were still too near when an iterative response stopped. between: whether it works
     between two deformable bodies. iterates: whether `end_frame` separates contacts iteratively. strict: whether
     vertices that this response leaves inside a body are projected out at the end of the frame (`FinalProjection`).
+    needs_closed: whether it needs closed bodies, whose vertices it reads itself in every substep.
     """
 
     between: ClassVar[bool] = True
     iterates: ClassVar[bool] = False
     strict: ClassVar[bool] = False
+    needs_closed: ClassVar[bool] = False
     unresolved: int = 0
     repels: bool = False
 

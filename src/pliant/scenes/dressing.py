@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
+from ..binding.bind import bind
 from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..motion.character import Character
@@ -36,6 +37,7 @@ def dress_scene(
     teleports: str = "carry",
     root_motion: str = "keep",
     hold: str = "auto",
+    ease: float = 0.0,
     eps: float | None = None,
     material: Cloth | Strands | str | None = None,
     name: str = "dress",
@@ -50,7 +52,9 @@ def dress_scene(
     "keep" simulates the jump as a fast motion. root_motion: "remove" takes the translation of the character out of the
     simulation and puts it back into the result, so that the garments feel neither its acceleration nor the air
     resistance of its motion. hold: "auto" attaches boundary loops that lie close to the skin all around (waistbands,
-    cuffs, collars) to the skin; "none" attaches nothing, so only friction holds the garments. pins, attach, stitch,
+    cuffs, collars) to the skin; "none" attaches nothing, so only friction holds the garments. ease: largest growth of a
+    garment where the clip stretches the skin below it, 0.15 for 15 % (docs/bind.md); for garments that lie on the body.
+    pins, attach, stitch,
     stitches, closing, rest_scale: see `Holding`; the first four replace the automatic attachments. eps: the contact
     offset in metres; default: a quarter of a percent of the body's size, at most half of the median edge. material: a
     Cloth, or the name of one (`pliant materials`); default: `WORN`; for a mesh of lines, Strands. Other options are
@@ -63,6 +67,7 @@ def dress_scene(
         clip = next(iter(character.clips))
     validate.choice("teleports", teleports, TELEPORTS)
     validate.choice("root_motion", root_motion, ROOT_MOTIONS)
+    ease = validate.number("ease", ease, low=0.0, high=1.0)
     if lead_in is not None:
         lead_in = validate.number("lead_in", lead_in, low=0.0)
     how: dict[str, Any] = {"teleports": teleports == "carry", "root_motion": root_motion, "turn": _upright(options)}
@@ -75,6 +80,8 @@ def dress_scene(
     distance = default_eps_on_skin(skin, garments) if eps is None else validate.number("eps", eps, above=0.0)
     surface = ClosestPoints(skin)
     holding = Holding.of(options)
+    if ease and holding.rest_scale != 1.0:
+        raise ValueError("ease and rest_scale both change the rest lengths of the garments; give one of them")
     automatic = hold == "auto" and not holding.holds
     soft = []
     for layer, garment in enumerate(garments):
@@ -87,7 +94,10 @@ def dress_scene(
             grips.append(Grip(rows, Attached.at(_welded(motion, skin), skin.welded.vertices, corners, points)))
         _warn_of_depth(garment, surface)
         stuff = take_material({"material": WORN if material is None and not hair else material}, garment)
-        soft.append(Body(garment, material=stuff, grips=grips, layer=0 if hair else layer, flat=False))
+        grown = 1.0 if hair or not ease else bind(garment, character, pose="rest").ease(clip, most=ease)
+        soft.append(
+            Body(garment, material=stuff, grips=grips, layer=0 if hair else layer, flat=False, rest_scale=grown)
+        )
     body = Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50))
     return hold_cloths(Scene([*soft, body], eps=distance, name=name, **options), holding)
 

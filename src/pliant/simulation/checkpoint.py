@@ -49,6 +49,7 @@ class Checkpoint:
     given_up_pairs: int  # see `Guard`
     scene: str  # fingerprint
     solver: str = "implicit"
+    stepping: str = "fixed"
     response: str = "projection"
     response_state: Contacts = dataclasses.field(default_factory=_contacts.empty)
     self_method: str = ""  # and self_response: empty if the guard, or nothing, handles self-contact
@@ -79,6 +80,7 @@ class Checkpoint:
                 counts=np.array([self.index, self.substeps, self.failed_substeps, self.given_up_pairs], np.int64),
                 method=self.method,
                 solver=self.solver,
+                stepping=self.stepping,
                 response=self.response,
                 memory=np.frombuffer(self.response_state.tobytes(), np.uint8),
                 slid=s.slid,
@@ -109,6 +111,7 @@ class Checkpoint:
                 validate.number("dt", dt, above=0.0)  # `Simulation` checks the lower limit
                 validate.whole("substeps", substeps, low=1, high=1000)
                 texts = [_text(name, saved[name]) for name in ("method", "scene", "response", "solver")]
+                stepping = _text("stepping", saved["stepping"]) if "stepping" in saved else "fixed"
                 if saved["between"].shape != (2,):
                     raise ValueError(f"between has shape {saved['between'].shape}; expected a method and a response")
                 own = [_text("between", saved["between"][k]) for k in range(2)]
@@ -132,6 +135,7 @@ class Checkpoint:
             scene=texts[1],
             response=texts[2],
             solver=texts[3],
+            stepping=stepping,
             response_state=response_state,
             self_method=own[0],
             self_response=own[1],

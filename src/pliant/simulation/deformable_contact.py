@@ -23,6 +23,7 @@ from ..respond.base import Detect
 from ..scene import Scene
 from ..state import State
 from .guard import Guard, keys, near_at_rest
+from .intersections import make_response
 from .self_contact_interface import FormerNames, NoGuard
 
 METHOD, RESPONSE = "bvh", "penalty+geometric"  # defaults if only the other of the two is given
@@ -80,7 +81,7 @@ class DeformableContact(FormerNames):
             )
         self.guard = Guard(scene, state) if scene.self_contact == "safe" else NoGuard()
         self.thickness = cast(float, scene.thickness)
-        self.response = RESPONSES[self.response_name](scene.between_deformables, eps=self.thickness)
+        self.response = make_response(scene, self.response_name, among_deformables=True, eps=self.thickness)
         self._beyond = scene.eps - self.thickness  # contact offset of obstacles beyond that of deformable bodies
         sides = _sides(scene, self._class)
         pairs = [(a, None) for a in sides] + [(a, b) for k, a in enumerate(sides) for b in sides[k + 1 :]]

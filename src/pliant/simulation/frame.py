@@ -18,7 +18,8 @@ class Frame:
     no_room: vertices of cloth in safe mode without room: inside of bodies when the frame began, or joined to such
     vertices by stretched edges since, or between limbs that yield. slipped: how far vertices attached to skin
     are from their places on it, at most, metres. lost: vertex moves undone because the new position was not finite or
-    out of range. substeps: their number; fast bodies increase it."""
+    out of range. substeps: their number; fast bodies and events increase it. events: number of times of impact at which
+    substeps were divided."""
 
     index: int
     time: float  # s
@@ -32,6 +33,7 @@ class Frame:
     slipped: float = 0.0
     lost: int = 0
     substeps: int = 1
+    events: int = 0
 
     remained = renamed.attribute("remained", "unresolved")
     cut = renamed.attribute("cut", "intersections")

@@ -22,6 +22,7 @@ from ..report.intersection_volume import IntersectionVolume
 from ..report.replay import iframe_html, replay_html, write_replay
 from ..report.sheet import contact_sheet
 from ..scene import CLOTH_COLOUR, Scene
+from .measure.strain import Strain, edge_strains, largest_strain
 from .moving_scenes import character_figures
 
 Floats = NDArray[np.float64]
@@ -206,6 +207,8 @@ class Result:
             "penetration_m": max(0.0, -least) if measured else float("nan"),
             "pinched_most": int(self.pinched[:, 0].max(initial=0.0)),
             "pinched_depth_m": float(self.pinched[:, 1].max(initial=0.0)),
+            "strain_95_percent": None if self.strain is None else self.strain.percentile_95,
+            "strain_most": None if self.strain is None else self.strain.most,
             "self_contact": self.scene.self_contact,
             "thickness_m": self.scene.thickness,
             **self._pair_figures(measured),
@@ -240,13 +243,14 @@ class Result:
     def edge_strain(self, frame: int = -1) -> Floats:
         """(k,) relative elongation of all edges of the deformable bodies in a frame; edges without length are left
         out."""
-        found = [np.zeros(0)]
-        for b, x in self.x.items():
-            mesh = self.scene.bodies[b].mesh.welded
-            a, c = mesh.topology.edges.T
-            rest, now = (np.linalg.norm(p[a] - p[c], axis=1) for p in (mesh.vertices, x[frame]))
-            found.append(now[rest > 0.0] / rest[rest > 0.0] - 1.0)
-        return np.concatenate(found)
+        time, bodies = frame % len(self.seconds) * self.dt, self.scene.bodies
+        found = [edge_strains(bodies[b], x[frame], time, self.scene.closing) for b, x in self.x.items()]
+        return np.concatenate([np.zeros(0), *found])
+
+    @functools.cached_property
+    def strain(self) -> Strain | None:
+        """The strain of the edges of all cloths in the worst frame; None without cloth."""
+        return largest_strain(self.scene, self.x, self.dt)
 
     def _pair_figures(self, measured: bool) -> dict[str, Any]:
         """The numbers of intersecting and of crossing pairs of triangles, None where they were not counted."""

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,22 +11,23 @@ from .. import contacts as _contacts
 from .. import renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
-from ..detect.base import BaseDetector, Detector, with_defaults
+from ..detect.base import Detector, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.options import MethodChoice, merged
 from ..dynamics import SOLVERS, DeformableDynamics, default_substeps
 from ..dynamics.contact_springs import SOFT
-from ..errors import MeshFileError
 from ..respond import RESPONSES
 from ..scene import Scene
 from ..state import State
 from .build import AHEAD, make_detectors, make_self_contact, may_yield, reads_obstacles
-from .checkpoint import Checkpoint, fingerprint
 from .clock import Clock
 from .drag import DragConstraint, grab
+from .events import STEPPING, EventSteps
 from .final_projection import FinalProjection
 from .frame import Frame
-from .kinematics import Kinematics
+from .intersections import make_response
+from .kinematics import Kinematics, Target
+from .resume import checkpoint_of, resumed
 from .retraction import Retraction
 
 SHORTENINGS = 4  # of strain limit and guard per call of `_shorten`, where the guard holds cloth back
@@ -49,9 +50,10 @@ class Simulation:
     `options` are passed to each detector; they can also be part of the name, as in "bvh:volume=sphere". Pass
     `detectors` to supply your own.
     `response` is one of RESPONSES: "projection", "printed-projection", "surface-tag" for vertices on a skin, "penalty",
-    "geometric" and "penalty+geometric", or "separate" for deep overlaps. `self_method` (with `self_options`) and
-    `self_response` choose detector and response for contacts among deformable bodies; without either the guard handles
-    these, unless the scene has self_contact="off" (docs/self-contact.md).
+    "geometric" and "penalty+geometric", "separate" for deep overlaps, or "volume" for closed bodies. `self_method`
+    (with `self_options`) and `self_response` choose detector and response for contacts among deformable bodies; without
+    either the guard handles these, unless the scene has self_contact="off" (docs/self-contact.md).
+    `stepping`: "events" ends substeps at the first time of impact, with the method "continuous" (docs/continuous.md).
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Simulation:
         self_method: str | None = None,
         self_options: Mapping[str, Any] | None = None,
         self_response: str | None = None,
+        stepping: str = "fixed",
         state: State | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -102,13 +105,16 @@ class Simulation:
             if one.remembers or state is None:  # its state may be of another run
                 one.reset()
         # vertices of moving obstacles are updated in every substep only if a detector or the guard reads them
-        every_substep = reads_obstacles(scene, given)
+        every_substep = reads_obstacles(scene, given) or (bool(scene.moving) and responds.needs_closed)
         self.kinematics = Kinematics(scene, every_substep, may_yield(scene, given, self_method or self_response))
         eps = scene.eps * (1.0 - SOFT) if repels else None
-        self.response = responds(scene, reads_obstacle_vertices=every_substep, eps=eps)
+        self.response = make_response(scene, self.response_name, reads_obstacle_vertices=every_substep, eps=eps)
         self.response.repels = repels
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
+        self.stepping = validate.choice("stepping", stepping, STEPPING)
+        swept = [*given, *self.self_contact.detectors]
+        self._events = EventSteps(swept, self.dynamics, self.kinematics) if self.stepping == "events" else None
         self._retraction: Retraction | None = None
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
@@ -137,33 +143,11 @@ class Simulation:
             self.self_contact.begin(state, dt_substep, substeps)
         self.dynamics.begin(state, dt_substep)
         self.final_projection.begin(state)
-        for target in targets:
-            with clock("predict"):
-                self.dynamics.predict(state, dt_substep)
-            with clock("move"):
-                self.kinematics.move(state, target, dt_substep)
-                self.self_contact.follow_bodies(state, dt_substep)
-            with clock("respond"):
-                self.response.constrain_prediction(state, dt_substep)
-            with clock("relax"):
-                self._relax(dt_substep)
-            with clock("guard"):
-                self.self_contact.redetect_if_needed(state)
-                self.self_contact.apply(state, dt_substep)
-            with clock("detect"):
-                found = self.detect(state)
-                self.final_projection.remember(state)
-            with clock("respond"):
-                self.response.begin(found, state)
-                if self.response.repels:
-                    self.dynamics.guess(state, dt_substep)
-                self.response.apply(found, state, dt_substep, self.detect)
-            with clock("relax in contact"):
-                self._relax_in_contact(found, dt_substep)
-            with clock("guard"):
-                self._keep_apart(dt_substep)
-            with clock("finish"):
-                self._finish(found, dt_substep)
+        taken, events = 0, self.events
+        for substep in targets:
+            for target, dt_part in self._parts(substep, dt_substep, substeps):
+                found = self._substep(target, dt_part)
+                taken += 1
         with clock("end of frame"):
             unresolved = self._end_frame(found, dt_substep)
             inside = self.kinematics.restore(state)
@@ -183,9 +167,51 @@ class Simulation:
             no_room=len(np.union1d(self.self_contact.rows_without_room, inside)),
             slipped=self.kinematics.slipped(state),
             lost=self.dynamics.lost - lost,
-            substeps=substeps,
+            substeps=taken,
+            events=self.events - events,
             seconds=time.perf_counter() - began,  # last, so that it includes the rest
         )
+
+    @property
+    def events(self) -> int:
+        """Number of events at which substeps were divided so far; 0 with fixed steps."""
+        return 0 if self._events is None else self._events.count
+
+    def _parts(self, target: Target, dt: float, substeps: int) -> Iterable[tuple[Target, float]]:
+        """Return the target and the duration of each part of a substep: the substep itself, or its parts between
+        events."""
+        return [(target, dt)] if self._events is None else self._events.parts(self.state, target, dt, substeps)
+
+    def _substep(self, target: Target, dt: float) -> Contacts:
+        """Advance by dt to a target; return the contacts with obstacles."""
+        state, clock = self.state, self.clock
+        with clock("predict"):
+            self.dynamics.predict(state, dt)
+        with clock("move"):
+            self.kinematics.move(state, target, dt)
+            self.self_contact.follow_bodies(state, dt)
+        with clock("respond"):
+            self.response.constrain_prediction(state, dt)
+        with clock("relax"):
+            self._relax(dt)
+        with clock("guard"):
+            self.self_contact.redetect_if_needed(state)
+            self.self_contact.apply(state, dt)
+        with clock("detect"):
+            found = self.detect(state)
+            self.final_projection.remember(state)
+        with clock("respond"):
+            self.response.begin(found, state)
+            if self.response.repels:
+                self.dynamics.guess(state, dt)
+            self.response.apply(found, state, dt, self.detect)
+        with clock("relax in contact"):
+            self._relax_in_contact(found, dt)
+        with clock("guard"):
+            self._keep_apart(dt)
+        with clock("finish"):
+            self._finish(found, dt)
+        return found
 
     def detect(self, state: State) -> Contacts:
         """Return the contacts of deformable bodies with obstacles, as found by all detectors, without those of
@@ -327,23 +353,7 @@ class Simulation:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint, atomically, from which `load` continues, bitwise identically with every method except
         "active-pairs"; it excludes the scene."""
-        states = [np.insert(one.state(), 0, k, axis=1) for k, one in enumerate(self._remembering())]
-        Checkpoint(
-            state=self.state,
-            index=self.index,
-            dt=self.dt,
-            substeps=self.substeps,
-            solver=self.solver,
-            method=self.method,
-            failed_substeps=self.self_contact.failed_substeps,
-            given_up_pairs=self.self_contact.given_up_pairs,
-            scene=fingerprint(self.scene),
-            response=self.response_name,
-            response_state=self.response.state(),
-            self_method=self.self_contact.method,
-            self_response=self.self_contact.response_name,
-            detector_states=np.concatenate([np.zeros((0, 11)), *states]),
-        ).save(path)
+        checkpoint_of(self).save(path)
 
     @check_arguments
     @classmethod
@@ -362,39 +372,6 @@ class Simulation:
         `scene` must be built as in that run; pass `options`, `self_options` or `detectors` again if that run had them.
         Raises MeshFileError if the file is damaged, of another kind, or of another scene.
         """
-        saved = Checkpoint.load(path)
-        if saved.scene != fingerprint(scene):
-            why = f"a checkpoint of another scene than {scene.name!r}: build it with the same meshes and parameters"
-            raise MeshFileError(path, "", why)
-        if not saved.method and detectors is None:
-            raise MeshFileError(path, "", "the saved run used its own detectors; pass detectors= again")
-        try:
-            sim = cls(
-                scene,
-                saved.dt,
-                substeps=saved.substeps,
-                solver=saved.solver,
-                method=saved.method or "distance-field",
-                options=options,
-                detectors=detectors,
-                response=saved.response,
-                self_method=saved.self_method or None,
-                self_options=self_options,
-                self_response=saved.self_response or None,
-                state=saved.state,
-                clock=clock,
-            )
-            for one in map(with_defaults, sim.detectors):
-                one.reset()
-            for k, one in enumerate(sim._remembering()):
-                one.restore(saved.detector_states[saved.detector_states[:, 0] == k, 1:])
-        except ValueError as error:
-            raise MeshFileError(path, "", f"cannot be resumed in scene {scene.name!r}: {error}") from None
-        sim.index = saved.index
-        sim.response.restore(saved.response_state)
-        sim.self_contact.failed_substeps, sim.self_contact.given_up_pairs = saved.failed_substeps, saved.given_up_pairs
-        return sim
-
-    def _remembering(self) -> list[BaseDetector]:
-        """Return the detectors whose results depend on earlier ones."""
-        return [one for one in map(with_defaults, (*self.detectors, *self.self_contact.detectors)) if one.remembers]
+        found = resumed(cls, path, scene, options, detectors, self_options, clock)
+        assert isinstance(found, cls)
+        return found

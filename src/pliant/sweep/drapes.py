@@ -33,7 +33,7 @@ _SCENE = (
     "wind",
     "gravity",
 )
-_WORN = ("clip", "lead-in", "teleports", "root-motion", "hold")
+_WORN = ("clip", "lead-in", "teleports", "root-motion", "ease", "hold")
 _FIGURES = (
     "frames",
     "particles",
@@ -69,6 +69,8 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         substeps=given.get("substeps", defaults.substeps),
         solver=given.get("solver", "implicit"),
         method=given.get("method", AUTO),
+        response=given.get("response", "projection"),
+        stepping=given.get("stepping", "fixed"),
         self_method=given.get("self-method"),
         self_response=given.get("self-response"),
     )

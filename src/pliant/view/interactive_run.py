@@ -22,6 +22,7 @@ from ..simulation.build import AHEAD, detection_distances
 from ..simulation.clock import Clock
 from ..simulation.deformable_contact import self_method_reasons
 from ..simulation.drag import DragConstraint
+from ..simulation.intersections import response_reasons
 from ..state import State
 from .commands import GUARD
 
@@ -186,9 +187,9 @@ class InteractiveRun:
         can."""
         return {GUARD: ""} | self_method_reasons(self.scene)
 
-    @property
-    def responses(self) -> tuple[str, ...]:
-        return tuple(RESPONSES)
+    def response_reasons(self) -> dict[str, str]:
+        """Return for every response why it cannot be used in the scene; empty if it can."""
+        return response_reasons(self.scene)
 
     @property
     def self_contact_modes(self) -> tuple[str, ...]:

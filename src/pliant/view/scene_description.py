@@ -76,9 +76,14 @@ class SceneDescription:
 
 def _choices(run: InteractiveRun) -> dict[str, list[tuple[str, str, str]]]:
     """Return the entries of each menu: name, title, and the reason why it is unavailable (empty: available)."""
-    plain = {"scene": run.scenes, "self": run.self_contact_modes, "response": run.responses, "speed": SPEEDS}
+    plain = {"scene": run.scenes, "self": run.self_contact_modes, "speed": SPEEDS}
     found = {what: [(name, name, "") for name in names] for what, names in plain.items()}
-    for what, reasons in (("method", run.unavailable_reasons()), ("self_method", run.self_method_reasons())):
+    reasoned = {
+        "method": run.unavailable_reasons(),
+        "self_method": run.self_method_reasons(),
+        "response": run.response_reasons(),
+    }
+    for what, reasons in reasoned.items():
         found[what] = [(name, name, why) for name, why in reasons.items()]
     return found
 

@@ -153,6 +153,82 @@ def test_cloth_that_bends_as_it_goes_is_passed_over_where_none_of_it_comes_near(
     assert count > 100
 
 
+def test_what_comes_near_what_is_predicted_anew_is_found_around_patches_that_stay_proved(rng):
+    proved = lost = count = 0
+    for _ in range(cases(12)):
+        sheet = cloth(0.2, 0.2, 12)
+        x, turn = sheet.vertices.copy(), rng.uniform(1.8, 3.1)
+        angle, over = turn * (x[:, 0] > 0.02), np.maximum(x[:, 0] - 0.02, 0.0)
+        x = np.stack([np.minimum(x[:, 0], 0.02) + over * np.cos(angle), over * np.sin(angle), x[:, 2]], 1)
+        x, way = (
+            x + 0.0005 * rng.normal(size=x.shape),
+            0.05 * rng.normal(size=3) + 0.1 * np.cross(rng.normal(size=3), x),
+        )
+        mesh = sheet.moved(x)
+        made = LeafMesh(mesh.vertices, mesh.topology, np.arange(mesh.n_vertices), arity=2)
+        made.move_along(x, way)
+        near = NearPairs(made)
+        near.within(0.006, drifting=True)
+        for _ in range(3):
+            before, some = near.cones.count, np.zeros(len(x), np.bool_)
+            some[rng.choice(len(x), 3, replace=False)] = True
+            way[some] += 10.0 ** rng.uniform(-4.0, -1.3) * rng.normal(size=(3, 3))
+            marked = made.count_marked(some)
+            made.predict_anew(marked)
+            there, _, edges = approaching([near.along(0.006, some, marked)])[0]
+            proved, lost = proved + (near.cones.count > 0), lost + (0 < near.cones.count < before)
+            faces, ends = nearest(mesh.moved(x), way, mesh.moved(x), way, True)
+            of_face = some[:, None] | some[mesh.faces].any(1)
+            of_edge = some[mesh.topology.edges].any(1)[:, None] | some[mesh.topology.edges].any(1)
+            for d, wanted, pairs in ((faces, of_face, there), (ends, of_edge, edges)):
+                assert among(pairs, d.shape)[(d < 0.006) & wanted].all()
+                assert wanted[pairs[:, 0], pairs[:, 1]].all()
+                assert len(np.unique(pairs, axis=0)) == len(pairs)
+                count += ((d < 0.006) & wanted).sum()
+    assert min(proved, lost, count) > 0
+
+
+def test_a_patch_is_no_longer_proved_where_its_contour_comes_near_itself_within_the_plane():
+    turn, first = np.linspace(0.0, 1.9 * np.pi, 40), 2 * np.arange(39)[:, None]
+    ring = np.stack([np.cos(turn), 0.0 * turn, np.sin(turn)], 1)
+    x = np.stack([ring, 1.2 * ring], 1).reshape(-1, 3)  # a ring with a gap of 0.31
+    faces = np.concatenate([first + np.array(corners) for corners in ([0, 1, 2], [1, 3, 2])]).astype(np.int32)
+    made = LeafMesh(x, Mesh(x, faces).topology, np.arange(len(x)), arity=2)
+    for far, proved in ((0.05, 1), (0.35, 0)):
+        way = np.zeros_like(x)
+        made.move_along(x, way)
+        near = NearPairs(made)
+        near.along(0.01)
+        assert near.cones.count == 1
+        some = np.arange(len(x)) < 2
+        way[some, 2] = -far  # one end of the ring, towards the other
+        made.predict_anew(marked := made.count_marked(some))
+        near.along(0.01, some, marked)
+        assert near.cones.count == proved
+
+
+@pytest.mark.parametrize("change", ["other triangles", "all triangles", "twice"])
+def test_a_proof_is_not_repeated_for_another_motion_than_its_own(change):
+    sheet = cloth(0.2, 0.2, 8)
+    x, way, some = sheet.vertices.copy(), np.zeros_like(sheet.vertices), np.zeros(sheet.n_vertices, np.bool_)
+    some[0] = True
+    made = LeafMesh(x, sheet.topology, np.arange(len(x)), arity=2)
+    made.move_along(x, way)
+    near = NearPairs(made)
+    near.along(0.004)
+    marked = made.count_marked(some)
+    made.predict_anew(marked)
+    near.along(0.004, some, marked)
+    assert near.cones.count == 1
+    way[-1] = 0.3, 0.01, 0.3  # folds a corner over, unseen
+    if change == "all triangles":
+        made.predict(way)
+    for _ in range(2 if change == "twice" else 1):
+        made.predict_anew(made.count_marked(~some) if change == "other triangles" else marked)
+    near.along(0.004, some, marked)
+    assert near.cones.count == 0
+
+
 def test_what_goes_together_finds_what_it_would_find_standing(rng):
     mesh = crumpled(rng, 14)
     made = leaf_mesh(mesh)

@@ -72,6 +72,10 @@ class LeafMesh:
         self._records: Ints | None = None
         self._motion: MotionBvh | None = None
         self._motion_is_fitted = self._predicted = False
+        self.fits, self._changed = (
+            0,
+            _ALL,
+        )  # fits of the BVH of the motion, and the triangles that the last one concerned
 
     def with_weld(self, weld: NDArray[Any]) -> LeafArrays:
         """Return the arrays of the leaves with other weld indices (n,)."""
@@ -134,6 +138,11 @@ class LeafMesh:
         (m+1,) counts the triangles with such corners, see `count_marked`."""
         self._fit_motion(self.motion.drift, before)
 
+    def was_fitted_anew(self, fit: int, before: Ints) -> bool:
+        """Whether nothing has changed since the fit of this number except, by `predict_anew`, the triangles that
+        `before` counts."""
+        return self._motion_is_fitted and self.fits == fit + 1 and self._changed is before
+
     def count_marked(self, which: NDArray[np.bool_]) -> Ints:
         """(m+1,) how many of the triangles before each, in the order of the leaves, have any of the vertices `which`
         (n,) as a corner."""
@@ -159,9 +168,11 @@ class LeafMesh:
     def _fit_motion(self, displacement: Floats, before: Ints) -> None:
         from ...kernels.bvh import motion as _motion
 
+        self.fits, self._changed = self.fits + 1, before
         if self._motion is None:
             self._motion = self._new_motion(displacement)
-        self._motion = self._motion._replace(x=self.x, drift=displacement)
+        if self._motion.x is not self.x or self._motion.drift is not displacement:
+            self._motion = self._motion._replace(x=self.x, drift=displacement)
         before = before if self._patches else _ALL  # the displacements of the whole mesh need all of its leaves
         count = int(before[-1]) if len(before) else len(self.leaves.corners)
         worth(_motion.fit_motion, count, _WORTH_THREADS)(self._motion, before)

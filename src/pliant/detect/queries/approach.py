@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.bvh.leaf_mesh import PARTS
+from ...kernels.geometry import rounding as _rounding
 from ...kernels.jit import threads, worth
 from ...kernels.queries import drift as _drift
 from ...kernels.queries.drift import Chunks, MotionSearch, MovingSide
 from ...kernels.team import COUNTERS
 from ..bvh.leaf_mesh import LeafMesh, parts_of
-from .contact_records import with_rounding_margin
+from .contact_records import with_rounding_margin_at
 
 if TYPE_CHECKING:
     from .proximity import NearPairs
@@ -38,8 +39,9 @@ class Approach(NamedTuple):
     def of(cls, near: "NearPairs", reach: float, begin: Rows, which: NDArray[np.bool_], before: Rows) -> "Approach":
         """Make the query for pairs within `reach`; see `MotionSearch` and `NearPairs.along`."""
         space, stack = near.task_space
-        a, b = _moving_side(near.a), _moving_side(near.b)
-        search = MotionSearch(near.same, reach, begin, which, before, stack)
+        a, b = near.moving[0].arrays(), near.moving[1].arrays()
+        whole = len(which) > 0 and (near.cones is None or near.cones.count == 0)
+        search = MotionSearch(near.same, reach, begin, which, before, whole, stack)
         tasks = space[: _drift.list_tasks(a, b, search, _SPARE, space)]
         return cls(near, a, b, search, tasks, parts_of(len(tasks), _CHUNK, 1))
 
@@ -86,14 +88,36 @@ def task_space(a: LeafMesh, b: LeafMesh) -> tuple[Rows, int]:
     (deep_a, pairs, wide_a), (deep_b, _, wide_b) = (_motion.size_of(mesh.motion.nodes) for mesh in (a, b))
     wide = max(wide_a, wide_b)
     leaves = len(a.motion.leaves)
-    return np.empty((pairs + leaves + _SPARE + wide + 1, 2), np.int32), (deep_a + deep_b + wide) * wide + 1
+    return np.empty((2 * pairs + leaves + _SPARE + wide + 1, 2), np.int32), (deep_a + deep_b + wide) * wide + 1
 
 
-def enlarged(distance: float, meshes: Sequence[LeafMesh]) -> float:
-    """Return a distance enlarged by the rounding error of distances during the motion of these meshes."""
-    motions = [mesh.motion for mesh in meshes]
-    extremes = [part.reshape(-1, 3) for motion in motions for part in (motion.bounds[:1], motion.node_drifts[:1])]
-    return with_rounding_margin(distance, *extremes)
+def enlarged(distance: float, sides: Sequence["Moving"]) -> float:
+    """Return a distance enlarged by the rounding error of distances during the motion of these sides."""
+    return with_rounding_margin_at(distance, max(side.extent() for side in sides))
+
+
+class Moving:
+    """One side of all queries of a `NearPairs`; remembers what does not change from one query to the next."""
+
+    def __init__(self, mesh: LeafMesh) -> None:
+        self._mesh, self._fit, self._extent = mesh, -1, 0.0
+        self._motion, self._arrays = mesh.motion, _moving_side(mesh)
+
+    def arrays(self) -> MovingSide:
+        """Return the arrays for kernels."""
+        motion, arrays = self._mesh.motion, self._arrays
+        if motion is not self._motion or arrays.records is not self._mesh.records:
+            self._motion, self._arrays = motion, _moving_side(self._mesh)
+        return self._arrays
+
+    def extent(self) -> float:
+        """Return the largest absolute coordinate of a box around the mesh, at the start and at the end of the motion,
+        and of its displacements."""
+        motion = self._mesh.motion
+        if self._fit != self._mesh.fits:
+            whole = motion.bounds[:1].reshape(-1, 3), motion.node_drifts[:1].reshape(-1, 3)
+            self._fit, self._extent = self._mesh.fits, max(map(_rounding.largest_coordinate, whole))
+        return self._extent
 
 
 def _moving_side(mesh: LeafMesh) -> MovingSide:

@@ -249,5 +249,9 @@ def owners(a: PosedSide, b: PosedSide) -> Owners:
 def with_rounding_margin(distance: float, *x: Floats) -> float:
     """Return `distance` enlarged by the rounding error of distances between points with the coordinates x."""
     different = {id(each): each for each in x}.values()
-    largest = max(_rounding.largest_coordinate(each) for each in different)
+    return with_rounding_margin_at(distance, max(_rounding.largest_coordinate(each) for each in different))
+
+
+def with_rounding_margin_at(distance: float, largest: float) -> float:
+    """Return `distance` enlarged by the rounding error of distances between points with coordinates up to `largest`."""
     return distance * (1.0 + 1e-12) + 1e-14 * largest

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...motion.deforming import Deforming
     from ..bvh.cones import Cones
     from ..bvh.tree_options import TreeOptions
-    from .approach import Approach
+    from .approach import Approach, Moving
     from .tree_pairs import TreePairs
 
 Rows = NDArray[np.int32]
@@ -73,9 +73,20 @@ class NearPairs:
         vertices `which` (n,) of a: `before` is `LeafMesh.count_marked` of these."""
         from .approach import Approach, enlarged
 
-        reach = enlarged(distance, [self.a] if self.same else [self.a, self.b])
-        begin = self._begin if self.cones is None or len(which) else self.cones.begin(reach, self.a.motion)
+        reach = enlarged(distance, self.moving)
+        begin = self._begin
+        if self.cones is not None:
+            motion = self.a.motion
+            begin = self.cones.begin_anew(reach, motion, before) if len(which) else self.cones.begin(reach, motion)
         return Approach.of(self, reach, begin, which, before)
+
+    @functools.cached_property
+    def moving(self) -> "tuple[Moving, Moving]":
+        """Both sides of queries along their motion."""
+        from .approach import Moving
+
+        one = Moving(self.a)
+        return one, one if self.same else Moving(self.b)
 
     @functools.cached_property
     def task_space(self) -> tuple[Rows, int]:

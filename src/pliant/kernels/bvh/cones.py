@@ -60,6 +60,7 @@ class Patches(NamedTuple):
     # degenerate
     scaled_normals: np.ndarray
     seen: np.ndarray  # (k,4) contours and their displacements projected onto the plane
+    axes: np.ndarray  # (nodes,3) the axis along which the patch of each node was last tested
 
 
 class PatchMotion(NamedTuple):
@@ -216,18 +217,24 @@ def range_faces_along(corners, motion, patches, first, last, n, least):
 
 @kernel
 def project(motion, rows, first, last, n, seen):
-    """Project vertices rows[first:last] along n, relative to the first of them, and their displacements."""
+    """Project vertices rows[first:last] along n, relative to the first of them, and their displacements; return whether
+    this changes `seen`."""
     least = min(abs(n[0]), abs(n[1]), abs(n[2]))
     side = (1.0, 0.0, 0.0) if abs(n[0]) == least else ((0.0, 1.0, 0.0) if abs(n[1]) == least else (0.0, 0.0, 1.0))
     u = vec.unit(vec.cross(side, n))
     v = vec.cross(n, u)
-    origin, moves = vec.load(motion.x, rows[first]), len(motion.drift) > 0
+    origin, moves, changed = vec.load(motion.x, rows[first]), len(motion.drift) > 0, False
     for k in range(first, last):
         p = vec.sub(vec.load(motion.x, rows[k]), origin)
-        seen[k, 0], seen[k, 1] = vec.dot(p, u), vec.dot(p, v)
+        r, s = vec.dot(p, u), vec.dot(p, v)
+        changed |= (seen[k, 0] != r) | (seen[k, 1] != s)
+        seen[k, 0], seen[k, 1] = r, s
         if moves:
             p = vec.load(motion.drift, rows[k])
-            seen[k, 2], seen[k, 3] = vec.dot(p, u), vec.dot(p, v)
+            r, s = vec.dot(p, u), vec.dot(p, v)
+            changed |= (seen[k, 2] != r) | (seen[k, 3] != s)
+            seen[k, 2], seen[k, 3] = r, s
+    return changed
 
 
 @kernel
@@ -325,6 +332,7 @@ def proved(node, i, motion, patches, least):
     moves = len(motion.drift) > 0
     first, last = node.first, node.first + node.count
     n = axis_of(patches.scaled_normals, first, last, moves)
+    vec.store(patches.axes, i, n)
     if not all_face_along(patches.scaled_normals, first, last, n, least, moves):
         return False
     project(motion, patches.rows, begin, end, n, patches.seen)
@@ -340,6 +348,7 @@ def whole_is_proved(corners, patches, motion, least):
         return False
     scale_range(corners, motion, patches.twin, 0, m, sample_step(m), patches.scaled_normals)
     n = axis_of(patches.scaled_normals, 0, m, moves)
+    vec.store(patches.axes, 0, n)
     good = np.empty(PARTS, np.bool_)
     for c in prange(PARTS):
         good[c] = range_faces_along(corners, motion, patches, c * m // PARTS, (c + 1) * m // PARTS, n, least)

@@ -57,6 +57,7 @@ class MotionSearch(NamedTuple):
     begin: np.ndarray
     which: np.ndarray  # empty, or (n,): vertices of the first side of which every pair has at least one
     before: np.ndarray  # empty, or (m+1,) i4: how many of its triangles 0..p-1 have such a vertex
+    whole: bool  # within one mesh: whether the traversal begins with its root, because no patch is proved
     stack: int  # pairs of nodes that a traversal may have to store
 
 
@@ -225,8 +226,9 @@ def search_tasks(a, b, search, tasks, part, parts, out):
 def list_tasks(a, b, search, spare, tasks):
     """Write pairs of nodes that together have all near pairs of triangles to tasks (k,2); return their number.
 
-    Within one mesh: leaves with themselves, and the children of each node with each other, except in proved patches.
-    Pairs with many triangles are divided into up to `spare` more.
+    Within one mesh: leaves with themselves, and the children of each node with each other, except in proved patches;
+    if only pairs with marked vertices are searched, in both orders. Pairs with many triangles are divided into up to
+    `spare` more.
     """
     stack, n, top = np.empty((search.stack, 2), np.int32), 0, 0
     nodes_a, bounds_a, nodes_b, bounds_b = a.nodes, a.bounds, b.nodes, b.bounds
@@ -234,7 +236,7 @@ def list_tasks(a, b, search, spare, tasks):
     some, most = len(before) > 0, (len(a.places) + len(b.places)) // SPLIT
     if len(nodes_a) == 0 or len(nodes_b) == 0:
         return 0
-    if not search.same or some:
+    if not search.same or search.whole:
         stack[0, 0], stack[0, 1], top, next_node = 0, 0, 1, np.int64(len(nodes_a))
     while True:
         while top > 0:
@@ -259,7 +261,8 @@ def list_tasks(a, b, search, spare, tasks):
         if next_node == len(nodes_a):
             return n
         i = next_node
-        if begin[nodes_a[i, FIRST]] >= nodes_a[i, END]:
+        first = nodes_a[i, FIRST]
+        if begin[first] >= nodes_a[i, END] or (some and before[first + nodes_a[i, COUNT]] == before[first]):
             next_node = np.int64(nodes_a[i, SKIP])
             continue
         next_node += 1
@@ -272,6 +275,9 @@ def list_tasks(a, b, search, spare, tasks):
             while other < nodes_a[i, SKIP]:
                 stack[top, 0], stack[top, 1] = child, other
                 top += 1
+                if some:
+                    stack[top, 0], stack[top, 1] = other, child
+                    top += 1
                 other = np.int64(nodes_a[other, SKIP])
             child = np.int64(nodes_a[child, SKIP])
 

@@ -21,7 +21,7 @@ from ..geometry.triangle import closest_on_triangle, unit_normal
 from ..jit import kernel, prange
 from ..kinds import VERTEX_FACE
 from ..queries.contact_records import ROWS, gap_normal_and_distance
-from .bounds import ROUNDING_FACTOR
+from .bounds import ROUNDING_FACTOR, follows_prediction
 
 SHARE = 0.45  # of a distance that each side may use: together they leave a tenth
 STILL = 0.9  # share of the distance if the other side does not move
@@ -132,6 +132,14 @@ def all_separated(pairs, kept, start, target):
         if not low - high >= kept[c]:
             return False
     return True
+
+
+@kernel
+def reaches(rows, bounds, target, t, pairs, kept, base):
+    """Return whether `rows` are within their bounds at `target`, see `follows_prediction`, and whether, if so, all
+    pairs stay separated on the way there from `base`."""
+    follows = follows_prediction(rows, bounds, target, t)
+    return follows, follows and all_separated(pairs, kept, base, target)
 
 
 @kernel

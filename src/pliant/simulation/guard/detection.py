@@ -5,6 +5,8 @@ vertex may deviate from that motion before a pair that was not found could meet.
 next.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,7 @@ from .pairs import (
     Obstacle,
     among,
     guarded,
+    joined,
     keys,
     largest_query_distance,
     leaf_mesh_of,
@@ -89,6 +92,7 @@ class Detection(Limits):
         self.n_hindered = 0  # number of vertices that known pairs held back then
         self._unguarded = _NONE  # kinds and vertices (k,5) of pairs that touch in this frame and cannot be opened
         self.given_up = np.zeros((count, len(scene.bodies)), np.bool_)  # [vertex, body]: no pair of these is guarded
+        self.gave_up = False  # whether any is
         self._is_current = True  # whether no pair was given up since the last pass
         self.contacts = self.obstacle_contacts = _contacts.empty()  # of cloth with cloth, and with bodies
         self._found = self.contacts, self.obstacle_contacts  # all of the last pass, including those given up
@@ -126,24 +130,30 @@ class Detection(Limits):
         self._horizon.begin(self.substeps_left)
         self._drives = drives and self._predicts
         self.radius[movable] = np.inf
-        self.radius[self.rows] = self.radius[self._held] = self._bound(reach)
+        self.radius[self._span] = self.radius[self._held] = self._bound(reach)
         for body, near in zip(self.obstacles, found[1:], strict=True):
             self._bound_by_body(body, len(near))
-        self._found = found[0], _contacts.concatenate_unsorted(found[1:])
+        self._found = found[0], joined(found[1:])
         if self.safe:
             self.rounding = self._rounding_at(x)
             self.least = max(LEAST * self.thickness, 4.0 * self.rounding)
         self.leave_out_given_up()
         return share
 
-    def give_up(self, rows: Rows, bodies: Rows | int) -> None:
+    def give_up(self, rows: NDArray[Any], bodies: NDArray[Any] | int) -> None:
         """Stop guarding vertices of cloth against bodies, until the next frame: from the next pass on."""
         self.given_up[rows, bodies], self._is_current = True, False
+        self.gave_up |= len(rows) > 0
+
+    def guard_all(self) -> None:
+        """Guard all vertices again: from the next pass on."""
+        if self.gave_up:
+            self.given_up[:], self.gave_up = False, False
 
     def leave_out_given_up(self) -> None:
         """Take the pairs of the last pass, without those that are given up by now."""
         self._is_current, (cloth, bodies) = True, self._found
-        if self.given_up.any():
+        if self.gave_up:
             cloth, bodies = guarded(cloth, self.given_up), guarded(bodies, self.given_up)
         if self.safe:
             self.guarded = self._guard(cloth, bodies)
@@ -257,7 +267,7 @@ class Detection(Limits):
         cloth, *bodies = self._around(outside, before)
         for body in self.obstacles:
             self._bound_by_distance(body, _ALL if self._restarted else before)
-        count = self._replace(outside, cloth, _contacts.concatenate_unsorted(bodies))
+        count = self._replace(outside, cloth, joined(bodies))
         # a vertex may be nearer to a body now, and its bound less than its distance from the predicted position
         self._base_is_known = self._is_within_bounds(self._base, self._time)
         return count
@@ -279,7 +289,7 @@ class Detection(Limits):
         queries = [(self._near, self._reach), *((body.near, body.reach) for body in self.obstacles)]
         pairs = approaching([near.along(reach, which, before) for near, reach in queries])
         found = [self._records(near, each, reach) for (near, reach), each in zip(queries, pairs, strict=True)]
-        return [guarded(each, self.given_up) for each in found] if self.given_up.any() else found
+        return [guarded(each, self.given_up) for each in found] if self.gave_up else found
 
     def _replace(self, which: NDArray[np.bool_], cloth: Contacts, bodies: Contacts) -> int:
         """Replace all contacts of the vertices `which` (n,) by those given; return how many of these are pushed."""
@@ -289,8 +299,7 @@ class Detection(Limits):
         cloth = self._pushed(cloth)
         before = self.contacts, self.obstacle_contacts
         kept = [_contacts.taken(found, ~with_any(which, found["vertices"])) for found in before]
-        self.contacts = _contacts.concatenate_unsorted([kept[0], cloth])
-        self.obstacle_contacts = _contacts.concatenate_unsorted([kept[1], bodies])
+        self.contacts, self.obstacle_contacts = joined([kept[0], cloth]), joined([kept[1], bodies])
         return len(cloth) + len(bodies)
 
     def leave_unguarded(self, which: NDArray[np.bool_]) -> None:
@@ -300,7 +309,7 @@ class Detection(Limits):
         self.guarded = self.guarded[~which]
 
     def _guard(self, *found: Contacts) -> GuardedPairs:
-        both = _contacts.concatenate_unsorted(list(found))
+        both = joined(found)
         if len(self._unguarded):
             # a vertex and a face, and two edges, may have the same four vertices
             both = both[~among(np.column_stack([both["kind"], both["vertices"]]), self._unguarded)]

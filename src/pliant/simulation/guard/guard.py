@@ -10,7 +10,6 @@ prescribed motion and carry cloth along (see carry.py). Where they leave it no r
 guarded again as soon as they are separated.
 """
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,18 +24,14 @@ from ...respond import Projection
 from ...respond.base import Detect
 from ...scene import Scene
 from ...state import State
-from ..measure.intersection_count import IntersectionCount
-from ..self_contact_interface import FormerNames, NoGuard
+from ..self_contact_interface import NoGuard
 from .carry import Carry
-from .detection import FEW, Detection
-from .inside import closed_faces, solids_of, vertices_inside
-from .no_room import NoRoom, faces_around, squeezed
+from .detection import FEW
 from .opening import is_tight, open_up
-from .pairs import GuardedPairs, gaps_left, too_near, vertices_and_bodies
+from .pairs import GuardedPairs, gaps_left, too_near
 from .prediction import ExpectedMotion
-from .thickness import thickness_of
+from .unguarded import NONE, Unguarded
 
-log = logging.getLogger("pliant.simulation.guard")
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 ROUNDS = 6  # limited moves in one `limit_motion`, each followed by a measurement of known pairs or a detection pass
@@ -49,14 +44,12 @@ PASSES, PASSES_PER_SUBSTEP = 24, 12  # detection passes of a frame, and more per
 CARRYING = 12  # passes for carrying in a substep even if those of the frame are spent: bodies do not wait
 AFTER, LAST = 2, 8  # rounds in which carried cloth completes its own motion, in the last substeps of a frame
 FAR = 8.0  # relative displacement in one round of carrying, over the largest query distance
-NEAR = 2.0  # times eps: distance of two surfaces below which they squeeze the cloth between them
 ATTACHED = 0.1  # inverse mass of a vertex attached to skin, over that of cloth, where other cloth pushes it
 BODY_SHARE = 0.5  # of eps: contact offset between cloth and the triangles of a body
 REPELS_AT = BODY_SHARE + SOFT  # of eps: gap from which on the triangles of a body repel cloth in its solve
-_NONE = np.zeros(0, np.int32)
 
 
-class Guard(FormerNames):
+class Guard(Unguarded):
     """Contacts of all deformable bodies of a scene with themselves, each other and, in safe mode, the obstacles.
 
     Implements `SelfContact` with detectors and a response of its own, which have no names.
@@ -67,32 +60,22 @@ class Guard(FormerNames):
     iterates, unresolved, hindered, count_near = False, 0, False, NoGuard.count_near
 
     def __init__(self, scene: Scene, state: State) -> None:
-        self.safe, self.eps = scene.self_contact == "safe", scene.eps
-        self.thickness = thickness_of(scene, state.x)
+        super().__init__(scene, state)
         w = scene.inverse_masses + ATTACHED * (scene.yielding_inverse_masses - scene.inverse_masses)
         self._cloth_response = Projection(scene.between_deformables, eps=self.thickness, w=w)
         self._body_response = Projection(scene, eps=BODY_SHARE * scene.eps, reads_obstacle_vertices=True)
+        self._responses = self._cloth_response, self._body_response
         self._movable = self._cloth_response.w > 0.0, self._body_response.w > 0.0  # vertices that each of them can move
-        self._detection = Detection(scene, state.x, self.thickness)
         self.rows, self.driven = self._detection.rows, self._detection.driven
-        self._free, links = scene.yielding_inverse_masses > 0.0, self._detection.links
-        self._soft = np.isin(np.arange(len(state.x)), np.r_[scene.deformable_rows])
+        links = self._detection.links
         rest_length = np.linalg.norm(state.x[links[:, 0]] - state.x[links[:, 1]], axis=1)
         self._expected = ExpectedMotion(len(state.x), self._detection.moving, scene.deformable_rows)
         self._carry = Carry(links, rest_length, self._free, self.driven, self._detection.max_reach)
         self._passes_left = self._limited_left = 0  # detection passes and rounds of limited moves left in this frame
         self._careful = False  # whether bodies leave cloth little room in this frame
-        self.tangled = self.safe  # whether triangles may intersect, or vertices be inside of bodies
-        closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
-        self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
-        self._solids, self._no_room = solids_of(scene) if self.safe else [], NoRoom(scene, links, self._faces_around)
-        self._cloth_rows = np.flatnonzero(self._soft).astype(np.int32)
-        self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
         self._moved_since_measured = False  # whether `limit_motion` has moved cloth since the pairs were measured
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
-        self.failed_substeps, self._failed_at = 0, -1  # `substeps_left` at the last failure of this frame; -1: none
-        self.given_up_pairs = 0  # pairs of features given up, and vertices released, in total
 
     @property
     def contacts(self) -> Contacts:
@@ -136,7 +119,7 @@ class Guard(FormerNames):
 
     def forget(self, state: State) -> None:
         """Clear the corrections of the last `apply`, for a substep in which another response takes its place."""
-        for found, response in zip(self._applied, (self._cloth_response, self._body_response), strict=True):
+        for found, response in zip(self._applied, self._responses, strict=True):
             response.begin(found, state)
 
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
@@ -144,9 +127,9 @@ class Guard(FormerNames):
         self._detection.begin_frame(steps)
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
-        self._no_room.clear()
-        unsure = self.tangled or self.failed_substeps > 0
-        self._detection.given_up[:] &= not unsure
+        self._no_room.begin_frame()
+        if unsure := self.is_unsure:
+            self._detection.guard_all()
         speed, motion = self._expected.at(state, dt, steps)  # safe mode: the bounds need room for deviations only
         self.detection_pass(*(now := (state.x, 0.0 if self.safe or motion is None else speed * dt, motion)))
         if unsure:
@@ -156,64 +139,23 @@ class Guard(FormerNames):
             open_up(self, self._free, state.x)
             self.detection_pass(*now)
             self._exclude_touching(state)
-        self._careful = bool(self._detection.given_up.any())
-
-    def _exclude_touching(self, state: State) -> None:
-        """Stop guarding, for this frame, the pairs that could not be opened, and count them; they have no sides."""
-        touching = self._detection.guarded.gaps <= 2.0 * self._detection.rounding
-        if touching.any():
-            self._detection.leave_unguarded(touching)
-            self.given_up_pairs += int(touching.sum())
-            text = "%d pairs of features touch within rounding at %.3f s and there is no room to separate them"
-            self._count_failure(text, int(touching.sum()), state.time)
-
-    def _count_failure(self, text: str, *values: float) -> None:
-        """Count this substep, once, as one that failed to keep pairs separated, and warn at the first one."""
-        again, self._failed_at = self._failed_at == self._detection.substeps_left, self._detection.substeps_left
-        self.failed_substeps += not again
-        if self.failed_substeps == 1 and not again:
-            log.warning("safe mode: " + text + "; these pairs are no longer guarded and may intersect", *values)
+        self._careful = self._detection.gave_up
 
     def near_pairs(self, x: Floats) -> tuple[GuardedPairs, Floats, float, float]:
         """Implement `opening.OpeningGuard`."""
         self.detection_pass(x, 0.0)
         return self._detection.guarded, self._detection.radius, self._detection.least, self._detection.rounding
 
-    def intersecting_corners(self, x: Floats) -> Rows:
-        found = self._counter.corners(x) if self._counter else []
-        return np.concatenate([np.zeros((0, 6), np.int32), *(corners.reshape(-1, 6) for _, _, corners in found)])
-
-    @property
-    def rows_without_room(self) -> Rows:
-        return self._no_room.all_rows
-
-    @property
-    def unguarded_rows(self) -> Rows:
-        given_up = self._detection.given_up
-        return np.flatnonzero(given_up.any(1) & self._movable[1]).astype(np.int32) if given_up.any() else _NONE
-
-    @property
-    def without_contacts(self) -> NDArray[np.bool_] | None:
-        return self._no_room.without_contacts
-
-    def follow_bodies(self, state: State, dt: float) -> None:
-        self._no_room.follow(state, dt)
-
-    def keep_on_their_way(self, state: State) -> None:
-        self._no_room.keep_on_their_way(state)
-
-    def with_room(self, found: Contacts) -> Contacts:
-        return self._no_room.without(found)
-
     def supports(self, state: State) -> Contacts:
         """Implement `SelfContact`: corners and edges of bodies under a triangle, which detectors of points miss."""
         found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._movable[1])
-        found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
+        if len(found):
+            found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
         return found
 
     def to_keep_open(self, state: State) -> Contacts:
         found = too_near(self.obstacle_contacts, state.x, self.eps, self._free)
-        return gaps_left(found, BODY_SHARE * self.eps, closed=bool(self._detection.given_up.any()))
+        return gaps_left(found, BODY_SHARE * self.eps, closed=self._detection.gave_up)
 
     def redetect_if_needed(self, state: State) -> None:
         """In push mode, detect again if an unknown pair may be within the thickness; safe mode: `limit_motion`."""
@@ -322,21 +264,12 @@ class Guard(FormerNames):
         share = self.detection_pass(x, 0.0, motion, far=FAR * self._detection.max_reach)
         return share, self._detection.guarded, self._detection.radius
 
-    def give_up(self, pairs: GuardedPairs, which: NDArray[np.bool_]) -> None:
-        """Stop guarding the pairs selected by `which` (k,): their cloth vertices may pass through any face of the other
-        body. They are guarded again from the first frame that begins without an intersection of theirs (`begin`)."""
-        self._give_up(pairs.vertices[which], pairs.kinds[which])
-
-    def _give_up(self, v: Rows, kinds: NDArray[np.uint8]) -> None:
-        self.given_up_pairs += len(v)
-        self._detection.give_up(*vertices_and_bodies(v, kinds, self._soft, self._detection.body_of))
-
     def release(self, state: State, stretched: Rows) -> Rows:
         """Stop guarding, and count, cloth that is stretched beyond its limit where bodies leave it no room: of the ends
         of the `stretched` edges (k,2) those that bodies squeeze from both sides, or that such edges join to vertices
         without room. Return them."""
         if not self.safe or not self._detection.obstacles or self.degraded:
-            return _NONE
+            return NONE
         ends = np.unique(stretched)
         self.detection_pass(self._safe_x.copy(), 0.0)
         squeezed_pairs, joined = self.give_up_squeezed(ends), self._no_room.spread(stretched)
@@ -344,40 +277,11 @@ class Guard(FormerNames):
             self._detection.give_up(rows, b)
             self.given_up_pairs += len(rows)
         if not squeezed_pairs and not joined:
-            return _NONE
+            return NONE
         self._count_failure("bodies leave the cloth no room at %.3f s", state.time)
         self.hindered = True  # so that the strain is limited again
         self.detection_pass(self._safe_x.copy(), 0.0)
         return ends[self._detection.given_up[ends].any(1)]
-
-    def give_up_squeezed(self, rows: Rows) -> bool:
-        """Stop guarding those of `rows` that bodies squeezed in the last detection pass; return whether any are."""
-        found, x = self.obstacle_contacts, self._detection.start
-        found = found[squeezed(found, x, self._soft, rows, self._faces_around, NEAR * self.eps)]
-        self._give_up(found["vertices"], found["kind"])
-        return len(found) > 0
-
-    def _give_up_intersecting(self, state: State) -> None:
-        """Give up the pairs that intersect, which have no side, or have a vertex inside of the body."""
-        found, inside = self.intersections(state.x), vertices_inside(self._solids, self._cloth_rows, state.x)
-        inside = self._no_room.find(self._solids, found, inside, state)
-        self.tangled = bool(found) or any(len(rows) for _, rows in inside)
-        self._detection.given_up[self._no_room.pairs] = True
-        for b, rows in inside:
-            self._detection.given_up[rows, b] = True
-        for b, c, corners in found:
-            self._detection.given_up[corners[:, 0], c] = True
-            if c in self._detection.cloths:
-                self._detection.given_up[corners[:, 1], b] = True
-
-    def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
-        """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""
-        return self._counter.corners(x) if self._counter and (self.tangled or self.failed_substeps) else []
-
-    def is_inside(self, x: Floats) -> bool:
-        """Whether cloth intersects anything at x, or is inside of bodies."""
-        unsure = self.tangled or self.failed_substeps > 0
-        return unsure and bool(self.intersections(x) or vertices_inside(self._solids, self._cloth_rows, x))
 
     def _stride(self, state: State) -> float:
         """Return the largest displacement in this substep, metres."""
@@ -385,7 +289,7 @@ class Guard(FormerNames):
 
     def finish(self, state: State, dt: float) -> None:
         """Correct v for the projected contacts."""
-        for found, response in zip(self._applied, (self._cloth_response, self._body_response), strict=True):
+        for found, response in zip(self._applied, self._responses, strict=True):
             response.finish(found, state, dt)
         if self.safe and self._detection.substeps_left == 0:
             self._no_room.remember_sides(state)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.simulation import bounds as _bounds
+from ...kernels.simulation import guard as _kernels
 from ...kernels.simulation.bounds import Bounds
-from .pairs import GuardedPairs
+from .pairs import GuardedPairs, span_of
 from .prediction import Horizon
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ class Limits:
     guarded: GuardedPairs
 
     def __init__(self, x: Floats, rows: Rows, driven: Rows) -> None:
-        self.rows, self.driven = rows, driven
+        self.rows, self.driven, self._span = rows, driven, span_of(rows)
         self.moving = np.concatenate([rows, driven])  # all vertices that can move
         self.start = x.copy()  # positions at time 0 of the predicted motion: of the last pass, or of `repredict`
         self.predicted = np.zeros_like(x)  # displacement of each vertex from `start`
@@ -66,15 +67,25 @@ class Limits:
 
     def is_reachable(self, target: Floats) -> bool:
         """Whether all vertices can move to `target` at once."""
-        self.was_followed = self.follows_prediction(target)
-        if not self._base_is_known or not self.was_followed:
-            return False
-        if self.guarded.are_separated(self._base, target):
-            return True
+        self.was_followed, separated = self._follows_and_separates(target)
+        if separated or not self._base_is_known or not self.was_followed:
+            return separated
         self._fraction[:] = 1.0
         held = np.zeros(len(self.guarded.room), np.bool_)
         count = self.guarded.limit(self._base, target, self._fraction, held)
         return not count or float(self._fraction.min()) >= 1.0
+
+    def _follows_and_separates(self, target: Floats) -> tuple[bool, bool]:
+        """Whether all vertices are within their bounds at `target`, see `follows_prediction`, and whether, if so, the
+        guarded pairs stay separated on the way there."""
+        pairs, base = self.guarded, self._base
+        if self._base_is_known and len(self.moving) < _WORTH_THREADS:
+            expected = self._horizon.end_of_substep(self.substeps_left)
+            bounds = self.moving, self._bounds, target, expected
+            follows, separated = _kernels.reaches(*bounds, pairs.features, pairs.kept, base)
+            return bool(follows), bool(separated)
+        follows = self.follows_prediction(target)
+        return follows, follows and self._base_is_known and pairs.are_separated(base, target)
 
     @property
     def _arrival(self) -> float:

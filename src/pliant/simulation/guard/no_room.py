@@ -78,8 +78,14 @@ class NoRoom:
         self._without_room = np.zeros((int(scene.first[-1]), len(scene.bodies)), np.bool_)  # [vertex, body]
         self.clear()
 
+    def begin_frame(self) -> None:
+        """Begin a frame in which all cloth has room, for all that is known."""
+        if self._is_used:
+            self.clear()
+
     def clear(self) -> None:
         """Begin a frame in which all cloth has room."""
+        self._is_used, self.all_have_room = False, True  # the latter: none lies too deep, either
         self._without_room[:] = False
         self._ridges.clear()
         self.all_rows = np.zeros(0, np.int32)  # free or not
@@ -94,6 +100,7 @@ class NoRoom:
         """Find which of the vertices `inside` of bodies, as of `vertices_inside`, have no room, and the cloth that has
         passed through bodies or cuts their ridges, by all intersecting pairs `found` of two bodies. Gripped vertices
         always count as without room: they cannot move out. Return the vertices inside with those that have passed."""
+        self._is_used = True
         inside, entered = self._ridges.find(solids, found, inside, state.x)
         held, leaving, x, bodies = [_NOTHING], [_NOTHING], state.x, [solid.body for solid in solids]
         for solid in solids:
@@ -112,6 +119,7 @@ class NoRoom:
         self._deep[self._leaving.rows] = far > DEEP * self.eps
         for each in entered.values():
             self._deep[each.passed] = True  # contacts would push it on
+        self.all_have_room = not len(self.all_rows) and not self._deep.any()
         self._ridges.leave_out(self.all_rows)
         return inside
 
@@ -196,7 +204,7 @@ class NoRoom:
     @property
     def without_contacts(self) -> Flags | None:
         """Vertices whose contacts with bodies `without` leaves out, [vertex, body]; None if there are none."""
-        if not len(self.all_rows) and not self._deep.any():
+        if self.all_have_room:
             return None
         return np.asarray(self._without_room | self._deep[:, None])
 
@@ -204,7 +212,7 @@ class NoRoom:
         """Return the contacts with bodies without those of vertices that have no room or lie too deep, or of midpoints
         beside them."""
         self._touched = found
-        if not len(self.all_rows) and not self._deep.any():
+        if self.all_have_room:
             return found
         v, (one, two) = found["vertices"].T, found["bodies"].T  # either side may be the body
         stuck = np.zeros(len(found), np.bool_)
@@ -216,7 +224,7 @@ class NoRoom:
     def remember_sides(self, state: State) -> None:
         """At the end of a frame, let cloth that has room lie on the surfaces that it touches."""
         self._sides.remember(self._touched, state)
-        self._touched = _contacts.empty()
+        self._touched = self._touched[:0]
 
 
 def _shortened(way: Floats, most: float) -> Floats:

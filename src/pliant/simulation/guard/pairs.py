@@ -1,6 +1,7 @@
 """Parts of the guard: the faces of several bodies in one BVH, and the pairs of features that are kept separated."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import cast
 
@@ -97,7 +98,7 @@ class GuardedPairs:
         names = [field.name for field in dataclasses.fields(self)]
         return GuardedPairs(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))
 
-    @property
+    @functools.cached_property
     def features(self) -> FeaturePairs:
         return FeaturePairs(self.vertices, self.kinds, self.normals)
 
@@ -146,6 +147,20 @@ def near_at_rest(close: Contacts, edges: Rows, count: int) -> NDArray[np.int64]:
     return np.asarray(np.sort(keys(close[near])), np.int64)
 
 
+def joined(parts: Sequence[Contacts]) -> Contacts:
+    """Return the contacts of all parts, or the only part that is not empty itself."""
+    some = [part for part in parts if len(part)]
+    return some[0] if len(some) == 1 else _contacts.concatenate_unsorted(some)
+
+
+def span_of(rows: Rows) -> slice | NDArray[np.int64]:
+    """Return `rows` (k,) to index arrays with: a slice where they follow each other, which takes a twentieth of the
+    time."""
+    if len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows.astype(np.int64)
+
+
 def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     """Return the contacts of which no pair of vertex and body is `given_up` (vertices, bodies)."""
     v, (one, two) = found["vertices"], found["bodies"].T
@@ -170,8 +185,10 @@ def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_])
     """Update those contacts that may be nearer than `offset` at x, and return the ones that `free` vertices (n,) can
     resolve. Beside a grip or a pin, the free end of an edge would have to move many times the distance that is missing.
     """
+    if not len(found):
+        return found
     near = np.empty(len(found), np.bool_)
-    count = _kernels.refresh(found, x, offset, near) if len(found) else 0
+    count = _kernels.refresh(found, x, offset, near)
     if not count:
         return found[:0]
     out = cast("Contacts", np.empty(count, _contacts.CONTACT))
@@ -181,6 +198,8 @@ def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_])
 def gaps_left(found: Contacts, offset: float, *, closed: bool) -> Contacts:
     """Return the contacts with gaps that are zero at `offset` metres: how far their features may still approach each
     other. closed: bodies leave some cloth no room, so that gaps are zero at the present distance if that is less."""
+    if not len(found):
+        return found
     least = np.clip(found["distance"], 0.0, offset) if closed else np.full(len(found), offset)
     found["anchor"] += least[:, None] * found["normal"]
     return found

@@ -35,8 +35,9 @@ class Sides:
 
     def remember(self, found: Contacts, state: State) -> None:
         """Let vertices outside of bodies lie on the surfaces that they touch, as of the contacts `found`."""
-        found = _contacts.taken(found, (found["kind"] == _contacts.VERTEX_FACE) & (found["distance"] > 0.0))
-        if len(found) and len(self._around.faces):
+        touches = found["kind"] == _contacts.VERTEX_FACE
+        if len(self._around.faces) and touches.any():
+            found = _contacts.taken(found, touches & (found["distance"] > 0.0))
             order = np.argsort(found["distance"], kind="stable")
             vertices, seen = np.ascontiguousarray(found["vertices"][order]), np.zeros(len(state.x), np.bool_)
             state.side = self.valid(state.side)

@@ -20,8 +20,8 @@ TASK = 16 * CHUNK  # points that a thread moves at a time
 
 @kernel
 def follow_range(x, probes, nearby, world, moved, slack, buffer):
-    """Move the points `nearby` (k,) to x (n,3) while the skin of the boxes moved, and reduce their clearance by an upper
-    bound of the relative displacement, their pace.
+    """Move the points `nearby` (k,) to x (n,3) while the skin of the boxes moved, and reduce their clearance by their
+    pace, an upper bound of the relative displacement.
 
     Boxes farther away than the greatest clearance plus the displacements cannot have passed a point or be nearest. The
     points are copied by component to the buffer (7, k or more) first, so that the loop over them is vectorised.
