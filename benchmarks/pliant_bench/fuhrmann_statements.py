@@ -141,6 +141,7 @@ def _baking(table: Table) -> Iterator[Statement]:
     theirs = [row for row in table.rows if row["who"] == PAPER]
     original = [row for row in table.rows if row["who"].endswith(f"band {THIN:.2f}") and "algorithm" not in row["who"]]
     others = [row for row in table.rows if row["who"].endswith(STAND_IN)]
+    printed = [row for row in table.rows if "algorithm of the paper" in row["who"]]
     for rows in (original, others):
         if not rows:
             continue
@@ -150,9 +151,8 @@ def _baking(table: Table) -> Iterator[Statement]:
             "table 1",
             f"seconds to bake: {names}" + ("" if rows is original else f" (not at hand: {STAND_IN})"),
             f"{span((row['seconds'] for row in paper), '{:.3f}')} s",
-            f"{span((row['seconds'] for row in rows), '{:.3f}')} s, {span((row['ratio'] for row in rows), '{:.0f}')} "
-            "times as fast",
-            OLD,
+            _seconds(rows) + (f"; with the signs of the paper {_seconds(printed)}" if rows is original else ""),
+            OLD + ("; Bunny and Dragon are open, and winding numbers decide their signs" if rows is original else ""),
         )
         yield Statement(
             "table 1",
@@ -173,6 +173,11 @@ def _baking(table: Table) -> Iterator[Statement]:
             f"{row['seconds']:.2f} s, {STAND_IN}" if row else "as in table 1 (at hand, or left out by --quick)",
             "the model is not at hand; " + OLD if row else "",
         )
+
+
+def _seconds(rows: Sequence[dict[str, Any]]) -> str:
+    times = span((row["ratio"] for row in rows), "{:.1f}")
+    return f"{span((row['seconds'] for row in rows), '{:.3f}')} s, {times} times as fast"
 
 
 def _reconstruction(quick: bool, progress: Progress) -> Iterator[Statement]:
