@@ -62,7 +62,7 @@ NOTES = (
     "ms/1000: update and find for 1000 vertices of cloth in one substep; step-ms: one substep of cloth and skinning "
     "without contacts. CPU time of one thread, medians over the frames. recall%: share of the contacts within the "
     "offset that the paper's projection onto a principal plane finds. widened: number of vertices that left their box.",
-    "The avatar of the paper is not available; a mannequin with as many vertices and triangles replaces it. The body "
+    "The avatar of the paper is not at hand; a mannequin with as many vertices and triangles replaces it. The body "
     "of the paper was static; its machine had 800 MHz.",
 )
 

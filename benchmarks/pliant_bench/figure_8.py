@@ -11,6 +11,7 @@ from pliant.detect.base import Side
 from pliant.detect.detectors.distance_field import DistanceFieldDetector
 from pliant.detect.fields.field import DistanceField
 from pliant.kernels.fields import dense
+from pliant.mesh import Mesh
 from pliant.report.tables import Column, Table
 from pliant.respond import PrintedProjection
 from pliant.scene import Scene
@@ -52,15 +53,9 @@ WAYS = (
 
 def figure_8(*, quick: bool = False, progress: Callable[[str], None] = lambda _: None) -> Table:
     """Detection and response on the states of one run, in each way in turn."""
-    side, frames = (12, 20) if quick else (SIDE, FRAMES)
-    scene = SCENES[SCENE](resolution=side)
     progress("figure 8: the run")
-    sim, states = Simulation(scene, DT), []
-    for _ in range(frames):
-        sim.step()
-        states.append(_predicted(scene, sim.state))
-    body = scene.bodies[scene.obstacles[0]]
-    field = DistanceField.bake(body.mesh, CELLS // 8 if quick else CELLS, band=4.0, storage="dense")
+    scene, states = run(quick)
+    field = dense_field(scene.bodies[scene.obstacles[0]].mesh, quick)
     rows: list[dict[str, Any]] = []
     with threads(1):
         for tested, normals, friction, said in WAYS:
@@ -68,13 +63,28 @@ def figure_8(*, quick: bool = False, progress: Callable[[str], None] = lambda _:
             if friction is None:
                 spent, contacts = _sampling_seconds(scene, field, states, normals), None
             else:
-                spent, contacts = _response_seconds(scene, field, states, tested != "particles", friction)
+                spent, contacts = response_seconds(scene, field, states, tested != "particles", friction)
             row = {"tested": tested, "normals": "yes" if normals else "no", "friction": friction or "sampling only"}
             counted = {} if contacts is None else {"contacts": contacts}
             rows.append(row | {"us": 1e6 * spent, "paper": said} | counted)
     for row in rows:
         row["ratio"] = row["us"] / rows[0]["us"]
     return Table("fuhrmann2003-figure8", "Figure 8: what edges, normals and friction cost", COLUMNS, rows)
+
+
+def run(quick: bool) -> tuple[Scene, list[State]]:
+    """The scene of the figure and the predicted state of every frame."""
+    side, frames = (12, 20) if quick else (SIDE, FRAMES)
+    scene = SCENES[SCENE](resolution=side)
+    sim, states = Simulation(scene, DT), []
+    for _ in range(frames):
+        sim.step()
+        states.append(_predicted(scene, sim.state))
+    return scene, states
+
+
+def dense_field(body: Mesh, quick: bool) -> DistanceField:
+    return DistanceField.bake(body, CELLS // 8 if quick else CELLS, band=4.0, storage="dense")
 
 
 def _predicted(scene: Scene, state: State) -> State:
@@ -85,13 +95,13 @@ def _predicted(scene: Scene, state: State) -> State:
     return made
 
 
-def _detector(scene: Scene, field: DistanceField, edges: bool) -> DistanceFieldDetector:
+def detector_of(scene: Scene, field: DistanceField, edges: bool) -> DistanceFieldDetector:
     cloth, body = scene.deformable[0], scene.obstacles[0]
     sides = (Side(scene.bodies[b].mesh.welded, int(scene.first[b]), b) for b in (cloth, body))
     return DistanceFieldDetector(*sides, within=scene.eps, field=field, midpoints=edges)
 
 
-def _response_seconds(
+def response_seconds(
     scene: Scene, field: DistanceField, states: Sequence[State], edges: bool, friction: str
 ) -> tuple[float, float]:
     """CPU seconds of detection and response per state, the best of three passes, and the mean number of contacts."""
@@ -99,7 +109,7 @@ def _response_seconds(
         scene = dataclasses.replace(scene, friction=0.0)
     else:
         scene = dataclasses.replace(scene, friction_model=friction)
-    detector, response, best, count = _detector(scene, field, edges), PrintedProjection(scene), np.inf, 0
+    detector, response, best, count = detector_of(scene, field, edges), PrintedProjection(scene), np.inf, 0
     for _ in range(4):  # the first may compile
         spent, count = 0.0, 0
         for state in states:
@@ -116,7 +126,7 @@ def _response_seconds(
 
 def _sampling_seconds(scene: Scene, field: DistanceField, states: Sequence[State], normals: bool) -> float:
     """CPU seconds of sampling the field at all vertices and edge midpoints, per state, with or without gradients."""
-    detector, best = _detector(scene, field, True), np.inf
+    detector, best = detector_of(scene, field, True), np.inf
     rows, edges = detector.deformable.rows, detector.edges
     points = [np.concatenate([state.x[rows], state.x[rows][edges].mean(1)]) for state in states]
     d, g = np.empty(len(points[0])), np.empty((len(points[0]), 3))

@@ -144,7 +144,8 @@ def face_table(*, resolution: int = 36, frames: int = 100, progress: Callable[[s
         Column("deepest_mm", "deepest-mm", "{:.3g}"),
         Column("nearest_mm", "nearest-mm", "{:.2f}"),
     )
-    return Table("neal-face", f"{resolution**2:,} particles of cloth on the face, a frame of 16 steps", columns, rows)
+    title = f"{resolution**2:,} particles of cloth on the face, frames of 10 ms in {sim.substeps} substeps"
+    return Table("neal-face", title, columns, rows)
 
 
 def _detecting(sim: Simulation, repeats: int = 7, steps: int = 20) -> float:

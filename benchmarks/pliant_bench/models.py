@@ -37,14 +37,15 @@ def bumpy_sphere(subdivisions: int) -> Mesh:
     return Mesh(smooth.vertices * bumps[:, None], smooth.faces, name="bumpy sphere")
 
 
-def bumpy_torus(n: int = 500) -> Mesh:
-    """A closed torus with bumps, 2 n^2 faces (500: 500 000), in the order of a grid."""
-    i, j = np.divmod(np.arange(n * n), n)
-    a, b = 2.0 * np.pi * i / n, 2.0 * np.pi * j / n
+def bumpy_torus(n: int = 500, m: int | None = None) -> Mesh:
+    """A closed torus with bumps, 2 n m faces (500: 500 000) in the order of a grid; m is n by default."""
+    m = n if m is None else m
+    i, j = np.divmod(np.arange(n * m), m)
+    a, b = 2.0 * np.pi * i / n, 2.0 * np.pi * j / m
     r = 0.4 * (1.0 + 0.1 * np.sin(9.0 * a) * np.cos(5.0 * b))
     out = 1.0 + r * np.cos(b)
-    up, right = (i + 1) % n, (j + 1) % n
-    here, above, beyond, beside = i * n + j, up * n + j, up * n + right, i * n + right
+    up, right = (i + 1) % n, (j + 1) % m
+    here, above, beyond, beside = i * m + j, up * m + j, up * m + right, i * m + right
     faces = [np.stack([here, above, beyond], 1), np.stack([here, beyond, beside], 1)]
     return Mesh(np.stack([out * np.cos(a), out * np.sin(a), r * np.sin(b)], 1), np.concatenate(faces), name="torus")
 

@@ -4,7 +4,7 @@ import dataclasses
 
 FUHRMANN_2003 = (
     "A. Fuhrmann, G. Sobottka and C. Gross, Distance Fields for Rapid Collision Detection in Physically Based "
-    "Modeling, 2003, table 1"
+    "Modeling, 2003"
 )
 PELECHANO = "N. Pelechano, L. Bull and M. Slater, Fast Collision Detection Between Cloth and a Deformable Human Body"
 NEAL_2003 = "K. Neal, Collision Approximation for Real-Time Cloth Simulation, 2003"

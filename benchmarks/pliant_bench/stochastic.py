@@ -110,7 +110,7 @@ def exact_of(scene: Moving, repeats: int) -> tuple[list[Contacts], float]:
     found: list[Contacts] = []
     best = np.inf
     for _ in range(repeats):
-        found, spent = _run(BvhDetector(*scene.sides, within=scene.within), scene)
+        found, spent = follow(BvhDetector(*scene.sides, within=scene.within), scene)
         best = min(best, spent)
     return found, best
 
@@ -192,7 +192,7 @@ def survey_rows(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
     with timing.threads(1):
         fit = min(_spent(lambda: refit(tree, scene.frames[1], faces)) for _ in range(repeats + 1))
         build = min(_spent(lambda: tree_of(scene.frames[1], faces)) for _ in range(repeats + 1))
-        found, spent = _run(ActivePairsDetector(*small.sides, within=small.within), small)
+        found, spent = follow(ActivePairsDetector(*small.sides, within=small.within), small)
     return [
         {
             "what": "refit of a tree of boxes",
@@ -246,7 +246,7 @@ def _followed(
     best = np.inf
     for _ in range(repeats):
         guessed: list[float] = []
-        found, spent = _run(kind(*scene.sides, **options), scene, guessed)
+        found, spent = follow(kind(*scene.sides, **options), scene, guessed)
         best = min(best, spent)
     told = [measured_recall(*both) for both in zip(found[first:], truth[first:], strict=True)]
     guessed = guessed[first:]
@@ -263,7 +263,7 @@ def _followed(
     }
 
 
-def _run(detector: Any, scene: Moving, guessed: list[float] | None = None) -> tuple[list[Contacts], float]:
+def follow(detector: Any, scene: Moving, guessed: list[float] | None = None) -> tuple[list[Contacts], float]:
     """Contacts of all frames, and mean CPU time per frame in milliseconds, without the first two."""
     found, spent = [], []
     for x in scene.frames:

@@ -3,41 +3,29 @@
 import contextlib
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
-from pliant.detect.fields.field import DistanceField
 from pliant.report.tables import Chart, Report, Table
-from pliant.shapes import ball, walking_mannequin
 
 from . import (
-    against_paper,
     baking,
-    bone_boxes,
     cloth_step,
     contest,
-    figure_8,
     growth,
-    height_grids,
     inside,
-    jung,
-    jung_response,
     layers,
-    machine,
     nearest,
     openvdb,
     pairs,
+    paper_reports,
     proximity,
-    real_time,
     sampling,
-    skin_sizes,
     skins,
     steps,
     stochastic,
-    teschner,
     trees,
 )
 from .garments import gauntlet, hanging
-from .papers import FUHRMANN_2003, JUNG_2005, NEAL_2003, PELECHANO, TESCHNER_2005
+from .paper_reports import begin, load_text
 from .peers import roll_call
 
 FIELDS = ("T1", "T2")
@@ -62,7 +50,7 @@ def peers_report(
 ) -> Report:
     """The tasks, with all installed peers."""
     fields = [task for task in tasks if task in FIELDS]
-    about, load = _begin(progress, fields=bool(fields))
+    about, load = begin(progress, fields=bool(fields))
     found = roll_call()
     tables, charts, findings = _field_tasks(fields, found, quick, repeats, folder, progress) if fields else ([], [], [])
     for task in tasks:
@@ -108,116 +96,23 @@ def _field_tasks(
     return tables, charts, findings
 
 
-def paper_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Table 1 and figure 8 of Fuhrmann et al. 2003, and its real time."""
-    about, load = _begin(progress)
-    samples = 5_000 if quick else 100_000
-    table = against_paper.paper_table(folder, quick=quick, repeats=repeats, samples=samples, progress=progress)
-    cost = figure_8.figure_8(quick=quick, progress=progress)
-    cloth = real_time.real_time_table(quick=quick, progress=progress)
-    own = against_paper.paper_notes(table, folder)
-    notes = [f"Source: {FUHRMANN_2003}.", *own, figure_8.NOTE, real_time.NOTE, _load(load)]
-    chart = against_paper.paper_chart(table)
-    return Report(
-        title="Table 1 of the paper, and pliant",
-        findings=[*against_paper.paper_findings(table), *real_time.findings(cloth)],
-        tables=[table, cost, cloth],
-        charts=[chart],
-        notes=notes,
-        about=about,
-    )
-
-
-def neal_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Cost of a query against the size of a height grid, and a cloth on a face."""
-    about, load = _begin(progress, fields=False)
-    sizes, count = (height_grids.QUICK, 20_000) if quick else (height_grids.SIZES, height_grids.QUERIES)
-    cost = height_grids.cost_table(sizes, repeats=repeats, count=count, progress=progress)
-    small = {"resolution": 10, "frames": 8} if quick else {}
-    face = height_grids.face_table(progress=progress, **small)
-    notes = [f"Source: {NEAL_2003}.", *height_grids.NOTES, _load(load)]
-    said, chart = height_grids.findings(cost, face), height_grids.cost_chart(cost)
-    return Report(
-        title="Height grids: the cost of a query",
-        findings=said,
-        tables=[cost, face],
-        charts=[chart],
-        notes=notes,
-        about=about,
-    )
-
-
-def pelechano_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Triangles culled by bone-attached bounding boxes, and the remaining frame rate."""
-    about, load = _begin(progress, fields=False)
-    table = bone_boxes.bone_boxes_table(folder, quick=quick, repeats=repeats, progress=progress)
-    progress("skins of several sizes")
-    body, cloth = walking_mannequin(0.7), bone_boxes.paper_skirt()
-    sizes = skin_sizes.skin_sizes_table(body, cloth, quick=quick, repeats=repeats)
-    notes = [f"Source: {PELECHANO}, section 5.", *bone_boxes.NOTES, *skin_sizes.NOTES, _load(load)]
-    said, chart = [*bone_boxes.findings(table), *skin_sizes.findings(sizes)], bone_boxes.chart(table)
-    title = "Bone-attached bounding boxes"
-    return Report(title=title, findings=said, tables=[table, sizes], charts=[chart], notes=notes, about=about)
-
-
-def jung_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Spherical implicit surfaces against the cubic CCD equation, while a ribbon piles up."""
-    about, load = _begin(progress, fields=False)
-    resolution, frames, every = (36, 60, 20) if quick else (100, 200, 5)
-    fallen = jung.fall(resolution, frames, every, progress)
-    times = jung.fall_table(fallen.mesh, fallen.moments, repeats=repeats, progress=progress)
-    held = fallen.moments[len(fallen.moments) // 4 :: 1 if quick else 4]
-    levels = jung.levels_table(fallen.mesh, held, repeats=repeats, progress=progress)
-    size = {"frames": 3, "lines": 60} if quick else {"frames": 40}
-    view, seen = jung.view_table(fallen, repeats=repeats, progress=progress, **size)
-    left = jung_response.response_table(*((20, 20) if quick else (60, 150)), progress)
-    said = [*jung.findings(times, levels, view, seen), *jung_response.findings(left)]
-    notes = [f"Source: {JUNG_2005}.", *jung.NOTES, *jung_response.NOTES, _load(load)]
-    title = "Spherical implicit surfaces against the cubic CCD equation"
-    return Report(
-        title=title,
-        findings=said,
-        tables=[times, levels, view, left],
-        charts=[jung.chart(times)],
-        notes=notes,
-        about=about,
-    )
-
-
-def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
-    """Figures of the survey of 2005 and of pliant; hash cells and hash tables."""
-    about, load = _begin(progress, fields=False)
-    survey = teschner.survey_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
-    cells = teschner.cells_table(quick=quick, repeats=repeats, folder=folder, progress=progress)
-    buckets = teschner.buckets_table(quick=quick, repeats=repeats, progress=progress)
-    said, notes = teschner.findings(survey, cells), [f"Source: {TESCHNER_2005}.", *teschner.NOTES, _load(load)]
-    return Report(
-        title="Methods of the survey of 2005",
-        findings=said,
-        tables=[survey, cells, buckets],
-        charts=[teschner.cells_chart(cells), teschner.buckets_chart(buckets)],
-        notes=notes,
-        about=about,
-    )
-
-
 def skins_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Bone-attached boxes, bone-attached fields and the BVH on the same skins."""
-    about, load = _begin(progress)
+    about, load = begin(progress)
     tables = skins.skins_tables(folder, quick=quick, repeats=repeats, progress=progress)
     return Report(
         title="Skins that bones move",
         findings=skins.findings(tables),
         tables=tables,
         charts=[],
-        notes=[*skins.NOTES, _load(load)],
+        notes=[*skins.NOTES, load_text(load)],
         about=about,
     )
 
 
 def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Every volume, arity, build and update of BVHs over deforming meshes: rebuild, refit, traversal."""
-    about, load = _begin(progress, fields=False)
+    about, load = begin(progress, fields=False)
     scenes = [trees.folding(10, 30, 3)] if quick else [trees.folding(), trees.two_bodies(folder)]
     tables = [
         trees.trees_table(scenes, repeats=1 if quick else repeats, progress=progress),
@@ -226,7 +121,7 @@ def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
     ]
     notes = [
         "CPU time on one thread, the least of several alternating rounds; numbers of tests and pairs are exact.",
-        _load(load),
+        load_text(load),
     ]
     return Report(
         title="BVHs over deforming meshes",
@@ -240,14 +135,14 @@ def trees_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, prog
 
 def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Recall against cost of the stochastic detectors, and compliance with a time budget."""
-    about, load = _begin(progress, fields=False)
+    about, load = begin(progress, fields=False)
     moving = stochastic.scenes(quick)
     found = stochastic.with_cost(stochastic.quality_table(moving, repeats=repeats, progress=progress))
     pairs = stochastic.with_cost(stochastic.pairs_table(moving, repeats=repeats, progress=progress))
     frames = 20 if quick else 200
     budget = stochastic.budget_table(moving, budget_ms=4.0, frames=frames, progress=progress)
     charts = [stochastic.quality_chart(found), stochastic.cost_chart(pairs, "active-pairs")]
-    notes = [*stochastic.NOTES, _load(load)]
+    notes = [*stochastic.NOTES, load_text(load)]
     said = stochastic.findings(found, pairs, budget)
     return Report(
         title="Recall against cost",
@@ -261,14 +156,14 @@ def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None,
 
 def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Cost of a bake against resolution."""
-    about, load = _begin(progress)
+    about, load = begin(progress)
     meshes = growth.growth_meshes(quick, folder)
     cells = growth.QUICK if quick else growth.CELLS
     table = growth.growth_table(meshes, cells, repeats=repeats, progress=progress)
     notes = [
         "From vertex and face arrays to the finished field, band of 3 cells, all cores, best of several runs. slope: "
         "of log(seconds) over log(cells) since the previous row; 2 for a surface, 3 for a volume.",
-        _load(load),
+        load_text(load),
     ]
     chart = growth.growth_chart(table)
     return Report(
@@ -291,7 +186,7 @@ def garments_report(
     done: Progress = lambda _: None,
 ) -> Report:
     """The gauntlet: garments on moving characters, with every bar as a column. Without a choice the quick runs."""
-    about, load = _begin(progress, fields=False)
+    about, load = begin(progress, fields=False)
     short = quick or choice is None
     chosen = choice or gauntlet.Choice()
     tables = gauntlet.gauntlet_tables(chosen, quick=short, folder=folder, progress=progress, done=done)
@@ -300,18 +195,18 @@ def garments_report(
         findings=gauntlet.findings(tables, folder),
         tables=tables,
         charts=[],
-        notes=[*(hanging.NOTES if chosen.hanging else gauntlet.NOTES), _load(load)],
+        notes=[*(hanging.NOTES if chosen.hanging else gauntlet.NOTES), load_text(load)],
         about=about,
     )
 
 
 # papers of `pliant bench --paper`
 PAPERS: dict[str, Callable[..., Report]] = {
-    "fuhrmann2003": paper_report,
-    "jung2005": jung_report,
-    "neal": neal_report,
-    "pelechano": pelechano_report,
-    "teschner2005": teschner_report,
+    "fuhrmann2003": paper_reports.fuhrmann_report,
+    "jung2005": paper_reports.jung_report,
+    "neal": paper_reports.neal_report,
+    "pelechano": paper_reports.pelechano_report,
+    "teschner2005": paper_reports.teschner_report,
 }
 # further benchmarks, besides peers and papers
 REPORTS: dict[str, Callable[..., Report]] = {
@@ -321,16 +216,6 @@ REPORTS: dict[str, Callable[..., Report]] = {
     "stochastic": stochastic_report,
     "trees": trees_report,
 }
-
-
-def _begin(progress: Progress, fields: bool = True) -> tuple[dict[str, Any], float | None]:
-    """Description and load of this machine; compiles all field kernels before timing."""
-    load = machine.load()
-    progress("loading compiled loops")
-    for options in ({}, {"sign": "face"}, {"storage": "dense"}) if fields else ():
-        field = DistanceField.bake(ball(0.1, 1), 16, **options)  # type: ignore[arg-type]
-        field.sample(field.mesh.vertices.repeat(1000, 0))
-    return machine.about() | {"load": load}, load
 
 
 @contextlib.contextmanager
@@ -376,8 +261,4 @@ def _notes(tasks: Sequence[str], load: float | None) -> list[str]:
             "cell are in the band."
         )
     said += [CONTESTS[task].about for task in tasks if task in CONTESTS]
-    return [*said, _load(load)]
-
-
-def _load(load: float | None) -> str:
-    return "" if load is None else f"Load of the machine when it began: {load:g} (0 is idle)."
+    return [*said, load_text(load)]

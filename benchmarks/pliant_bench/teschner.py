@@ -46,7 +46,8 @@ NOTES = (
     "one: rehash the vertices and find all vertices in tetrahedra, self and mutual. Ground truth: all pairs by exact "
     "predicates.",
     "layered depth image, points inside: the bumpy torus of T9 and T9b. The images of the survey show a hand with few "
-    "faces; the number of faces for its particles is the same. wrong: of 200 pixels, and of 200 points.",
+    "faces; the number of faces for its particles is the same. static: the build is not timed; the first table has the "
+    "image of a mesh that deforms. wrong: of 200 pixels, and of 200 points.",
 )
 
 

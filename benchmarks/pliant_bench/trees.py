@@ -123,7 +123,7 @@ def trees_table(
             for turn in range(repeats + 1):
                 progress(f"{scene.name}: round {turn} of {repeats}")
                 for k, options in enumerate(ways):
-                    row = _measure(scene, options)
+                    row = measure(scene, options)
                     if turn:
                         best[k] = {key: min(value, best[k].get(key, value)) for key, value in row.items()}
             rows += [_row(scene, options, row) for options, row in zip(ways, best, strict=True)]
@@ -145,7 +145,7 @@ def findings(table: Table) -> list[str]:
     return said
 
 
-def _measure(scene: Deforming, options: dict[str, Any]) -> dict[str, float]:
+def measure(scene: Deforming, options: dict[str, Any]) -> dict[str, float]:
     """Build over the first frame and refit to the others; the build is timed on the last frame."""
     build, _ = _timed(lambda: [tree_of(x, f, **options) for x, f in zip(scene.frames[-1], scene.faces, strict=True)])
     trees = [tree_of(x, f, **options) for x, f in zip(scene.frames[0], scene.faces, strict=True)]
@@ -182,7 +182,7 @@ def updates_table(
         for scene in scenes:
             for update, margin, worse in _ways(scene):
                 progress(f"{scene.name}: {update}")
-                runs = [_follow(scene, update, margin, worse) for _ in range(repeats + 1)][1:]
+                runs = [follow(scene, update, margin, worse) for _ in range(repeats + 1)][1:]
                 rows.append(min(runs, key=lambda row: row["frame_ms"]))
     return Table("tree-updates", "Following a deforming mesh: the mean of all frames, one thread", MOVING, rows)
 
@@ -194,7 +194,7 @@ def _ways(scene: Deforming) -> Iterable[tuple[str, float, float | None]]:
     yield from (("bottom-up", 0.0, worse) for worse in (1.1, 1.25, 1.5, 2.0, 3.0))
 
 
-def _follow(scene: Deforming, update: str, margin: float, worse: float | None) -> dict[str, Any]:
+def follow(scene: Deforming, update: str, margin: float, worse: float | None) -> dict[str, Any]:
     """Interpolate four steps between two frames of the scene, as in a simulation."""
     how: dict[str, Any] = {"update": update, "margin": margin, "worse": worse, **DEFAULT}
     trees = [MovingTree(x, f, **how) for x, f in zip(scene.frames[0], scene.faces, strict=True)]

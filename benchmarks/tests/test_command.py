@@ -73,7 +73,7 @@ def test_the_papers_table_names_what_could_not_be_had(alone, capsys, tmp_path) -
     pliant.save(tmp_path / "data" / "bunny_69451.ply", ball.moved(ball.vertices * (1.0, 0.2, 0.2)))  # few nodes
     assert cli.run(["bench", "--paper", "fuhrmann2003", *alone]) == 0
     out = capsys.readouterr().out
-    for words in ("the paper", "9,274,604", "not available: Skull", "Turbine", "delta", "hausdorff"):
+    for words in ("the paper", "9,274,604", "not at hand: Skull", "Turbine", "delta", "hausdorff"):
         assert words in out
 
 

@@ -31,5 +31,6 @@ def test_the_paper_comes_out_as_json_page_and_files(tmp_path, monkeypatch, capsy
     assert {row["who"] for row in face} == set(height_grids.WAYS)
     assert max(row["deepest_mm"] for row in face) == 0.0
     (folder,) = (tmp_path / "results").iterdir()
-    assert {p.name for p in folder.iterdir()} == {"neal-cost.csv", "neal-cost.svg", "neal-face.csv", "neal.json"}
+    names = {"neal-cost.csv", "neal-cost.svg", "neal-face.csv", "neal-statements.csv", "neal.json"}
+    assert {p.name for p in folder.iterdir()} == names
     assert "<svg" in (tmp_path / "r.html").read_text("utf-8")

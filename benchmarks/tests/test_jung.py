@@ -31,7 +31,7 @@ def test_the_paper_comes_out_as_json_page_and_files(tmp_path, monkeypatch, capsy
     assert any("20 to 200 times" in text and "3.6 to 20" in text for text in said["findings"])
     (folder,) = (tmp_path / "results").iterdir()
     names = {"jung-fall.csv", "jung-fall.svg", "jung-levels.csv", "jung-view.csv", "jung2005.json"}
-    names.add("jung-response.csv")
+    names |= {"jung-response.csv", "jung2005-statements.csv"}
     assert all(row["disagree"] == 0 for row in said["tables"]["jung-response"] if "disagree" in row)
     assert {p.name for p in folder.iterdir()} == names
     assert "<svg" in (tmp_path / "r.html").read_text("utf-8")

@@ -46,21 +46,27 @@ def test_an_original_at_hand_stands_beside_the_papers_line(tmp_path) -> None:
     ball = pliant.shapes.ball(0.1, 3)
     pliant.save(tmp_path / "bunny_69451.ply", ball.moved(ball.vertices * (1.0, 0.2, 0.2)))  # a cigar: few nodes
     table = against_paper.paper_table(tmp_path, quick=True, repeats=1, samples=500)
-    theirs, *ours = table.rows
+    theirs, *ours = table.rows[:4]
     assert (theirs["who"], theirs["seconds"], theirs["examined"]) == ("the paper", 2.203, 9_274_604)
     assert [row["who"] for row in ours] == list(against_paper.WAYS)
     for row in ours:
         assert row["ratio"] == pytest.approx(2.203 / row["seconds"])
         assert row["hausdorff_cells"] < 0.866
+        assert row["counted"] > row["examined"] > 0
     missing = against_paper.paper_notes(table, tmp_path)[0]
-    assert "not available: Skull" in missing
+    assert "not at hand: Skull" in missing
     assert "Bunny" not in missing
 
 
 @pytest.mark.compiled
-def test_without_originals_our_own_shapes_are_measured_and_it_says_so(tmp_path) -> None:
+def test_without_originals_a_torus_of_as_many_triangles_is_measured_and_it_says_so(tmp_path) -> None:
     table = against_paper.paper_table(tmp_path, quick=True, repeats=1, samples=500)
-    assert {row["model"] for row in table.rows} == {"bust", "mannequin"}
-    assert "None of the originals is available" in against_paper.paper_notes(table, tmp_path)[0]
+    theirs, ours = table.rows
+    assert (theirs["model"], theirs["seconds"], theirs["who"]) == ("Greta", 1.472, against_paper.PAPER)
+    assert ours["who"].endswith(against_paper.STAND_IN)
+    assert ours["triangles"] == pytest.approx(theirs["triangles"], rel=0.01)
+    assert ours["ratio"] == pytest.approx(1.472 / ours["seconds"])
+    assert ours["counted"] > ours["examined"] > 0
+    assert "None of the originals is at hand" in against_paper.paper_notes(table, tmp_path)[0]
     assert against_paper.paper_findings(table) == []
-    assert against_paper.paper_chart(table).svg.count("<rect") == 2 * 3 + 3
+    assert against_paper.paper_chart(table).svg.count("<rect") >= 2
