@@ -113,7 +113,7 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(capsys: pytest.CaptureFi
         (["rod", "body.obj"], "rod brings its own body; give either its name or files"),
         (
             ["rod", "--clip", "walk"],
-            "--clip, --lead-in, --teleports, --root-motion, --hold and --layer are for a garment",
+            "--clip, --lead-in, --teleports, --root-motion, --hold, --ease and --layer are for a garment",
         ),
         (["no-such-skirt.obj", "body.obj"], "no-such-skirt.obj: no such file"),
         (["--method", "bhv"], "unknown method 'bhv'"),
