@@ -78,6 +78,6 @@ def test_a_misspelt_option_is_answered_with_the_right_one(folder, capsys):
 
 
 def test_a_file_too_many_is_named_with_the_command(capsys):
-    assert cli.run(["check", "shirt.obj", "body.obj"]) == 2
-    said = "pliant check takes no further file or word: body.obj; other files are options, see pliant check --help"
+    assert cli.run(["field", "shirt.obj", "body.obj"]) == 2
+    said = "pliant field takes no further file or word: body.obj; other files are options, see pliant field --help"
     assert capsys.readouterr().err == f"error: {said}\n"

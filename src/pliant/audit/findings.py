@@ -12,48 +12,14 @@ from numpy.typing import NDArray
 from .. import renamed
 from ..files import atomic_write
 from ..motion.clip import Clip
+from .limits import Finding as Finding
+from .limits import Limits as Limits
+from .limits import Point, Violation, find_violations, plural
+from .limits import size_words as size_words
 from .shells import Shell
 
-Point = tuple[float, float, float]
 # kind of a location -> what is wrong there
 KIND_TEXT = {"inside": "inside the body", "self": "intersects itself", "body": "intersects the body"}
-
-
-class Finding(NamedTuple):
-    """Findings in one frame. Lengths in metres; without a body, its values are 0 or infinite."""
-
-    frame: int
-    time: float  # s
-    inside: int  # vertices of the garment inside the body
-    deepest: float  # penetration depth of the deepest vertex
-    vertex: int  # index of the deepest vertex; -1 where none is inside
-    place: Point | None
-    direction: Point | None  # separation direction there
-    share: float  # fraction 0..1 of the garment's surface inside the body
-    clearance: float  # least signed distance from the body of any vertex, or of a point where they cross
-    body_pairs: int  # intersecting triangle pairs of garment and body, touching ones included
-    loops: int  # intersection curves of garment and body
-    loop_length: float
-    self_pairs: int  # self-intersecting triangle pairs of the garment
-    self_loops: int
-    self_length: float
-    body_self_pairs: int  # self-intersecting pairs of the body: between such parts there may be no outside
-    overlap: float = float("nan")  # m3, intersection volume of garment and body where both are closed; else nan
-    overlap_bound: float = float("nan")  # m3, error bound of the overlap
-    crossings: int = 0  # triangle pairs of garment and body that cross: body_pairs without touching ones
-    between: float = 0.0  # penetration depth between vertices, where deeper than any vertex; else 0
-    between_at: Point | None = None
-    unknown: int = 0  # vertices of the garment near openings of the body, on no known side of it; none of them inside
-
-    @property
-    def depth(self) -> float:
-        """Depth of the deepest point of the garment, at or between vertices, metres."""
-        return max(self.deepest, self.between)
-
-    @property
-    def penetrating(self) -> bool:
-        """True if a vertex is inside the body, or triangles of both cross."""
-        return self.inside > 0 or self.crossings > 0
 
 
 class Location(NamedTuple):
@@ -98,21 +64,6 @@ class Note(NamedTuple):
         """The note as one line of output."""
         known = self.kind in (NoteKind.FLIPPED, NoteKind.OPEN, NoteKind.INWARD_SHELL, NoteKind.DUPLICATE)
         return f"{'note' if known else 'not checked'}: {self.text}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """Allowed values; None: no limit.
-
-    body_pairs: crossing triangle pairs of garment and body; if given, `depth` applies to vertices only. None: any
-    number as long as the depth, also between vertices, is allowed; none if that depth is 0 or undefined.
-    """
-
-    depth: float | None = 0.0  # m
-    inside: int | None = None
-    self_pairs: int | None = 0
-    body_pairs: int | None = None
-    clearance: float | None = None  # m, at least
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,58 +131,13 @@ class Report:
         """The frame with the deepest point; without any, the one with the most intersections."""
         return max(self.frames, key=lambda f: (f.depth, f.self_pairs + f.crossings, -f.frame))
 
+    def violations(self, limits: Limits) -> list[Violation]:
+        """The exceeded limits, each with its rule, its frame and a sentence."""
+        return find_violations(self.frames, limits, has_body=self.body is not None, has_inside=self.has_inside)
+
     def broken(self, limits: Limits) -> list[str]:
         """A sentence for each exceeded limit."""
-        messages = []
-        most, worst = max(self.frames, key=lambda f: f.inside), self.worst
-        crossed, own = (max(self.frames, key=lambda f: getattr(f, name)) for name in ("crossings", "self_pairs"))
-        if limits.body_pairs is not None:  # penetration between vertices has its own limit
-            worst = max(self.frames, key=lambda f: (f.deepest, -f.frame))
-        depth = worst.deepest if limits.body_pairs is not None else worst.depth
-        pairs = f"{crossed.crossings:,} pair{_s(crossed.crossings)}"
-        many = f"{pairs} of triangles of garment and body cross in frame {crossed.frame}"
-        deep = limits.depth is not None and depth > limits.depth
-        if deep and limits.depth is not None:
-            between = ", between vertices," if depth > worst.deepest else ""
-            with_them = f"; {many}" if crossed.crossings and not limits.body_pairs else ""
-            messages.append(
-                f"{size_words(depth)} deep{between} in frame {worst.frame}, "
-                f"{size_words(limits.depth)} allowed{with_them}"
-            )
-        if limits.inside is not None and most.inside > limits.inside:
-            messages.append(f"{most.inside} vertices inside in frame {most.frame}, {limits.inside} allowed")
-        if limits.self_pairs is not None and own.self_pairs > limits.self_pairs:
-            pairs = f"{own.self_pairs} pair{_s(own.self_pairs)}"
-            messages.append(
-                f"{pairs} of the garment's own triangles intersect in frame {own.frame}, {limits.self_pairs} allowed"
-            )
-        if (
-            limits.body_pairs is not None
-            and crossed.crossings > limits.body_pairs
-            and not (deep and not limits.body_pairs)
-        ):
-            messages.append(f"{many}, {limits.body_pairs} allowed")
-        elif limits.body_pairs is None and limits.depth is not None and crossed.crossings and not self.has_inside:
-            allow = "allow them with --max-body-pairs"
-            messages.append(f"{many}; their depth is undefined, the body has no inside ({allow})")
-        elif limits.body_pairs is None and limits.depth == 0.0 and crossed.crossings and not deep:
-            messages.append(f"{many}, 0 allowed")
-        unknown = max(self.frames, key=lambda f: f.unknown if f.crossings else 0)
-        unsure = self.has_inside and unknown.crossings and unknown.unknown
-        if unsure and limits.body_pairs is None and (limits.depth or 0.0) > 0.0:
-            messages.append(
-                f"{unknown.crossings:,} pairs of triangles of garment and body cross in frame {unknown.frame}, where "
-                f"{unknown.unknown:,} vertices are on no known side of the open body (allow them with --max-body-pairs)"
-            )
-        if not self.has_inside and limits.inside is not None:
-            messages.append("vertices inside cannot be counted: the body has no inside")
-        if not self.has_inside and limits.clearance is not None:
-            messages.append("clearance is undefined: the body has no inside")
-        least = min(self.frames, key=lambda f: f.clearance)
-        if limits.clearance is not None and self.body is not None and least.clearance < limits.clearance:
-            wanted = f"at least {size_words(limits.clearance)} required"
-            messages.append(f"clearance {size_words(least.clearance)} in frame {least.frame}, {wanted}")
-        return messages
+        return [violation.text for violation in self.violations(limits)]
 
     @property
     def facts(self) -> dict[str, str]:
@@ -260,7 +166,7 @@ class Report:
             out["shells of the body"] = f"{len(self.shells):,}: {closed:,} closed, {len(self.shells) - closed:,} open"
         if self.has_inside:
             most, worst = max(self.frames, key=lambda f: f.inside), self.worst
-            crossing = f"; {self.crossings:,} pair{_s(self.crossings)} of triangles cross between them"
+            crossing = f"; {self.crossings:,} pair{plural(self.crossings)} of triangles cross between them"
             out["vertices inside"] = f"none{crossing if self.crossings else ''}"
             if most.inside:
                 total = sum(1 for f in self.frames if f.inside)
@@ -334,13 +240,6 @@ class Report:
         }
 
 
-def size_words(metres: float) -> str:
-    """A length as text: in millimetres, or in metres from 1 m."""
-    if not np.isfinite(metres):
-        return "none"
-    return f"{1e3 * metres:.3g} mm" if abs(metres) < 0.9995 else f"{metres:.3g} m"
-
-
 def _cm3(cubic_metres: float) -> str:
     return f"{1e6 * cubic_metres:.3g} cm3" if cubic_metres < 0.9995e-3 else f"{1e3 * cubic_metres:.4g} litres"
 
@@ -351,10 +250,6 @@ def _in(finding: Finding, many: bool) -> str:
 
 def _count(n: int, one: str, more: str) -> str:
     return "none" if not n else f"{n:,} {one if n == 1 else more}"
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def _curves(count: int, length: float) -> str:

@@ -99,7 +99,7 @@ def _app(tokens: Sequence[str]) -> Any:
         exit_on_error=False,
         print_error=False,
     )
-    if (path := _config(tokens)) is not None:
+    if tokens[:1] and tokens[0] in ("drape", "play") and (path := _config(tokens)) is not None:
         _check_toml(path)
         app.config = cyclopts.config.Toml(path, must_exist=True, use_commands_as_keys=False)
     for name, (where, line) in COMMANDS.items():

@@ -1,40 +1,42 @@
-"""`pliant check`: find intersections and defects of a mesh, a garment on a body or an animation; usable in CI."""
+"""`pliant check`: find intersections and defects of meshes, garments on bodies and animations; usable in CI."""
 
 import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Any
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from . import output
-from .output_paths import check_outputs
-from .reading import PLAIN, FileOptions, FrameOptions, body_of, check_sources, read_pair
+from ..errors import MeshFileError
+from . import check_cases, output
+from .check_cases import Case
+from .check_tables import show_files, show_report
+from .check_writing import Checked, ShowOptions, check_written, write_formats, write_own
+from .reading import FileOptions, FrameOptions, body_of, check_sources, read_pair
 
 if TYPE_CHECKING:
-    from ..audit.findings import Limits, Report
-
-HTML, PNG, NPZ = (".html", ".htm"), (".png",), (".npz",)
-_SHOWN = 12  # most rows in the table of frames; the worst frames are chosen
+    from ..audit.limits import Limits
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckedFrames(FrameOptions):
     """Where the frames come from."""
 
-    every: int = 1
-    "Check only every n-th frame."
+    every: int | None = None
+    "Check only every n-th frame. Default: 1."
 
 
 @dataclasses.dataclass(frozen=True)
 class LimitOptions:
     """Limits; the exit code is 1 when one is exceeded."""
 
-    max_depth: str = "0"
-    "Largest allowed penetration depth of the garment: 1mm, 0.2cm, or metres."
+    max_depth: str | None = None
+    "Largest allowed penetration depth of the garment: 1mm, 0.2cm, or metres. Default: 0."
     max_inside: int | None = None
     "Most vertices allowed inside the body in one frame."
-    max_self: int = 0
-    "Most pairs of the garment's own triangles that may intersect in one frame."
+    max_self: int | None = None
+    "Most pairs of the garment's own triangles that may intersect in one frame. Default: 0."
     max_body_pairs: Annotated[int | None, Parameter(name=["--max-body-pairs", "--max-cuts"])] = None
     """Most pairs of a garment and a body triangle that may cross in one frame. Default: 0, or with a --max-depth
     above 0 those that are no deeper."""
@@ -43,158 +45,166 @@ class LimitOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class ShowOptions:
-    """Files to write."""
+class UnitOptions:
+    """How files are read."""
 
-    report: pathlib.Path | None = None
-    "A self-contained HTML page: depth as colour, charts over time, the worst locations."
-    sheet: pathlib.Path | None = None
-    "A PNG with the worst locations."
-    distances: pathlib.Path | None = None
-    """An npz with the signed distance of every vertex from the body, for other programs: `distances` (T,n) in metres,
-    negative inside, and the numbers `frames` (T,)."""
+    units: str | None = None
+    "Units of the files: m, cm, mm, in, ft, or metres per unit. Default: m."
+    up: Literal["x", "y", "z"] | None = None
+    "The axis that points up in the files. Default: y."
 
 
-FRAMES, LIMITS, SHOW = CheckedFrames(), LimitOptions(), ShowOptions()
+FRAMES, LIMITS, SHOW, UNITS = CheckedFrames(), LimitOptions(), ShowOptions(), UnitOptions()
 
 
 def check(
-    file: pathlib.Path,
-    *,
+    *file: pathlib.Path,
     body: Annotated[pathlib.Path | None, Parameter(name=["--body", "-b"])] = None,
     frames: Annotated[CheckedFrames, Parameter(name="*")] = FRAMES,
     limits: Annotated[LimitOptions, Parameter(name="*")] = LIMITS,
     show: Annotated[ShowOptions, Parameter(name="*")] = SHOW,
-    files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    files: Annotated[UnitOptions, Parameter(name="*")] = UNITS,
+    config: pathlib.Path | None = None,
     json: bool = False,
 ) -> int:
     """Find self-intersections and defects of FILE, and where it is inside a body or intersects it.
 
-    Every frame is tested exactly. The exit code is 0 when everything is within the limits, 1 otherwise.
+    Every frame is tested exactly. The exit code is 0 when everything is within the limits, 1 otherwise. Several files,
+    a folder of .glb files, or the files that pliant.toml lists are checked one by one, with a row in a table for each.
 
     Parameters
     ----------
     file
-        A mesh, an animated GLB or glTF, an npz with frames, a folder of numbered mesh files or a pattern in quotes.
+        A mesh, an animated GLB or glTF, an npz with frames, a folder of numbered mesh files or a pattern in quotes; or
+        several of them. Default: the files of pliant.toml.
     body
         The body it is worn on, in the same formats, static or animated.
+    config
+        A TOML file with files and limits. Default: the nearest pliant.toml, in the current folder or above it in the
+        same repository.
     json
         Print JSON instead of tables: every frame, and the worst locations.
     """
-    body = body_of(file, body, frames)
-    check_sources(file, body, frames.points, frames.body_points)
+    check_sources(*file)
+    typed = _typed({"body": body}, frames, limits, files)
+    settings = check_cases.find_settings(config)
+    cases = check_cases.cases_of(file, typed, settings)
+    alone = len(cases) == 1
+    check_written(show, cases, alone)
+    if settings is not None:
+        output.say(f"note: limits and files of {settings.path}")
+    if not alone and not any("body" in case.options or "body-part" in case.options for case in cases):
+        output.say(f"note: {len(cases)} files are checked one by one; --body names the body that they are worn on")
+    if alone:
+        checked = [_checked(cases[0], show, None)]
+    else:
+        names = check_cases.file_names(cases)
+        checked = [_checked_or_error(case, show, name) for case, name in zip(cases, names, strict=True)]
+    written = [path for each in checked for path in each.files] + write_formats(checked, show)
+    _print(checked, written, alone, json)
+    return 2 if any(each.error for each in checked) else int(any(each.failed for each in checked))
+
+
+def _typed(*groups: Any) -> dict[str, Any]:
+    """The options that were typed, by name."""
+    found: dict[str, Any] = {}
+    for group in groups:
+        values = group if isinstance(group, Mapping) else dataclasses.asdict(group)
+        found |= {
+            name.replace("_", "-"): value for name, value in values.items() if value is not None and value is not False
+        }
+    return found
+
+
+def _checked_or_error(case: Case, show: ShowOptions, name: str) -> Checked:
+    """The checked case; a bad file becomes its error, so that the others are checked."""
+    from . import one_line
+
+    began = time.perf_counter()
+    try:
+        return _checked(case, show, name)
+    except (ValueError, MeshFileError, OSError) as error:
+        output.error(f"{case.name}: {one_line(error)}" if case.file.name not in str(error) else one_line(error))
+        return Checked(case, time.perf_counter() - began, error=one_line(error))
+
+
+def _checked(case: Case, show: ShowOptions, name: str | None) -> Checked:
+    """Read and check one case, and write its outputs, under its name where there are several."""
+    began, given = time.perf_counter(), case.options
+    frames = CheckedFrames(**_fields(given, (*check_cases.FRAMES, "points", "body-points")))
+    units = FileOptions(**_fields(given, check_cases.FILES))
+    body = body_of(case.file, given.get("body"), frames)
+    check_sources(case.file, body, frames.points, frames.body_points)
     from ..audit.check import check as check_clips
 
-    allowed = _limits(limits)
-    about = {
-        "max-inside": limits.max_inside,
-        "max-body-pairs": limits.max_body_pairs,
-        "min-clearance": limits.min_clearance,
-        "distances": show.distances,
-    }
-    for name, given in about.items():
-        if body is None and given is not None:
-            raise ValueError(f"--{name} needs a body; name one with --body")
-    inputs = [path for path in (file, body, frames.points, frames.body_points) if path is not None]
-    outputs = [("--report", show.report, HTML), ("--sheet", show.sheet, PNG), ("--distances", show.distances, NPZ)]
-    check_outputs(outputs, inputs)
+    for option in check_cases.OF_BODY:
+        if body is None and option in case.own:
+            raise ValueError(f"--{option} needs a body; name one with --body")
+    if body is None and show.distances is not None:
+        raise ValueError("--distances needs a body; name one with --body")
+    allowed = _limits(given)
     lengths = [
-        ("--max-depth", limits.max_depth, allowed.depth),
-        ("--min-clearance", limits.min_clearance, allowed.clearance),
+        ("--max-depth", given.get("max-depth"), allowed.depth),
+        ("--min-clearance", given.get("min-clearance"), allowed.clearance),
     ]
-    worn, under, fps = read_pair(file, body, frames, files, lengths)
+    worn, under, fps = read_pair(case.file, body, frames, units, lengths)
     output.say_if_compiling("queries.intersections.find_intersections")
-    with output.fraction_bar(f"checking {file.name}") as done:
-        report = check_clips(worn, under, fps=fps, every=frames.every, progress=done)
-    broken = report.broken(allowed)
-    written = _write(report, show)
+    with output.fraction_bar(f"checking {case.file.name}") as done:
+        report = check_clips(worn, under, fps=fps, every=1 if frames.every is None else frames.every, progress=done)
+    violations = report.violations(allowed)
+    files = write_own(report, show, name)
+    return Checked(case, time.perf_counter() - began, report, allowed, violations, files=files)
+
+
+def _fields(given: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    return {name.replace("-", "_"): given[name] for name in names if name in given}
+
+
+def _print(checked: Sequence[Checked], written: list[str], alone: bool, json: bool) -> None:
     if json:
-        output.print_json(report.to_json() | {"within_limits": not broken, "broken": broken, "files": written})
-        return int(bool(broken))
-    output.table(("", frames.part or file.name), report.facts.items())
-    if len(report.frames) > 1:
-        _show_frames(report)
-    if report.has_shells:
-        _show_shells(report)
-    if report.places:
-        _show_places(report)
-    for note in report.notes:
-        output.say(note.line)
-    if report.crossings and not broken:
-        by = "--max-depth" if limits.max_body_pairs is None else "--max-body-pairs"
-        output.say(f"note: {report.crossings:,} pairs of triangles of garment and body cross, within {by}")
-    for text in broken:
-        output.warn(text)
-    return int(bool(broken))
-
-
-def _write(report: "Report", show: ShowOptions) -> list[str]:
-    outputs = (show.report, report.to_html), (show.sheet, report.to_png), (show.distances, report.save_distances)
-    for path, write in outputs:
-        if path is not None:
-            with output.progress(f"writing {path.name}"):
-                write(path)
-            output.say(f"wrote {path}")
-    return [str(path) for path, _ in outputs if path is not None]
-
-
-def _limits(given: LimitOptions) -> "Limits":
-    from .. import validate
-    from ..audit.findings import Limits
-
-    pairs = given.max_body_pairs
-    return Limits(
-        depth=validate.length("--max-depth", given.max_depth, low=0.0),
-        inside=None if given.max_inside is None else validate.whole("--max-inside", given.max_inside, low=0),
-        self_pairs=validate.whole("--max-self", given.max_self, low=0),
-        body_pairs=pairs if pairs is None else validate.whole("--max-body-pairs", pairs, low=0),
-        clearance=None if given.min_clearance is None else validate.length("--min-clearance", given.min_clearance),
-    )
-
-
-def _show_frames(report: Any) -> None:
-    """Print the frames with problems, or the worst of them where there are many."""
-    bad = [f for f in report.frames if f.penetrating or f.self_pairs]
-    if not bad:
+        values = [_json(each) for each in checked]
+        if alone:
+            output.print_json(values[0] | {"files": written})
+        else:
+            good = not any(each.failed for each in checked)
+            output.print_json({"within_limits": good, "checks": values, "files": written})
         return
-    listed = sorted(
-        sorted(bad, key=lambda f: (-f.depth, -f.crossings - f.self_pairs, f.frame))[:_SHOWN], key=lambda f: f.frame
+    if not alone:
+        show_files(checked)
+    for each in checked:
+        if each.report is None:
+            continue
+        prefix = "" if alone else f"{each.case.name}: "
+        if alone:
+            show_report(each.case.options.get("part") or each.case.file.name, each.report)
+        for line in [note.line for note in each.report.notes] if alone else each.notes:
+            output.say(f"{prefix}{line}")
+        if each.report.crossings and not each.violations:
+            by = "--max-depth" if "max-body-pairs" not in each.case.options else "--max-body-pairs"
+            cross = f"{each.report.crossings:,} pairs of triangles of garment and body cross"
+            output.say(f"{prefix}note: {cross}, within {by}")
+        for violation in each.violations:
+            output.warn(f"{prefix}{violation.text}")
+
+
+def _json(each: Checked) -> dict[str, Any]:
+    found = {"file": each.case.file, "part": each.case.options.get("part")}
+    if each.report is None:
+        return found | {"error": each.error, "within_limits": None}
+    broken = [violation.text for violation in each.violations]
+    listed = [violation._asdict() for violation in each.violations]
+    return found | each.report.to_json() | {"within_limits": not broken, "broken": broken, "violations": listed}
+
+
+def _limits(given: Mapping[str, Any]) -> "Limits":
+    from .. import validate
+    from ..audit.limits import Limits
+
+    inside, pairs, clearance = (given.get(name) for name in check_cases.OF_BODY)
+    return Limits(
+        depth=validate.length("--max-depth", given.get("max-depth", "0"), low=0.0),
+        inside=None if inside is None else validate.whole("--max-inside", inside, low=0),
+        self_pairs=validate.whole("--max-self", given.get("max-self", 0), low=0),
+        body_pairs=None if pairs is None else validate.whole("--max-body-pairs", pairs, low=0),
+        clearance=None if clearance is None else validate.length("--min-clearance", clearance),
     )
-    rows = [
-        (
-            f.frame,
-            f"{f.time:.2f} s",
-            f.inside,
-            f"{1e3 * f.depth:.2f} mm",
-            f"{f.share:.1%}",
-            f.crossings,
-            f.self_pairs,
-            f.loops + f.self_loops,
-        )
-        for f in listed
-    ]
-    names = ("frame", "time", "inside", "deepest", "surface", "crossings", "self", "curves")
-    of = f"the worst {len(listed)} of {len(bad)} frames" if len(listed) < len(bad) else "frames"
-    output.table(names, rows, title=f"{of} with problems, of {len(report.frames)}", right=" ".join(names))
-
-
-def _show_shells(report: Any) -> None:
-    """Print the shells of the body, the deepest ones where there are many; the JSON has all."""
-    from ..audit.shells import SHELL_COLUMNS, shell_rows
-
-    rows, total = shell_rows(report.shells, _SHOWN), len(report.shells)
-    of = f"the worst {len(rows)} of {total} shells" if len(rows) < total else "shells"
-    output.table(SHELL_COLUMNS, rows, title=f"{of} of the body, in their worst frames", right="faces inside deepest")
-
-
-def _show_places(report: Any) -> None:
-    from ..audit.findings import KIND_TEXT, size_words
-
-    rows = []
-    for p in report.places[:5]:
-        deep = f"{size_words(p.depth)} deep, " if p.depth > 0.0 else ""
-        count = f"{p.size} vertex" if p.size == 1 else f"{p.size} vertices"
-        how = f"{deep}{count}" if p.kind == "inside" else f"{deep}{size_words(p.length)} long"
-        at = ", ".join(f"{v:.3f}" for v in p.place)
-        rows.append((p.frame, KIND_TEXT[p.kind], how, f"({at}) m"))
-    output.table(("frame", "what", "how much", "where"), rows, title=f"worst locations, of {report.place_count}")

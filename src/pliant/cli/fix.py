@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from . import output
-from .check import HTML
+from .check_writing import HTML
 from .output_paths import check_outputs
 from .reading import FRAMES, PLAIN, FileOptions, FrameOptions, body_of, check_sources, read_clip, read_pair
 
