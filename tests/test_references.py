@@ -40,7 +40,7 @@ FORMATS = {
     "off",
     "parquet",
 }
-FORMATS |= {"pc2", "ply", "png", "stl", "svg", "toml", "txt", "usda", "usdc", "vtk", "vtu"}
+FORMATS |= {"mdd", "pc2", "ply", "png", "stl", "svg", "toml", "txt", "usda", "usdc", "vtk", "vtu"}
 # packages whose names are not used for variables, so that every name in them must be one of a module
 STRICT = {"audit", "cli", "detect", "dynamics", "io", "kernels", "pliant", "pliant_bench", "respond", "scenes"}
 STRICT |= {"shapes", "simulation", "sweep", "view"}

@@ -129,6 +129,10 @@ def _points_seeds(folder: pathlib.Path) -> list[bytes]:
     return [head + np.linspace(0, 1, 24).astype("<f4").tobytes()]
 
 
+def _mdd_seeds(folder: pathlib.Path) -> list[bytes]:
+    return [struct.pack(">iiff", 2, 4, 0.0, 0.1) + np.linspace(0, 1, 24).astype(">f4").tobytes()]
+
+
 def _heights(path: pathlib.Path) -> None:
     from pliant import load_heights
 
@@ -344,6 +348,7 @@ READERS: dict[str, Reader] = {
     "clip.npz": Reader(".npz", _clip, _clip_seeds(".npz"), _ZIP),
     "clip.glb": Reader(".glb", _clip, _clip_seeds(".glb"), _GLB),
     "points.pc2": Reader(".pc2", _points, _points_seeds),
+    "points.mdd": Reader(".mdd", _points, _mdd_seeds),
     "sweep.toml": Reader(".toml", _plan, _plan_seeds),
     "heights.png": Reader(".png", _heights, _heights_seeds, _PNG),
     "message.json": Reader(".json", _message, _message_seeds),

@@ -156,6 +156,51 @@ def test_a_broken_point_cache_is_named_with_what_is_wrong(tmp_path, options, wor
     assert "run.pc2" in str(error.value)
 
 
+def mdd(path, frames, times, samples=None, cut=0):
+    """An MDD written here, independently of the product's writer."""
+    head = np.array([len(frames) if samples is None else samples, frames.shape[1]], ">i4").tobytes()
+    data = head + np.asarray(times, ">f4").tobytes() + frames.astype(">f4").tobytes()
+    path.write_bytes(data[: len(data) - cut])
+    return path
+
+
+def test_mdd_has_positions_and_the_rate_of_its_times(tmp_path):
+    moving = swelling(4)
+    pliant.save(tmp_path / "ball.obj", BALL)
+    path = mdd(tmp_path / "run.mdd", moving.frames, 2.0 + np.arange(4) / 24.0)
+    found, fps = load_clip(tmp_path / "ball.obj", points=path)
+    assert fps == 24.0
+    assert np.array_equal(found.frames, moving.frames.astype("f4"))
+    assert load_clip(tmp_path / "ball.obj", points=path, fps=10.0)[1] == 10.0
+    (written,) = pliant.save_animation(tmp_path / "own.mdd", [moving], 24.0)
+    assert written.read_bytes() == mdd(tmp_path / "again.mdd", moving.frames, np.arange(4) / 24.0).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "words"),
+    [
+        ([0.0, 0.1, 0.2], {"samples": 9}, "9 samples of 42 points need"),
+        ([0.0, 0.1, 0.2], {"samples": -1}, "-1 samples; expected"),
+        ([0.0, 0.1, 0.2], {"cut": 5}, "the file has"),
+        ([0.0, 0.2, 0.1], {}, "not ascending"),
+        ([0.0, np.nan, 0.1], {}, "not finite"),
+        ([0.0, 0.1, 0.4, 0.5, 0.6], {}, "samples 1 and 2 are 0.3 s apart, others 0.1 s"),
+    ],
+)
+def test_a_broken_mdd_is_named_with_what_is_wrong(tmp_path, times, options, words):
+    pliant.save(tmp_path / "ball.obj", BALL)
+    path = mdd(tmp_path / "run.mdd", swelling(len(times)).frames, times, **options)
+    with pytest.raises(MeshFileError, match=words) as error:
+        load_clip(tmp_path / "ball.obj", points=path)
+    assert "run.mdd" in str(error.value)
+
+
+def test_a_point_cache_of_another_kind_names_those_that_are_read(tmp_path):
+    pliant.save(tmp_path / "ball.obj", BALL)
+    with pytest.raises(MeshFileError, match=r"'\.abc' of a point cache; \.pc2 or \.mdd"):
+        load_clip(tmp_path / "ball.obj", points=tmp_path / "run.abc")
+
+
 def test_what_is_not_finite_is_named_with_its_frame_and_vertex(tmp_path):
     frames = swelling(4).frames.copy()
     frames[2, 5, 1] = np.nan

@@ -36,11 +36,11 @@ def check_animation_files(
     option: str, path: pathlib.Path, scene: "Scene", frames: int, inputs: Sequence[pathlib.Path | None]
 ) -> None:
     """Raise ValueError if a run of `frames` frames, written to `path`, would overwrite an input: a sequence of OBJ
-    files and PC2 files have names of their own."""
+    files and point caches have names of their own."""
     from ..io.named import ClipName, animation_files
 
     soft = [b for b in range(len(scene.bodies)) if b in scene.deformable or b in scene.deforming_motions]
-    written = soft if path.suffix.lower() == ".pc2" else range(len(scene.bodies))
+    written = soft if path.suffix.lower() in (".pc2", ".mdd") else range(len(scene.bodies))
     still = {b for b in written if b not in soft and scene.bodies[b].motion is None}
     clips = [ClipName(scene.bodies[b].mesh.name, b in still) for b in written]
     sources = [each.resolve() for each in inputs if each is not None]

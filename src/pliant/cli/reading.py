@@ -33,9 +33,9 @@ class FrameOptions:
     body_part: str | None = None
     "Name of the part that is the body, in --body or in the garment's file."
     points: pathlib.Path | None = None
-    "A PC2 point cache that animates the garment."
+    "A point cache, .pc2 or .mdd, that animates the garment."
     body_points: pathlib.Path | None = None
-    "A PC2 point cache that animates the body."
+    "A point cache, .pc2 or .mdd, that animates the body."
     clip: str | None = None
     """Clip of an animated garment, and of the body if it has one of this name. Default: that of --body-clip, or the
     first that garment and body both have, or the first."""

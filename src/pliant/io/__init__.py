@@ -243,10 +243,10 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
 
 @check_arguments
 def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
-    """Write clips as .glb, .npz, .usda, .usdc or .usd, as .pc2, or as a sequence of .obj files, `name_0000.obj`, ...
+    """Write clips as .glb, .npz, .usda, .usdc or .usd, as .pc2 or .mdd, or as .obj files `name_0000.obj`, ...
 
-    Returns the paths of the written files: .pc2 has one per deforming clip, a sequence one per frame. The extensions
-    .usdc and .usd need the extra [usd].
+    Returns the paths of the written files: .pc2 and .mdd have one per deforming clip, a sequence one per frame. The
+    extensions .usdc and .usd need the extra [usd].
     """
     number("fps", fps, above=0.0)
     if not clips:

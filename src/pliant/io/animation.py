@@ -19,7 +19,7 @@ from ..validate import LARGEST, choice, number, size_text
 from . import check_part, extension, is_animated, load, load_character
 from .formats import FORMATS, READ
 from .named import clips_of
-from .pc2 import read_points
+from .point_caches import ENDINGS, read_points
 from .reading import Input, check_frames, default_limit, read_input
 
 log = logging.getLogger("pliant.io")
@@ -45,8 +45,8 @@ def load_clip(
     path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` names one of its
     clips, by default the first; `fps` is the sampling rate, by default that of its keyframes); an npz as
     `save_animation` writes it, or a mesh in npz form with `frames` (T,n,3); a folder of numbered mesh files, or a
-    pattern such as `frames/skirt_*.obj`. `points`: a PC2 point cache with the positions of the mesh. `part`, `units`,
-    `up` and `max_bytes` are those of `load`.
+    pattern such as `frames/skirt_*.obj`. `points`: a point cache, PC2 or MDD, with the positions of the mesh. `part`,
+    `units`, `up` and `max_bytes` are those of `load`.
     """
     choice("axis", up, ("x", "y", "z"))
     if not isinstance(units, str):
@@ -58,12 +58,14 @@ def load_clip(
         raise MeshFileError(target, "", f"clip {clip!r} was requested; only .glb, .gltf and .npz files have clips")
     if points is not None:
         mesh = load(target, **options)
-        return Clip(mesh, _turned(read_points(pathlib.Path(points), mesh, max_bytes), units, up)), rate
+        samples = read_points(pathlib.Path(points), mesh, max_bytes)
+        stated = samples.fps if fps is None and samples.fps else rate
+        return Clip(mesh, _turned(samples.positions, units, up)), stated
     if target.is_dir() or any(c in target.name for c in "*?"):
         return _sequence(target, options), rate
     kind = extension(target)
     check_part(target, part)
-    if kind == ".pc2":
+    if kind in ENDINGS:
         raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as points")
     if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):
         return _played(target, clip, fps, options)

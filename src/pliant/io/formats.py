@@ -37,6 +37,7 @@ FORMATS: dict[str, Format] = {
     ".vtk": Format("vtk.read", "vtk.write_mesh", tets=True),
     ".vtu": Format("vtu.read", tets=True),
     ".pc2": Format(write_animation="pc2.write_clips", lines=True),
+    ".mdd": Format(write_animation="mdd.write_clips", lines=True),
     ".usda": Format(write="usd.write_mesh", write_animation="usd.write_clips", lines=True),
     ".usdc": Format(write="usd.write_mesh_binary", write_animation="usd.write_clips_binary", lines=True),
     ".usd": Format(write="usd.write_mesh_binary", write_animation="usd.write_clips_binary", lines=True),

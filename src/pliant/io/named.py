@@ -82,15 +82,15 @@ def sequence_file(stem: str, still: bool, frame: int) -> str:
 
 
 def animation_files(path: pathlib.Path, clips: Sequence[ClipName], frames: int) -> Iterator[pathlib.Path]:
-    """Yield the files that `save_animation` writes for `clips`: with .pc2 one per clip, of those that deform only; with
-    .obj one per frame, or one for a still clip, and a material file each; otherwise `path` itself. `clips` with .pc2:
-    those that deform."""
+    """Yield the files that `save_animation` writes for `clips`: with .pc2 and .mdd one per clip, of those that deform
+    only; with .obj one per frame, or one for a still clip, and a material file each; otherwise `path` itself. `clips`
+    with .pc2 and .mdd: those that deform."""
     kind = path.suffix.lower()
-    if kind not in (".obj", ".pc2"):
+    if kind not in (".obj", ".pc2", ".mdd"):
         yield path
         return
     for clip, stem in zip(clips, file_stems(path.stem, clips), strict=True):
-        if kind == ".pc2":
+        if kind != ".obj":
             yield path.with_name(stem + path.suffix)
             continue
         yield path.with_name(f"{stem}.mtl")
