@@ -30,6 +30,7 @@ class Part:
     skinned: bool = True
     mirrored: bool = False
     morph: np.ndarray | None = None
+    turned: bool = False  # stored inside out, and neither a cavity nor the whole: `check` reverses its faces
     split: bool = False  # vertices copied for every face, with their bones in another order
 
 
@@ -106,7 +107,7 @@ def parts_of(kind, rng):
         return [
             Part(*ball(0.5, [0.0, 0.4, 0.0])),
             Part(cavity[0], cavity[1][:, ::-1]),
-            Part(wrong[0], wrong[1][:, ::-1], (1,)),
+            Part(wrong[0], wrong[1][:, ::-1], (1,), turned=True),
         ]
     if kind == "face":
         face = opened(ball(0.4, [0.0, 0.9, 0.0], 3), lambda c: c[:, 2] > -0.1)
@@ -242,7 +243,8 @@ def saved(kind, rng, folder):
 
 
 def shells_at(path, parts, time):
-    """The shells (vertices, faces) of a saved character at a time of its clip, placed without the product."""
+    """The shells (vertices, faces) of a saved character at a time of its clip, placed without the product; those that
+    are inside out with their faces reversed."""
     twin = NaiveCharacter(path)
     nodes = {node["mesh"]: k for k, node in enumerate(twin.json["nodes"]) if "mesh" in node}
     found = []
@@ -252,7 +254,7 @@ def shells_at(path, parts, time):
             first = np.zeros(len(part.x), np.int64)
             first[part.faces.ravel()] = np.arange(part.faces.size)
             x = x[first]
-        found.append((x, part.faces))
+        found.append((x, part.faces[:, ::-1] if part.turned else part.faces))
     return found
 
 

@@ -277,3 +277,21 @@ def test_a_character_that_is_inside_out_is_used_with_its_faces_flipped(here, wor
     assert np.array_equal(np.load("a.npz")["frames_0"], np.load("b.npz")["frames_0"])
     assert cli.run([*worn[:2], "inward.glb", *SHORT, "-o", "b.glb"]) == 0  # written with its bones
     assert len(document(here / "b.glb")["skins"]) == 1
+
+
+def test_a_part_of_a_character_that_is_inside_out_is_used_with_its_faces_flipped(here, worn, capsys):
+    who, ball = post(), pliant.shapes.ball(0.12, 2)
+    x = np.concatenate([who.mesh.vertices, ball.vertices + who.mesh.vertices.mean(0) + [0.05, 0.0, 0.0]])
+    joints, weights = (
+        np.concatenate([rows, rows[:1].repeat(ball.n_vertices, 0)]) for rows in (who.joints, who.weights)
+    )
+    for name, way in (("right", 1), ("wrong", -1)):
+        faces = np.concatenate([who.mesh.faces, ball.faces[:, ::way] + who.mesh.n_vertices])
+        part = dataclasses.replace(who, mesh=pliant.Mesh(x, faces), joints=joints, weights=weights)
+        pliant.save_character(f"{name}.glb", part)
+        assert cli.run([*worn[:2], f"{name}.glb", *SHORT, "-o", f"{name}.npz", "--no-fix-start"]) in (0, 1)
+        told = f"{ball.n_faces} of the {len(faces):,} faces of {name} belong to shells that are inside out"
+        assert (told in capsys.readouterr().err) == (name == "wrong")
+    assert np.array_equal(np.load("right.npz")["frames_0"], np.load("wrong.npz")["frames_0"])
+    assert cli.run([*worn[:2], "wrong.glb", *SHORT, "-o", "b.glb", "--no-fix-start"]) in (0, 1)
+    assert len(document(here / "b.glb")["skins"]) == 1  # written with its bones

@@ -74,12 +74,14 @@ def test_openings_and_shells_that_are_inside_out_are_noted(words, folder, capsys
     moved = second.vertices + np.array([0.0, -0.3, 0.0])
     faces = np.concatenate([ball.faces[:-2], second.faces[:, ::-1] + ball.n_vertices])
     pliant.save("cut.obj", pliant.Mesh(np.concatenate([ball.vertices, moved]), faces, name="cut"))
-    for body, kinds in (("ball.obj", []), ("cut.obj", ["open", "inward-shell"])):
+    for body, kinds in (("ball.obj", []), ("cut.obj", ["open"])):
         cli.run(["drape", "band.obj", body, "--frames", "1", "--substeps", "1", "-o", "run.npz", "--json", *words])
         out, talk = capsys.readouterr()
         notes = json.loads(out)["body_notes"]
         assert [note["kind"] for note in notes] == kinds
-        assert [line for line in talk.splitlines() if "shell" in line] == [f"note: {note['text']}" for note in notes]
+        turned = "note: 320 of the 1,598 faces of cut belong to shells that are inside out; they are used flipped"
+        told = [*([turned] if body == "cut.obj" else []), *(f"note: {note['text']}" for note in notes)]
+        assert [line for line in talk.splitlines() if "shell" in line] == told
 
 
 @pytest.mark.parametrize(("garment", "body"), [("inner.obj", "post.glb"), ("band.obj", "ball.obj")])

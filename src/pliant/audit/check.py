@@ -11,6 +11,7 @@ from ..arguments import check_arguments
 from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.self_intersections import SelfIntersections
+from ..detect.queries.shell_orientation import inside_out, with_reversed
 from ..detect.queries.solid_boundary import Signs
 from ..detect.queries.transversal import crossing
 from ..detect.queries.winding import UNKNOWN
@@ -254,16 +255,17 @@ class _BodyChecker:
         self.own_pairs: NDArray[np.int32] | None = None  # of the body with itself, at these positions
         issues = body.issues
         self.closed = issues.encloses
-        turned = turned_outward(body)
-        self.depths, self.counter = DeformingClosestPoints(turned), ShellCounter(turned)
-        if self.closed and issues.inward:
+        wrong = inside_out(body)
+        turned = with_reversed(body, wrong)
+        self.depths, self.counter = DeformingClosestPoints(turned), ShellCounter(turned, wrong & (not wrong.all()))
+        if len(wrong) and wrong.all():
             text = f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped"
             notes.append(Note(NoteKind.FLIPPED, text))
         self.volume = None
         if issues.closed and garment.issues.closed:
             from ..detect.queries.overlap import Overlaps
 
-            self.volume = Overlaps(_outward(garment), _outward(body))
+            self.volume = Overlaps(_outward(garment), _outward(turned))
         elif self.closed:
             what, mesh = ("body", body) if garment.issues.closed else ("garment", garment)
             text = f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}"
@@ -329,12 +331,6 @@ def _clearance(distance: Floats, worn: _BodyFindings, between: DeepestPoint) -> 
     """The least signed distance of vertices and of points found between them; at most 0 where faces cross."""
     least = float(np.nanmin(distance, initial=np.inf))
     return min(least, -between.depth) if worn.crosses.any() else least
-
-
-def turned_outward(mesh: Mesh) -> Mesh:
-    """The mesh, flipped where its faces point inward."""
-    turned = Mesh(mesh.vertices, mesh.faces[:, ::-1], name=mesh.name, groups=mesh.groups)
-    return turned if mesh.issues.inward else mesh
 
 
 def _outward(mesh: Mesh) -> Mesh:

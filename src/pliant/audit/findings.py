@@ -47,7 +47,7 @@ class NoteKind(enum.StrEnum):
 
     NO_INSIDE = "no-inside"  # the body has no inside anywhere: vertices inside, depth and overlap are undefined
     OPEN = "open"  # shells of the body are open: near their boundaries the side of a point is unknown
-    INWARD_SHELL = "inward-shell"  # shells of the body are inside out: they have no inside
+    INWARD_SHELL = "inward-shell"  # shells of the body are inside out: treated as reversed
     NO_OVERLAP = "no-overlap"  # garment or body is not closed: the overlap volume is undefined
     DUPLICATE = "duplicate"  # faces of the garment that have the same corners as earlier ones do not count
     FLIPPED = "flipped"  # the faces of the body point inward; they were reversed for the check

@@ -14,10 +14,9 @@ def notes_on_shells(body: Mesh, shells: Sequence[Shell], frames: Sequence[Findin
     notes = []
     if any(not shell.closed for shell in shells):
         notes.append(_open(body, shells, frames))
-    wrong = [shell for shell in shells if shell.inward and shell.within < 0]
+    wrong = [shell for shell in shells if shell.turned]
     if wrong:
-        what = f"{_listed(wrong)} of body {body.name!r}: inside out"
-        text = f"{what}, so points inside count as outside; reverse the faces there"
+        text = f"{_listed(wrong)} of body {body.name!r}: inside out; treated as if the faces there were reversed"
         notes.append(Note(NoteKind.INWARD_SHELL, text))
     return notes
 

@@ -28,10 +28,11 @@ class Shell(NamedTuple):
     name: str  # of its node, mesh or group, and its material; empty where the file names none
     faces: int
     closed: bool  # along every edge, equally many faces run in each direction
-    inward: bool  # closed, with a negative volume: a cavity within another shell, otherwise without an inside
+    inward: bool  # its faces point inward: it is closed and a cavity of another shell, or it was `turned`
+    turned: bool  # inside out beside other shells: it is treated as if its faces were reversed
     boundary_edges: int  # edges along which it is open
     boundary_at: Point | None  # mean of their ends in the first frame
-    sided: float  # fraction 0..1 of its area with the inside of the body behind it, in the first frame; 0 if inward
+    sided: float  # fraction 0..1 of its area with the inside of the body behind it, in the first frame; 0 for a cavity
     within: int  # shell that contains it in the first frame without intersecting it; -1: none
     overlaps: tuple[tuple[int, int], ...]  # shells that it intersects, each with the most pairs of triangles in a frame
     self_pairs: int  # most pairs of its own triangles that intersect in a frame
@@ -46,9 +47,10 @@ class Shell(NamedTuple):
 
 
 class ShellCounter:
-    """The shells of a body, with what is found in them from frame to frame. `body`: its faces point outward."""
+    """The shells of a body, with what is found in them from frame to frame. `body`: its faces point outward; `turned`
+    (m,): faces of shells that were inside out beside others, and have been reversed."""
 
-    def __init__(self, body: Mesh) -> None:
+    def __init__(self, body: Mesh, turned: NDArray[np.bool_]) -> None:
         self.mesh, self.size = body.welded, body.size
         top = self.mesh.topology
         component = top.components[self.mesh.faces[:, 0]]
@@ -58,6 +60,7 @@ class ShellCounter:
         self.count = len(first)
         self.faces = [np.flatnonzero(self.of_face == s) for s in range(self.count)]
         self.rows = [np.unique(self.mesh.faces[faces]) for faces in self.faces]
+        self._turned = np.array([bool(turned[faces[0]]) for faces in self.faces])
         shell_of_row = np.zeros(self.mesh.n_vertices, np.int64)
         shell_of_row[self.mesh.faces] = self.of_face[:, None]
         self.loose = top.edges[top.loose]
@@ -167,7 +170,8 @@ class ShellCounter:
                 name=self.names[s],
                 faces=len(self.faces[s]),
                 closed=bool(self.closed[s]),
-                inward=bool(self._inward[s]),
+                inward=bool(self._inward[s] or self._turned[s]),
+                turned=bool(self._turned[s]),
                 boundary_edges=int(self.open_edges[s]),
                 boundary_at=self._boundary_at[s],
                 sided=float(self.sided[s]),
@@ -203,8 +207,10 @@ SHELL_COLUMNS = ("shell", "faces", "surface", "intersects (pairs)", "inside", "d
 
 def _state(shell: Shell) -> str:
     text = "closed" if shell.closed else f"open, {shell.boundary_edges:,} edges, {shell.sided:.0%} with an inside"
-    if shell.inward:
-        text = f"closed, {'cavity' if shell.within >= 0 else 'inside out'}"
+    if shell.turned:
+        text = f"{text}, inside out"
+    elif shell.inward:
+        text = "closed, cavity"
     return f"{text}, within {shell.within}" if shell.within >= 0 else text
 
 

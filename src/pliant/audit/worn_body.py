@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import DeformingClosestPoints
+from ..detect.queries.shell_orientation import outward_body
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
-from .check import turned_outward
 from .findings import Report
 from .room import has_room
 
@@ -23,7 +23,7 @@ class WornBody:
     def __init__(self, body: Clip, garment: Mesh, before: Report, first: NDArray[np.int64], given: Floats) -> None:
         self.body, self.given = body, given
         self.x = np.zeros((0, 3))  # of the current frame
-        self._depths = DeformingClosestPoints(turned_outward(body.mesh))
+        self._depths = DeformingClosestPoints(outward_body(body.mesh))
         self._cross = Intersections(garment, body.mesh)
         self._faces = garment.faces
         self._rooms: dict[int, NDArray[np.bool_]] = {}

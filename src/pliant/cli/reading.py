@@ -85,23 +85,36 @@ def warn_of_mesh(path: pathlib.Path, mesh: "Mesh") -> None:
 
 
 def outward(mesh: "Mesh") -> "Mesh":
-    """The mesh with outward faces: a closed mesh with inward faces is flipped, with a note."""
-    return dataclasses.replace(_flipped(mesh), source=None) if mesh.issues.inward else mesh
+    """The mesh with outward faces: shells that are inside out are reversed, with a note."""
+    turned = _reversed(mesh, mesh)
+    return mesh if turned is mesh else dataclasses.replace(turned, source=None)
 
 
 def outward_character(character: "Character") -> "Character":
-    """The character with outward faces: if it is closed and they point inward in its rest pose, they are flipped, with
-    a note."""
+    """The character with outward faces: shells that are inside out in its rest pose are reversed, with a note."""
     from ..scenes.dressing import rest_skin
 
-    inward = rest_skin(character).issues.inward
-    return dataclasses.replace(character, mesh=_flipped(character.mesh)) if inward else character
+    mesh = _reversed(character.mesh, rest_skin(character))
+    return character if mesh is character.mesh else dataclasses.replace(character, mesh=mesh)
 
 
-def _flipped(mesh: "Mesh") -> "Mesh":
-    output.say(f"note: {mesh.name} is inside out; it is used with its faces flipped")
-    uv = None if mesh.uv is None else mesh.uv[:, ::-1]
-    return dataclasses.replace(mesh, faces=mesh.faces[:, ::-1], uv=uv)
+def _reversed(mesh: "Mesh", posed: "Mesh") -> "Mesh":
+    """The mesh with those faces reversed that are inside out where it is `posed`, with a note."""
+    from ..detect.queries.shell_orientation import inside_out, with_reversed
+
+    wrong = inside_out(posed)
+    if wrong.all() and len(wrong):
+        output.say(f"note: {mesh.name} is inside out; it is used with its faces flipped")
+    elif wrong.any():
+        first = ", the first in material " + repr(name) if (name := _material_of(mesh, int(wrong.argmax()))) else ""
+        count = f"{wrong.sum():,} of the {mesh.n_faces:,} faces of {mesh.name}"
+        output.say(f"note: {count} belong to shells that are inside out{first}; they are used flipped")
+    return with_reversed(mesh, wrong)
+
+
+def _material_of(mesh: "Mesh", face: int) -> str:
+    """The name of the material of a face; empty where it has none."""
+    return "" if mesh.material is None else str(mesh.materials[int(mesh.material[face])].get("name") or "")
 
 
 def metres(option: str, given: str | None) -> float | None:
