@@ -132,7 +132,7 @@ def test_where_a_body_is_open_or_inside_out_the_report_says_so_and_where(tmp_pat
     assert shells[0].sided > 0.5
     notes, shells = found["inward"]
     assert "shell 2 part 2" in notes[NoteKind.INWARD_SHELL]
-    assert "as if the faces there were reversed" in notes[NoteKind.INWARD_SHELL]
+    assert "faces point inward; treated as if these were reversed" in notes[NoteKind.INWARD_SHELL]
     assert [(shell.inward, shell.turned) for shell in shells] == [(False, False), (True, False), (True, True)]
     assert [shell.within for shell in shells] == [-1, 0, -1]
     assert NoteKind.OPEN not in notes

@@ -290,7 +290,7 @@ def test_a_part_of_a_character_that_is_inside_out_is_used_with_its_faces_flipped
         part = dataclasses.replace(who, mesh=pliant.Mesh(x, faces), joints=joints, weights=weights)
         pliant.save_character(f"{name}.glb", part)
         assert cli.run([*worn[:2], f"{name}.glb", *SHORT, "-o", f"{name}.npz", "--no-fix-start"]) in (0, 1)
-        told = f"{ball.n_faces} of the {len(faces):,} faces of {name} belong to shells that are inside out"
+        told = f"{ball.n_faces} of the {len(faces):,} faces of {name} point inward"
         assert (told in capsys.readouterr().err) == (name == "wrong")
     assert np.array_equal(np.load("right.npz")["frames_0"], np.load("wrong.npz")["frames_0"])
     assert cli.run([*worn[:2], "wrong.glb", *SHORT, "-o", "b.glb", "--no-fix-start"]) in (0, 1)

@@ -34,9 +34,18 @@ CASES = {
     "a face without a back": ([(*TRUNK, False), (*FACE, True)], [1]),
     "a mouth in a cut neck": ([(*CUT, False), (*BAG, True)], []),
     "a card": ([(*TRUNK, False), (CARD[0], CARD[1], True)], []),
-    "faces on both sides": ([(*TRUNK, False), (ARM[0], np.concatenate([ARM[1], ARM[1][:, ::-1]]), False)], []),
     "duplicate faces": ([(*TRUNK, False), (ARM[0], np.concatenate([ARM[1], ARM[1][:9]]), True)], [1]),
 }
+
+
+def doubled(part):
+    return part[0], np.concatenate([part[1], part[1][:, ::-1]])
+
+
+def halved(part):
+    """Mirrored without reversing the faces of one half."""
+    x, faces = part
+    return x, np.where((x[faces].mean(1)[:, 0] > 0.02)[:, None], faces[:, ::-1], faces)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -55,6 +64,36 @@ def test_a_body_with_a_limb_turned_has_the_inside_of_the_one_modelled_right():
     signs = ClosestPoints(right).signs(points)
     assert np.array_equal(ClosestPoints(outward_body(wrong)).signs(points), signs)
     assert (ClosestPoints(wrong).signs(points) != signs).any()
+
+
+@pytest.mark.parametrize("damage", [doubled, halved])
+@pytest.mark.parametrize("way", [1, -1])
+def test_double_sided_shells_and_halves_that_were_mirrored_have_their_inside(damage, way):
+    right, _ = mesh((*TRUNK, False), (*ARM, False))
+    wrong, _ = mesh((*damage((TRUNK[0], TRUNK[1][:, ::way])), False), (*ARM, False))
+    points = right.vertices[::3] + 0.1 * np.random.default_rng(2).normal(size=(len(right.vertices[::3]), 3))
+    signs = ClosestPoints(right).signs(points)
+    assert np.array_equal(ClosestPoints(outward_body(wrong)).signs(points), signs)
+    assert (ClosestPoints(wrong).signs(points) != signs).any()
+
+
+@pytest.mark.parametrize("part", [CARD, FACE])
+def test_open_sheets_with_two_sides_stay_as_they_are(part):
+    body, _ = mesh((*TRUNK, False), (*doubled(part), False))
+    assert not inside_out(body).any()
+
+
+def test_walls_between_boxes_and_surfaces_without_two_sides_stay_as_they_are():
+    box = shapes.box((1.0, 1.0, 1.0))
+    two, _ = mesh((box.vertices, box.faces, False), (box.vertices + np.eye(3)[0], box.faces, False))
+    assert not inside_out(two).any()
+    angle = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)[:, None]
+    ring = np.concatenate([np.cos(angle), np.sin(angle), 0.0 * angle], 1)
+    off = 0.3 * (ring * np.cos(angle / 2) + np.array([0.0, 0.0, 1.0]) * np.sin(angle / 2))
+    k = np.arange(23)
+    strip = np.concatenate([np.stack([k, k + 1, k + 25], 1), np.stack([k, k + 25, k + 24], 1)])
+    moebius = np.concatenate([strip, [[23, 24, 0], [23, 0, 47]]])
+    assert not inside_out(Mesh(np.concatenate([ring - off, ring + off]), moebius)).any()
 
 
 def test_texture_coordinates_stay_at_their_corners():

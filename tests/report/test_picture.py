@@ -108,6 +108,21 @@ def test_a_contact_sheet_has_its_tiles_and_its_size(tmp_path):
     assert min((redness(part) > 60).sum() for part in (sheet[:half], sheet[half:])) > 20
 
 
+def test_pictures_follow_a_run_that_travels_far(tmp_path):
+    shape = shapes.ball(0.5, 2)
+    reds = []
+    for travel in (0.0, 30.0):
+        steps = np.linspace(0.0, travel, 3)[:, None, None] * [1.0, 0.0, 0.5]
+        swell = np.array([1.0, 1.05, 1.0])[:, None, None]
+        contact_sheet([Clip(shape, swell * shape.vertices + steps, RED)], 10, tmp_path / "run.png", tile=(40, 30))
+        sheet = np.asarray(Image.open(tmp_path / "run.png"))
+        tiles = [sheet[:, k : k + 44] for k in (0, 44, 88)]
+        reds.append([int((redness(tile) > 60).sum()) for tile in tiles])
+    near, far = reds
+    assert min(near) > 100
+    assert min(far) > 0.8 * min(near)
+
+
 @pytest.mark.parametrize(
     ("count", "wanted", "expected"), [(150, 4, [0, 50, 99, 149]), (3, 6, [0, 1, 2]), (1, 6, [0]), (9, 1, [8])]
 )

@@ -253,10 +253,10 @@ class _BodyChecker:
         self.weld, self.size = body.weld_index, body.size
         self.y_welded = body.vertices[self.first]  # of the last query
         self.own_pairs: NDArray[np.int32] | None = None  # of the body with itself, at these positions
-        issues = body.issues
-        self.closed = issues.encloses
         wrong = inside_out(body)
         turned = with_reversed(body, wrong)
+        issues = turned.issues
+        self.closed = issues.encloses
         self.depths, self.counter = DeformingClosestPoints(turned), ShellCounter(turned, wrong & (not wrong.all()))
         if len(wrong) and wrong.all():
             text = f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped"

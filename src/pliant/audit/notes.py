@@ -16,7 +16,7 @@ def notes_on_shells(body: Mesh, shells: Sequence[Shell], frames: Sequence[Findin
         notes.append(_open(body, shells, frames))
     wrong = [shell for shell in shells if shell.turned]
     if wrong:
-        text = f"{_listed(wrong)} of body {body.name!r}: inside out; treated as if the faces there were reversed"
+        text = f"{_listed(wrong)} of body {body.name!r}: faces point inward; treated as if these were reversed"
         notes.append(Note(NoteKind.INWARD_SHELL, text))
     return notes
 

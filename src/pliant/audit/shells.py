@@ -29,7 +29,7 @@ class Shell(NamedTuple):
     faces: int
     closed: bool  # along every edge, equally many faces run in each direction
     inward: bool  # its faces point inward: it is closed and a cavity of another shell, or it was `turned`
-    turned: bool  # inside out beside other shells: it is treated as if its faces were reversed
+    turned: bool  # beside others that do not, faces of it point inward: treated as if these were reversed
     boundary_edges: int  # edges along which it is open
     boundary_at: Point | None  # mean of their ends in the first frame
     sided: float  # fraction 0..1 of its area with the inside of the body behind it, in the first frame; 0 for a cavity
@@ -48,7 +48,7 @@ class Shell(NamedTuple):
 
 class ShellCounter:
     """The shells of a body, with what is found in them from frame to frame. `body`: its faces point outward; `turned`
-    (m,): faces of shells that were inside out beside others, and have been reversed."""
+    (m,): faces that pointed inward beside others, and have been reversed."""
 
     def __init__(self, body: Mesh, turned: NDArray[np.bool_]) -> None:
         self.mesh, self.size = body.welded, body.size
@@ -60,7 +60,7 @@ class ShellCounter:
         self.count = len(first)
         self.faces = [np.flatnonzero(self.of_face == s) for s in range(self.count)]
         self.rows = [np.unique(self.mesh.faces[faces]) for faces in self.faces]
-        self._turned = np.array([bool(turned[faces[0]]) for faces in self.faces])
+        self._turned = np.array([bool(turned[faces].any()) for faces in self.faces])
         shell_of_row = np.zeros(self.mesh.n_vertices, np.int64)
         shell_of_row[self.mesh.faces] = self.of_face[:, None]
         self.loose = top.edges[top.loose]

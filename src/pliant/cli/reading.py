@@ -108,7 +108,7 @@ def _reversed(mesh: "Mesh", posed: "Mesh") -> "Mesh":
     elif wrong.any():
         first = ", the first in material " + repr(name) if (name := _material_of(mesh, int(wrong.argmax()))) else ""
         count = f"{wrong.sum():,} of the {mesh.n_faces:,} faces of {mesh.name}"
-        output.say(f"note: {count} belong to shells that are inside out{first}; they are used flipped")
+        output.say(f"note: {count} point inward{first}; they are used flipped")
     return with_reversed(mesh, wrong)
 
 

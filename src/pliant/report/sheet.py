@@ -1,5 +1,6 @@
 """A contact sheet: a few frames spread over the run, with the time below each."""
 
+import dataclasses
 import os
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from .overlay import Overlay, painted
 from .pack import checked_frame_count
 from .picture import render
 
+FAR = 3.0  # extent of a run over that of the largest picture, from which the camera follows
 PAPER, INK, QUIET = (250, 251, 253), (35, 38, 45), (106, 112, 128)
 
 
@@ -49,8 +51,8 @@ def contact_sheet(
     if title:
         room = size[0] - 2 * gap
         draw.text((gap, head / 2), title, INK, _fitting(draw, title, 0.85 * caption, room), anchor="lm")
-    camera = Camera.framing(clips, width / height)
-    for k, frame in enumerate(chosen):
+    cameras = _cameras(clips, chosen, width / height)
+    for k, (frame, camera) in enumerate(zip(chosen, cameras, strict=True)):
         x = gap + (k % columns) * (width + gap)
         y = head + (k // columns) * (height + caption)
         pixels = render(clips, frame, width, height, camera, samples=samples)
@@ -63,6 +65,31 @@ def contact_sheet(
         draw.text(centre, text, QUIET, ImageFont.load_default(0.55 * caption), anchor="mm")
     with atomic_write(path) as stream:
         sheet.save(stream, format="PNG")
+
+
+def _cameras(clips: Sequence[Clip], frames: list[int], aspect: float) -> list[Camera]:
+    """The camera of each picture: the same for all, or, where what deforms travels so far that it would be small in
+    it, one that follows, at the distance that suits all pictures."""
+    fixed = Camera.framing(clips, aspect)
+    bends = [clip for clip in clips if clip.bends]
+    if not bends:
+        return [fixed] * len(frames)
+    ends = [np.concatenate([(x.min(0), x.max(0)) for x in (clip.at(t) for clip in bends)]) for t in frames]
+    size = max(float(np.linalg.norm(np.ptp(each, axis=0))) for each in ends)
+    if np.linalg.norm(np.ptp(np.concatenate(ends), axis=0)) <= FAR * size:
+        return [fixed] * len(frames)
+    away = np.subtract(fixed.eye, fixed.target)
+    azimuth, elevation = float(np.arctan2(away[0], away[2])), float(np.arctan2(away[1], np.hypot(away[0], away[2])))
+    near = [
+        Camera.framing(
+            [Clip(clip.mesh, clip.at(t)[None]) for clip in bends], aspect, azimuth=azimuth, elevation=elevation
+        )
+        for t in frames
+    ]
+    distance = max(float(np.linalg.norm(np.subtract(each.eye, each.target))) for each in near)
+    along = away / np.linalg.norm(away) * distance
+    eyes = [(np.array(each.target) + along).tolist() for each in near]
+    return [dataclasses.replace(each, eye=(x, y, z)) for each, (x, y, z) in zip(near, eyes, strict=True)]
 
 
 def spread(count: int, wanted: int) -> list[int]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ...mesh import Mesh
 from .closest_point import ClosestPoints
+from .consistent_faces import against_their_shell
 from .winding import INSIDE, OUTSIDE
 
 FREE = 0.1  # fraction of the vertices of a shell outside of the other shells, from which it is no cavity
@@ -36,12 +37,15 @@ def inside_out(mesh: Mesh) -> Mask:
 
     A closed shell points inward if its volume is negative. An open one does if the volume towards the mean of its
     boundary is negative, and if at least half of its area would have an inside behind it, reversed. Of a closed mesh
-    that is inside out as a whole, all shells are, except those that are not in the reversed mesh.
+    that is inside out as a whole, all shells are, except those that are not in the reversed mesh. Before that, faces
+    are reversed that are oriented against the larger part of their shell, and the second sides of closed shells that
+    have each face on both sides.
     """
     welded = mesh.welded
     whole = np.full(mesh.n_faces, welded.issues.inward)
     if not mesh.n_faces or len(mesh.tets):
         return whole
+    whole ^= against_their_shell(welded)
     faces = np.where(whole[:, None], welded.faces[:, ::-1], welded.faces)
     shell, negative, open_ = _shells(welded, faces)
     if not negative.any():
