@@ -156,6 +156,7 @@ class Simulation:
                 unresolved = self._retraction.end_frame(state, dt_substep, iterative, self.detect)
             self.self_contact.tangled |= self.kinematics.yields
         self.index += 1
+        no_room = self.self_contact.rows_without_room
         return Frame(
             index=self.index,
             time=state.time,
@@ -164,7 +165,7 @@ class Simulation:
             contacts=self._with_self_contacts(found),
             unresolved=unresolved,
             intersections=self._count_intersections(state),
-            no_room=len(np.union1d(self.self_contact.rows_without_room, inside)),
+            no_room=len(np.union1d(no_room, inside)) if len(inside) else len(no_room),
             slipped=self.kinematics.slipped(state),
             lost=self.dynamics.lost - lost,
             substeps=taken,

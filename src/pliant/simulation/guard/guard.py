@@ -20,6 +20,7 @@ from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...dynamics.contact_springs import SOFT
 from ...kernels.simulation import bounds as _bounds
+from ...kernels.simulation import guard as _kernels
 from ...respond import Projection
 from ...respond.base import Detect
 from ...scene import Scene
@@ -150,7 +151,7 @@ class Guard(Unguarded):
         """Implement `SelfContact`: corners and edges of bodies under a triangle, which detectors of points miss."""
         found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._movable[1])
         if len(found):
-            found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
+            _kernels.raise_anchors(found, -(1.0 - REPELS_AT) * self.eps, False)  # their gap is larger by this
         return found
 
     def to_keep_open(self, state: State) -> Contacts:

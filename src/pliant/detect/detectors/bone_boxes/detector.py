@@ -178,13 +178,13 @@ class BoneBoxesDetector(BaseDetector):
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
-        one, two = self._vertices.touching, self._midpoints.touching
-        n = len(one.rows)
-        out = self._pool.take(n + len(two.rows))
+        n, m = self._vertices.count, self._midpoints.count
+        out = self._pool.take(n + m)
         if n:
-            self._faces(one, state, out[:n])
-        if len(two.rows):
-            _lookup.fill_midpoints(two, self.edges, self.body.mesh.faces, state.v, self._owners, out[n:])
+            self._faces(state, out[:n])
+        if m:
+            results = self._midpoints.results
+            _lookup.fill_midpoints(results, self.edges, self.body.mesh.faces, state.v, self._owners, out[n:])
         return out
 
     @property
@@ -221,11 +221,18 @@ class BoneBoxesDetector(BaseDetector):
         begin = np.full(len(points), -1) if which is None else self._vertices.last(which)
         return query_inside(points, begin, self._posed(), self._sync())
 
-    def _faces(self, one: Touching, state: State, out: Contacts) -> None:
-        x, x_b = state.x[self.deformable.rows], state.x[self.body.rows]
+    def _faces(self, state: State, out: Contacts) -> None:
+        x, x_b, results = state.x[self.deformable.rows], state.x[self.body.rows], self._vertices.results
         degenerate = np.empty(len(out), np.bool_)
-        flat, below = _lookup.fill_vertices(one, x, x_b, self.body.mesh.faces, self._owners, out, degenerate)
-        inside = one.distance < 0.0 if flat or below else degenerate
+        flat, below = _lookup.fill_vertices(results, x, x_b, self.body.mesh.faces, self._owners, out, degenerate)
+        if flat or below:
+            self._correct(self._vertices.touching, x, out, degenerate, flat=flat > 0, below=below > 0)
+
+    def _correct(
+        self, one: Touching, x: Floats, out: Contacts, degenerate: NDArray[np.bool_], *, flat: bool, below: bool
+    ) -> None:
+        """Correct the records `out` of points with a degenerate gap (flat) and of points inside (below)."""
+        inside = one.distance < 0.0
         if flat:
             rows = np.flatnonzero(degenerate)
             pairs, sign = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32), np.ones(len(x))
