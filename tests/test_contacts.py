@@ -98,17 +98,3 @@ def test_every_number_of_a_record_is_aligned() -> None:
         field, offset = (CONTACT.fields or {})[name][:2]
         assert offset % field.base.itemsize == 0
     assert CONTACT.itemsize % 8 == 0
-
-
-def test_a_buffer_of_records_is_reused_once_no_array_of_it_is_left():
-    pool = contacts.Pool()
-    first = pool.take(10)
-    at, part = first.ctypes.data, first["distance"][2:5]
-    del first
-    assert pool.take(10).ctypes.data != at  # `part` is still in use
-    del part
-    later = pool.take(10)
-    at = later.ctypes.data
-    del later
-    assert pool.take(12).ctypes.data == at
-    assert type(pool.take(3).base) is np.ndarray  # no object between the records and their memory

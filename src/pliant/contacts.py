@@ -13,7 +13,6 @@ therefore works with every detector:
 |                 |            |                     | of the surface (bone-boxes)     |
 """
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
@@ -90,6 +89,18 @@ def uninitialised(count: int) -> Contacts:
     return cast("Contacts", np.empty(count, CONTACT))
 
 
+class _Lease:
+    """A buffer on loan from a pool: arrays made of it keep the lease alive, whose destruction returns the buffer."""
+
+    def __init__(self, pool: "Pool", memory: Contacts) -> None:
+        # as bytes: the array interface cannot express an aligned record, so kernels would see another type
+        self.__array_interface__ = memory.view(np.uint8).__array_interface__
+        self._pool, self._memory = pool, memory
+
+    def __del__(self) -> None:
+        self._pool.memory = self._memory
+
+
 class Pool:
     """A buffer for records that is reused once the last array made of it is released.
 
@@ -97,16 +108,14 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        self._memory, self._unshared = cast("Contacts", np.empty(0, CONTACT)), 0
+        self.memory: Contacts | None = None
 
     def take(self, count: int) -> Contacts:
         """Return (count,) uninitialised records."""
-        # every array made of the buffer, and of such an array, holds a reference to it
-        is_free = sys.getrefcount(self._memory) == self._unshared
-        if not is_free or not count <= len(self._memory) <= 4 * count + 4096:
-            self._memory = cast("Contacts", np.empty(count + count // 8 + 64, CONTACT))
-            self._unshared = sys.getrefcount(self._memory)
-        return self._memory[:count]
+        memory, self.memory = self.memory, None
+        if memory is None or not count <= len(memory) <= 4 * count + 4096:
+            memory = cast("Contacts", np.empty(count + count // 8 + 64, CONTACT))
+        return cast("Contacts", np.asarray(_Lease(self, memory)).view(CONTACT)[:count])
 
 
 _COMPONENTS = {"elements": "01", "vertices": "0123", "bodies": "01", "weights": "0123"}  # the rest are vectors
