@@ -20,6 +20,7 @@ from .scene_building import (
     HoldOptions,
     WearOptions,
     build_scene,
+    check_stepping,
     given_material,
 )
 from .start_poses import StartPoses
@@ -182,7 +183,7 @@ def drape(
         Response at contacts with bodies: projection, printed-projection (the equations of Fuhrmann et al. 2003 as
         printed), surface-tag, penalty, geometric, penalty+geometric, separate, volume (closed soft bodies).
     stepping
-        events: substeps end at the first time of impact, with --method continuous.
+        events: substeps end at the first time of impact, with --method or --self-method continuous.
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own; worn
@@ -240,6 +241,7 @@ def drape(
     if method is not None and method != AUTO:
         method = parse_method(method).text  # before anything is made
     response = validate.choice("response", response, tuple(RESPONSES))
+    check_stepping(stepping, None, method, between.self_method)
     output.say_if_compiling("respond.projection.project")
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)
@@ -249,6 +251,7 @@ def drape(
     if out is not None:
         check_animation_files("--out", out, built, frames, inputs)
     chosen = resolve_method_for_scene(built, method or SCENE_METHODS.get(scene or ""))
+    check_stepping(stepping, built, chosen.text, between.self_method)
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
         bake_options = {"progress": progress, "cache": cache} if fielded else {}

@@ -336,6 +336,16 @@ def _refuse_wear_options(wear: WearOptions, why: str) -> None:
             raise ValueError(f"--{option.replace('_', '-')} is for a garment {worn}; {why}")
 
 
+def check_stepping(stepping: str, scene: "Scene | None", method: str | None, self_method: str | None = None) -> None:
+    """Refuse --stepping that the methods cannot give in the scene, or in any (None)."""
+    from ..detect.choose import AUTO
+    from ..simulation.events import stepping_reasons
+
+    if why := stepping_reasons(scene, None if method == AUTO else method, self_method)[stepping]:
+        remedy = "add --method continuous" if scene is None else "use --stepping fixed"
+        raise ValueError(f"--stepping {stepping} {why}; {remedy}")
+
+
 def refuse_place(place: str, why: str) -> None:
     """Raise ValueError for a placement other than the default where it would have no effect."""
     if place != "auto":

@@ -120,6 +120,7 @@ class FrameRecord:
             n_contacts=self.n_contacts,
             n_obstacle_contacts=self.n_obstacle_contacts,
             frame_substeps=self.frame_substeps,
+            events=sim.events if sim.stepping == "events" else None,
             seconds=self.seconds,
             initial_intersections=self.initial_intersections,
             least_distance=self.least_distance,

@@ -284,6 +284,7 @@ class Simulation:
         for _ in range(SHORTENINGS):
             if not (self.self_contact.hindered or yielding) or not self._limit_strain(yielding=yielding):
                 return
+            self.dynamics.close_seams(self.state, dt_substep)
             self.self_contact.limit_motion(self.state, dt_substep)
 
     def _shorten_without_room(self, dt_substep: float) -> None:

@@ -21,6 +21,7 @@ from ....state import State
 from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
 from ...queries.contact_records import with_rounding_margin
 from ...queries.penetration import NOTHING, SurfaceQueries
+from ...queries.solid_boundary import SIDE_OFFSET
 from .boxes import SLABS, BoneBoxes
 from .probes import Probes, Touching, query_inside
 
@@ -112,7 +113,8 @@ class BoneBoxesDetector(BaseDetector):
         self._follow(state)
         near = self.within * (1.0 + 1e-12) + self.boxes.slack
         axis = _boxes.shortest_side(self.boxes.placed.world)
-        posed, query = self._posed(), Query(near, self._sided, self._deep, axis, self.within)
+        beyond = SIDE_OFFSET * self.boxes.largest
+        posed, query = self._posed(), Query(near, self._sided, self._deep, axis, self.within, beyond)
         one, two = self._vertices, self._midpoints
         one.follow(state.x[self.deformable.rows], self.boxes, posed, self._ignored)
         one.select(near)
@@ -240,7 +242,7 @@ class BoneBoxesDetector(BaseDetector):
             normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
             _geometry.vertex_face_geometry(self._sync().surface, x, pairs[rows], sign, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
-        if not below:
+        if not (below and self._vertices.decided):
             return
         # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
         off = np.abs(out["distance"] - one.distance) > with_rounding_margin(0.0, x, self.boxes.placed.world)

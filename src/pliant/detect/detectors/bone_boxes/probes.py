@@ -38,7 +38,7 @@ class Probes:
         n = len(points)
         self.order = _nearest.along_curve(points)
         self.points = points.copy()
-        self.visited = self.measured = self.queried = 0
+        self.visited = self.measured = self.queried = self.decided = 0
         found, side = np.full((n, 3), -1, np.int64), np.ones(n, np.int8)
         self.arrays = ProbeArrays(self.points, found, np.empty((n, 3)), np.zeros(n), side, np.zeros(n))
         self._which, self._unsure = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -68,7 +68,8 @@ class Probes:
             which, counts = self._which[: self.queried], np.zeros((-(-self.queried // CHUNK), 2), np.int64)
             _query.query_points(posed, self.arrays, which, query, counts)
             self.visited, self.measured = counts.sum(0).tolist()
-            k, m, self.count = _query.collect(self.arrays, surface, self._lists, query, self.results)
+            k, m, self.count = _query.collect(posed, self.arrays, surface, self._lists, query, self.results)
+        self.decided = m
         if m:
             self._decide(synced(), k, m, query.within)
 
@@ -77,7 +78,8 @@ class Probes:
         counts = np.zeros((-(-len(self.points) // CHUNK), 2), np.int64)
         _lookup.project(posed, self.arrays, self.order, reach, counts)
         self.queried, (self.visited, self.measured) = len(self.points), counts.sum(0).tolist()
-        k, m, self.count = _query.collect(self.arrays, synced().surface, self._lists, query, self.results)
+        k, m, self.count = _query.collect(posed, self.arrays, synced().surface, self._lists, query, self.results)
+        self.decided = m
         if m:
             self._decide(synced(), k, m, query.within)
 
