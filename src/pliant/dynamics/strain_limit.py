@@ -55,6 +55,19 @@ class StrainLimit:
         self._on_threads = m >= _WORTH_THREADS
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
 
+    def longest_at(self, faces: NDArray[np.int32]) -> Floats:
+        """Return the largest lengths (m,3) of the edges ab, bc, ca of `faces` (m,3); inf: without a limit."""
+        n, ends = len(self.w), np.sort(self.edges.ends, 1).astype(np.int64)
+        a, b = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)]).astype(np.int64), 0)
+        known, wanted = ends[:, 0] * n + ends[:, 1], a * n + b
+        order = np.argsort(known, kind="stable")
+        at = np.minimum(np.searchsorted(known, wanted, sorter=order), max(len(known) - 1, 0))
+        out = np.full(faces.shape, np.inf)
+        if len(known):
+            found = known[order[at]] == wanted
+            out[found] = self.edges.most[order[at]][found]
+        return out
+
     def stretched(self, x: Floats) -> NDArray[np.int32]:
         """Return the ends (k,2) of the edges of x that are too long by more than `TOLERANCE`."""
         if not self.is_exceeded(x):

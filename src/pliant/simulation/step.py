@@ -325,13 +325,14 @@ class Simulation:
         return sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x))
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:
-        """Return all contacts of the last substep within the contact offset, in canonical order; those of a single
-        detector are in it already."""
+        """Return all contacts of the last substep within the contact offset, in canonical order, which those of a
+        single detector have already."""
         if self.response.repels:
             near = found["distance"] <= self.scene.eps  # they may be detected from farther away
             found = _contacts.taken(found, near)
-        own = self.self_contact.found
-        return _contacts.concatenate([found, own]) if len(own) or len(self.detectors) > 1 else found
+        parts = [found, self.self_contact.found, self.self_contact.under_triangles(found)]
+        more = len(parts[1]) or len(parts[2]) or len(self.detectors) > 1
+        return _contacts.concatenate(parts) if more else found
 
     @check_arguments
     def run(self, frames: int) -> Iterator[Frame]:
