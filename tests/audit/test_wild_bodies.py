@@ -207,7 +207,8 @@ def test_in_every_frame_of_the_walking_human_every_vertex_is_where_libigl_says(n
     if name == "sheet":
         x, faces = garment(np.random.default_rng(SEED), size=1.0, count=13)
         low, high = body.bounds
-        worn = pliant.Clip(pliant.Mesh((x - x.mean(0)) * (high - low).max() + 0.5 * (low + high), faces))
+        x = (x - x.mean(0)) * (high - low).max() + 0.5 * (low + high)
+        worn = pliant.Clip(pliant.Mesh(x, faces), np.stack([x] * len(body)))
     else:
         worn = of_the_human(name)
     report = pliant.check(worn, body)
