@@ -1,5 +1,7 @@
 """The objects that the user has chosen, refused with a reason where they cannot be used."""
 
+import contextlib
+
 import bpy
 
 from .process import Problem
@@ -56,15 +58,28 @@ def pinned(thing: bpy.types.Object, group: str) -> list[int]:
     return found
 
 
+def named(name: str) -> bpy.types.Object:
+    """An object that was there when the command started."""
+    if name not in bpy.data.objects:
+        raise Problem(f"{name!r} is not there any more; it was deleted or renamed while pliant worked")
+    return bpy.data.objects[name]
+
+
 def recorded(
-    scene: bpy.types.Scene, garment: bpy.types.Object, bodies: list[bpy.types.Object], without: tuple[str, ...]
-) -> tuple[Recording, list[Recording]]:
-    """A garment, with its own vertices and without these results of Pliant, and the bodies, in every frame."""
-    with with_own_vertices(garment, without=without):
-        found, *others = record(scene, [garment, *bodies])
-    if found.frames.shape[1] != len(garment.data.vertices):
-        raise Problem(f"a modifier of {garment.name!r} changes its vertices; move it to the end of the stack")
-    return found, others
+    scene: bpy.types.Scene,
+    garments: list[bpy.types.Object],
+    bodies: list[bpy.types.Object],
+    without: tuple[str, ...],
+) -> tuple[list[Recording], list[Recording]]:
+    """The garments, with their own vertices and without these results of Pliant, and the bodies, in every frame."""
+    with contextlib.ExitStack() as stack:
+        for garment in garments:
+            stack.enter_context(with_own_vertices(garment, without=without))
+        found = record(scene, [*garments, *bodies])
+    for garment, recording in zip(garments, found):
+        if recording.frames.shape[1] != len(garment.data.vertices):
+            raise Problem(f"a modifier of {garment.name!r} changes its vertices; move it to the end of the stack")
+    return found[: len(garments)], found[len(garments) :]
 
 
 def _check(scene: bpy.types.Scene, things: list[bpy.types.Object], changed: bool = True) -> None:

@@ -106,15 +106,18 @@ def tick() -> float | None:
     try:
         if job.process.running:
             job.update()
+            _redraw()
             return SECONDS
         job.finish()
         done = True
     except (Problem, OSError, KeyError, ReferenceError) as problem:
         _State.error = str(problem) if isinstance(problem, Problem) else f"{job.label} failed: {problem!r}"
-    finally:
-        if done or not job.process.running or _State.error:
-            _end(job, done)
-        _redraw()
+    except BaseException as problem:
+        _State.error = f"{job.label} failed: {problem!r}"
+        _end(job, done)
+        raise
+    _end(job, done)
+    _redraw()
     return None
 
 

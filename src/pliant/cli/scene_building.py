@@ -48,7 +48,8 @@ class WearOptions:
     layer: tuple[pathlib.Path, ...] = ()
     "Mesh file of another garment over the first; repeat for each, inner to outer."
     layer_material: tuple[str, ...] = ()
-    "Material of the first --layer by name; repeat for the others. Default: that of the first garment."
+    """Material of the first --layer by name, or default, that of garments without a name; repeat for the others.
+    Default: that of the first garment."""
     body_points: pathlib.Path | None = None
     "A point cache, .pc2 or .mdd, that animates BODY, a mesh file without bones."
     fps: float | None = None
@@ -306,12 +307,13 @@ def _has_proxies(proxies: "Proxies | None") -> bool:
 def with_layer_materials(scene: "Scene", names: Sequence[str], layers: int) -> "Scene":
     """The scene with the materials of its garments over the first, by name."""
     from ..scene import Cloth
+    from ..scenes.dressing import WORN
 
     if len(names) > layers:
         raise ValueError(f"--layer-material is given {len(names)} times and --layer {layers} times; expected as many")
     bodies = list(scene.bodies)
     for k, name in enumerate(names, 1):
-        bodies[k] = dataclasses.replace(bodies[k], material=Cloth.named(name))
+        bodies[k] = dataclasses.replace(bodies[k], material=WORN if name == "default" else Cloth.named(name))
     return dataclasses.replace(scene, bodies=bodies)
 
 
