@@ -11,13 +11,12 @@ from cyclopts import Parameter
 
 from ..files import check_writable
 from . import output
+from .height_options import NO_HEIGHTS, HeightOptions
 from .reading import PLAIN, FileOptions, metres
 from .scene_building import (
-    NO_HEIGHTS,
     NOT_GIVEN,
     UNHELD,
     ClothOptions,
-    HeightOptions,
     HoldOptions,
     WearOptions,
     build_scene,

@@ -83,6 +83,24 @@ def load_clip(
     return Clip(mesh, mesh.vertices[None]), rate
 
 
+def has_frames(path: str | os.PathLike[str], max_bytes: int | None = None) -> bool:
+    """Whether a file is an npz of frames, as `save_animation` writes it, one frame included."""
+    import io
+    import zipfile
+
+    from .npz import BROKEN
+
+    target = pathlib.Path(path)
+    if extension(target) != ".npz":
+        return False
+    file = read_input(target, default_limit() if max_bytes is None else max_bytes)
+    try:
+        with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
+            return bool({"frames.npy", "frames_0.npy"} & set(archive.namelist()))
+    except BROKEN as error:
+        raise file.fail("zip", f"not an animation in npz form ({error})") from None
+
+
 def pair_clips(
     garment: str | os.PathLike[str], body: str | os.PathLike[str], clip: str | None, body_clip: str | None
 ) -> tuple[str | None, str | None, str]:
