@@ -42,14 +42,16 @@ def load(
     max_bytes: int | None = None,
 ) -> Mesh:
     """Read a surface from .obj, .ply, .stl, .off, .glb, .gltf or .npz, or a tet mesh (or a surface) from .npz, .msh
-    (Gmsh), .mesh (MEDIT), .node and .ele (TetGen), .vtk and .vtu (VTK); each also with .gz.
+    (Gmsh), .mesh (MEDIT), .node and .ele (TetGen), .vtk and .vtu (VTK); each also with .gz. With the extra [usd] also
+    the first frame of .usda, .usdc, .usd and .usdz, in the units and axes of the stage.
 
     `units`: the unit of the file, one of m, cm, mm, in, ft, or a number of metres per unit. `up`: the file's up axis;
     the mesh is rotated so that y is up. Polygons are triangulated as fans; the file's vertex order is kept. An invalid
     file raises MeshFileError.
 
-    `part`: read only the node or mesh of that name in a GLB or glTF, with its descendants, or the object or group of
-    that name in an OBJ. A file with lines and no faces (.obj, .npz) gives a mesh of `lines`, for strands.
+    `part`: read only the node or mesh of that name in a GLB or glTF, with its descendants, the prim of that name or
+    path in a USD stage, or the object or group of that name in an OBJ. A file with lines and no
+    faces (.obj, .npz) gives a mesh of `lines`, for strands.
     """
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
@@ -229,7 +231,7 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
 
     A mesh loaded from OBJ and saved as OBJ, or loaded from GLB or glTF and saved as GLB, with unchanged faces, is
     written into a copy of that file: positions are replaced; vertex order, texture coordinates, materials, textures and
-    skins are kept.
+    skins are kept. One loaded from a USD stage and saved as USD is written as a layer above the stage.
     """
     if not mesh.n_faces and extension(pathlib.Path(path)) != ".npz":
         raise ValueError(f"{mesh.name!r} has no faces to write")
@@ -273,7 +275,7 @@ def check_lines(path: str | os.PathLike[str], meshes: Sequence[Mesh]) -> None:
 def check_libraries(path: str | os.PathLike[str]) -> None:
     """Raise ValueError if writing this extension needs a library that is not installed; nothing is written."""
     if pathlib.Path(path).suffix.lower() in (".usdc", ".usd"):
-        from .usd import require
+        from .usd_core import require
 
         require(path)
 
