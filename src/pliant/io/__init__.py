@@ -43,7 +43,7 @@ def load(
 ) -> Mesh:
     """Read a surface from .obj, .ply, .stl, .off, .glb, .gltf or .npz, or a tet mesh (or a surface) from .npz, .msh
     (Gmsh), .mesh (MEDIT), .node and .ele (TetGen), .vtk and .vtu (VTK); each also with .gz. With the extra [usd] also
-    the first frame of .usda, .usdc, .usd and .usdz, in the units and axes of the stage.
+    the first frame of .usda, .usdc, .usd and .usdz, in the units and axes of the stage; with Blender of .abc and .fbx.
 
     `units`: the unit of the file, one of m, cm, mm, in, ft, or a number of metres per unit. `up`: the file's up axis;
     the mesh is rotated so that y is up. Polygons are triangulated as fans; the file's vertex order is kept. An invalid
@@ -227,7 +227,7 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     """Write a mesh as .obj, .ply, .stl, .off, .glb, .usda, .usdc or .usd, and with its tets as .npz, .msh (Gmsh), .mesh
     (MEDIT) or .vtk, in metres with y up.
 
-    An existing file is replaced atomically. The extensions .usdc and .usd need the extra [usd].
+    An existing file is replaced atomically. The extensions .usdc and .usd need the extra [usd], .abc and .fbx Blender.
 
     A mesh loaded from OBJ and saved as OBJ, or loaded from GLB or glTF and saved as GLB, with unchanged faces, is
     written into a copy of that file: positions are replaced; vertex order, texture coordinates, materials, textures and
@@ -248,7 +248,7 @@ def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: flo
     """Write clips as .glb, .npz, .usda, .usdc or .usd, as .pc2 or .mdd, or as .obj files `name_0000.obj`, ...
 
     Returns the paths of the written files: .pc2 and .mdd have one per deforming clip, a sequence one per frame. The
-    extensions .usdc and .usd need the extra [usd].
+    extensions .usdc and .usd need the extra [usd], .abc and .fbx Blender.
     """
     number("fps", fps, above=0.0)
     if not clips:
@@ -278,6 +278,10 @@ def check_libraries(path: str | os.PathLike[str]) -> None:
         from .usd_core import require
 
         require(path)
+    if pathlib.Path(path).suffix.lower() in (".abc", ".fbx"):
+        from .blender import require as require_blender
+
+        require_blender(path)
 
 
 def extension(path: pathlib.Path) -> str:

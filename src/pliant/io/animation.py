@@ -17,6 +17,8 @@ from ..motion.clip import Clip
 from ..motion.deforming import joined
 from ..validate import LARGEST, choice, number, size_text
 from . import check_part, extension, is_animated, load, load_character
+from .blender import ENDINGS as BLENDER
+from .blender import read_file
 from .formats import FORMATS, READ
 from .named import clips_of
 from .point_caches import ENDINGS, read_points
@@ -71,8 +73,8 @@ def load_clip(
         raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as points")
     if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):
         return _played(target, clip, fps, options)
-    if clip is None and kind in STAGES:
-        return _staged(target, fps, options)
+    if clip is None and kind in (*STAGES, *BLENDER):
+        return _converted(target, fps, options)
     if clip is not None and kind != ".npz":
         raise MeshFileError(
             target, "", f"has no clips, and clip {clip!r} was requested; only .glb, .gltf and .npz have them"
@@ -136,11 +138,12 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
     return Clip(character.mesh.moved(frames[0]), frames), rate
 
 
-def _staged(target: pathlib.Path, fps: float | None, options: dict[str, Any]) -> tuple[Clip, float]:
+def _converted(target: pathlib.Path, fps: float | None, options: dict[str, Any]) -> tuple[Clip, float]:
     from . import _factor, _read_mesh
 
     file = read_input(target, options["max_bytes"] or default_limit(), options["part"])
-    found = read_stage(file, single=False, fps=fps)
+    read = read_stage if extension(target) in STAGES else read_file
+    found = read(file, single=False, fps=fps)
     mesh = _read_mesh(file, lambda _: found.parts, _factor(options["units"]), options["up"])
     return Clip(mesh, _turned(found.frames, options["units"], options["up"])), found.facts["fps"]
 

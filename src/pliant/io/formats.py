@@ -42,6 +42,8 @@ FORMATS: dict[str, Format] = {
     ".usdc": Format("usd_read.read", "usd.write_mesh_binary", "usd.write_clips_binary", parts=True, lines=True),
     ".usd": Format("usd_read.read", "usd.write_mesh_binary", "usd.write_clips_binary", parts=True, lines=True),
     ".usdz": Format("usd_read.read", parts=True),
+    ".abc": Format("blender.read", "blender.write_mesh", "blender.write_clips", parts=True),
+    ".fbx": Format("blender.read", "blender.write_mesh", "blender.write_clips", parts=True),
 }
 NONE = Format()
 
