@@ -176,6 +176,19 @@ def test_a_pair_has_room_where_it_crosses_not_in_the_middle_of_the_face() -> Non
         counted, apart = (found.body_pairs, found.pinched_pairs) if room else (found.pinched_pairs, found.body_pairs)
         assert counted >= 6
         assert apart == 0
+        assert found.open_pairs == found.body_pairs
+
+
+def test_a_pair_of_a_triangle_with_a_corner_without_room_is_not_open() -> None:
+    """A sheet just below the upper side of a box goes on under a second box, where there is no room for it."""
+    lower, upper = box((0.3, 0.2, 0.3), 4), box((0.15, 0.1, 0.32), 4)
+    x = np.concatenate([lower.vertices, upper.vertices + np.array([-0.1, 0.155, 0.0])])  # 5 mm above it, x < -0.025
+    both = Mesh(x, np.concatenate([lower.faces, upper.faces + lower.n_vertices]), name="two boxes").welded
+    worn = _sheet(0.1)
+    wavy = worn.mesh.vertices.copy()
+    wavy[:, 1] = 0.1 + np.where(np.arange(len(wavy)) % 2, 0.001, -0.001)
+    found = Gauge(worn, both, EPS).measure(wavy, both.vertices)
+    assert 0 < found.open_pairs < found.body_pairs
 
 
 GOOD = {

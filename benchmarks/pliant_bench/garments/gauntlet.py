@@ -71,6 +71,7 @@ COLUMNS = (
     Column("pinched", "no-room", "{:d}", detail=True),
     Column("cloth_pairs", "cloth-x", "{:,}"),
     Column("body_pairs", "body-x", "{:,}"),
+    Column("open_pairs", "open-x", "{:,}", detail=True),
     Column("pinched_pairs", "no-room-x", "{:,}", detail=True),
     Column("lost", show="{:d}", detail=True),
     Column("given_up", "given-up", "{:d}"),
@@ -103,7 +104,8 @@ NOTES = (
     "edges against their rest length, 95th percentile and largest. in-mm, >1mm: the deepest vertex or edge midpoint "
     "inside the body and the largest number deeper than 1 mm in a frame, where the body leaves room; points where an "
     "opposite surface of the body is within twice the contact offset are counted apart (CSV: pinched). cloth-x, "
-    "body-x: intersecting pairs of triangles, exact. sub, most-sub: substeps of a frame, and the most of one where "
+    "body-x: intersecting pairs of triangles, exact (CSV: open_pairs, those of body-x whose triangle of cloth has no "
+    "corner where the body leaves no room). sub, most-sub: substeps of a frame, and the most of one where "
     "bodies are fast. ms/frame, cpu: median wall-clock and CPU time of a frame of 10 ms without measurements; "
     "ms/(1/30s): mean time for 1/30 s of animation. jerk99: m/s3, 99th percentile relative to the skin. hangs-m: "
     "median drop from the upper boundary to the hem; hangs%: its difference from the finest size of the same garment.",

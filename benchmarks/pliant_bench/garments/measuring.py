@@ -31,6 +31,7 @@ class Measured:
     pinched: int  # points inside the body where it leaves no room, or that are held there
     cloth_pairs: int
     body_pairs: int
+    open_pairs: int  # of `body_pairs`: those of triangles of cloth of which no corner is where the body leaves no room
     pinched_pairs: int  # of cloth and body where the body leaves no room, or the cloth is held
     drop: float  # metres: mean height of the upper boundary minus that of the hem
 
@@ -78,7 +79,7 @@ class Gauge:
         """Measure positions (n,3) of the cloth and of the body, both welded."""
         stretched = np.percentile(self.strain(x), (95.0, 99.0, 100.0))
         depth, deep, pinched = self.penetration(x, body)
-        with_body, no_room = self._body_pairs(x, body)
+        with_body, free, no_room = self._body_pairs(x, body)
         return Measured(
             strain=(float(stretched[0]), float(stretched[1]), float(stretched[2])),
             depth=depth,
@@ -86,6 +87,7 @@ class Gauge:
             pinched=pinched,
             cloth_pairs=len(self._own.update(x).pairs()),
             body_pairs=with_body,
+            open_pairs=free,
             pinched_pairs=no_room,
             drop=float(x[self.worn.top, 1].mean() - x[self.worn.hem, 1].mean()),
         )
@@ -104,20 +106,31 @@ class Gauge:
         depth = -distance[inside[room]]
         return float(depth.max(initial=0.0)), int((depth > DEEP).sum()), int((~room).sum())
 
-    def _body_pairs(self, x: Floats, body: Floats) -> tuple[int, int]:
+    def _body_pairs(self, x: Floats, body: Floats) -> tuple[int, int, int]:
         """Pairs of triangles of cloth and body that cross: those of which an end or the middle of the segment in which
-        they intersect is where the body leaves room, and all others."""
+        they intersect is where the body leaves room; of these, those of triangles of cloth that have room at all of
+        their corners; and all others."""
         pairs = self._with_body.update(x, body).pairs()
         if len(pairs):
             pairs = pairs[crossing(x, self.cloth.faces, body, self.skin.faces, pairs)]
         if not len(pairs):
-            return 0, 0
+            return 0, 0, 0
         ends = crossing_segments(x, self.cloth.faces, body, self.skin.faces, pairs)
         points = np.concatenate([ends, ends.mean(1, keepdims=True)], 1)
         self._distances.update(body)
         room = self._leaves_room(body, points.reshape(-1, 3), np.repeat(pairs[:, 1], 3)).reshape(-1, 3).any(1)
         free = room & ~self._held_faces[pairs[:, 0]]
-        return int(free.sum()), int((~free).sum())
+        cornered = self._without_room(x, body)[self.cloth.faces[pairs[:, 0]]].any(1)
+        return int(free.sum()), int((free & ~cornered).sum()), int((~free).sum())
+
+    def _without_room(self, x: Floats, body: Floats) -> Bools:
+        """(n,) the vertices inside the body, or nearer to it than the contact offset, where it leaves no room."""
+        found = np.zeros(len(x), np.bool_)
+        near = np.flatnonzero(self._distances.query(x)[0] < self.eps)
+        if len(near):
+            face, weights = self._distances.nearest_faces(x[near])
+            found[near] = ~self._leaves_room(body, (weights[:, :, None] * body[self.skin.faces[face]]).sum(1), face)
+        return found
 
     def _leaves_room(self, body: Floats, points: Floats, of: NDArray[Any]) -> Bools:
         """Whether cloth could be outside of these points on faces `of`: see `leaves_room`, and no point up to twice the

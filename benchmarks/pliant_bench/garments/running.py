@@ -142,6 +142,7 @@ def _row(run: Run, built: Scene, sim: Simulation, worn: Garment, kept: _Kept, co
         "pinched": max(one.pinched for one in seen),
         "cloth_pairs": max(one.cloth_pairs for one in seen),
         "body_pairs": max(one.body_pairs for one in seen),
+        "open_pairs": max(one.open_pairs for one in seen),
         "pinched_pairs": max(one.pinched_pairs for one in seen),
         "ms": 1e3 * float(np.median(kept.wall)),
         "cpu_ms": 1e3 * float(np.median(kept.cpu)),
