@@ -29,7 +29,7 @@ class FrameOptions:
     """Where the frames come from."""
 
     part: str | None = None
-    "Name of the part of a .glb, .gltf or .obj file that is the garment. Default: the whole file."
+    "Name of the part of a .glb, .gltf, .obj or USD file that is the garment. Default: the whole file."
     body_part: str | None = None
     "Name of the part that is the body, in --body or in the garment's file."
     points: pathlib.Path | None = None
