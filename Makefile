@@ -63,6 +63,11 @@ $(VENV)-blender/.ready: $(VENV)/.uv pyproject.toml
 	VIRTUAL_ENV=$(VENV)-blender $(UV) pip install --quiet --group blender
 	@touch $@
 
+$(VENV)-blender5/.ready: $(VENV)/.uv pyproject.toml
+	$(UV) venv --quiet --allow-existing --python 3.11 $(VENV)-blender5
+	VIRTUAL_ENV=$(VENV)-blender5 $(UV) pip install --quiet --group blender5
+	@touch $@
+
 setup: $(VENV)/.test  ## create .venv with everything that development needs
 
 demo: $(VENV)/.run  ## drape a cloth over a bust: out/drape.glb, out/drape.html, out/drape.png
@@ -99,8 +104,9 @@ test-long: test-bounds  ## test-bounds, the whole suite with the compiler off, a
 	$(MAKE) test-plain PLAIN=
 	$(PYTEST) --long
 
-test-blender: $(VENV)/.test $(VENV)-blender/.ready  ## install Blender 4.5 as a module and test files and extension in it
+test-blender: $(VENV)/.test $(VENV)-blender/.ready $(VENV)-blender5/.ready  ## install Blender 4.5 and 5.0 as modules and test files and extension in them
 	$(PYTEST) tests/blender
+	PLIANT_BLENDER=$(VENV)-blender5/bin/python $(PYTEST) tests/blender/test_extension.py tests/blender/test_drape_operator.py
 
 extension: $(VENV)/.run  ## build the Blender extension: dist/pliant-VERSION.zip
 	$(BIN)/python tools/build_extension.py dist

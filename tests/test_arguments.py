@@ -73,6 +73,7 @@ WRONG = {
         lambda: pliant.Scene([SHEET]),
         "bodies[0] is a Mesh; expected a Body: pliant.Body(mesh) for cloth, pliant.Body(mesh, obstacle=True) for",
     ),
+    "no list": (lambda: pliant.Scene(np.array(3)), "bodies is an array of shape (); expected a list of Body"),
     "one body": (lambda: pliant.Scene(pliant.Body(SHEET)), "bodies is a Body; expected a list of Body"),
     "a mode": (
         lambda: pliant.Scene([pliant.Body(SHEET)], self_contact="save"),

@@ -9,7 +9,7 @@ import pliant
 from pliant import cli, shapes
 from pliant.materials.fabrics import MATERIALS, SOURCES
 from pliant.scenes import SCENES, drape_scene
-from pliant.view.interactive_run import with_parameter
+from pliant.view.sliders import with_parameter
 
 SHEET = shapes.cloth(0.2, 0.2, 4)
 BALL = pliant.Body(shapes.ball(0.1, 1, centre=(0.0, -0.3, 0.0)), obstacle=True)

@@ -119,7 +119,6 @@ def test_old_paths_of_the_benchmarks_without_them_say_what_is_missing() -> None:
         ("pliant.detect.queries.intersections", "crossings_of", "self_intersections_of"),
         ("pliant.fill", "Loss", "FillLoss"),
         ("pliant.scenes.defaults", "Pace", "RunLength"),
-        ("pliant.view.interactive_run", "tuned", "with_parameter"),
         ("pliant.view.server", "USUAL", "DEFAULT_LIMITS"),
         ("pliant.view.session_interface", "SessionProtocol", "SessionInterface"),
         ("pliant.scenes.defaults", "pace_of", "default_run_length"),

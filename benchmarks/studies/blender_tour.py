@@ -1,4 +1,5 @@
-"""The pictures of docs/blender.md: the extension, installed from its zip, checks and fixes a clipping skirt in Blender.
+"""The pictures of docs/blender.md: the extension, installed from its zip, checks, fixes and drapes a clipping skirt in
+Blender.
 
 This process makes the files; the second half of this file runs in Blender's own Python (`make test-blender` installs
 it) and renders with Cycles on the CPU.
@@ -20,7 +21,7 @@ WIDE, HIGH, SAMPLES = 300, 380, 32
 
 
 def draw_blender(save: Callable[[str, np.ndarray], None]) -> None:
-    """A misplaced skirt in its worst frame: as it is, its depths without the body, and after Fix."""
+    """A misplaced skirt in its worst frame: as it is, its depths without the body, after Fix, and after Drape."""
     import PIL.Image
 
     import pliant
@@ -38,7 +39,7 @@ def draw_blender(save: Callable[[str, np.ndarray], None]) -> None:
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
         print(json.loads((folder / "said.json").read_text("utf-8")), file=sys.stderr)
-        tiles = [np.array(PIL.Image.open(folder / f"{k}.png").convert("RGB")) for k in range(3)]
+        tiles = [np.array(PIL.Image.open(folder / f"{k}.png").convert("RGB")) for k in range(4)]
     gap = np.full((HIGH, 8, 3), 255, np.uint8)
     save("blender", np.concatenate([part for tile in tiles for part in (gap, tile)][1:], 1))
 
@@ -72,6 +73,11 @@ def tour(folder: pathlib.Path) -> None:
     bpy.ops.pliant.fix()
     said.append(scene.pliant.summary)
     _render(scene, folder / "2.png")
+    bpy.ops.pliant.check()
+    said.append(scene.pliant.summary)
+    bpy.ops.pliant.drape()
+    said.append(scene.pliant.summary)
+    _render(scene, folder / "3.png")
     bpy.ops.pliant.check()
     said.append(scene.pliant.summary)
     (folder / "said.json").write_text(json.dumps(said), "utf-8")

@@ -6,9 +6,9 @@ import bpy
 import numpy as np
 
 from .process import Problem
-from .recording import OWN, deforming, from_pliant
+from .recording import deforming, from_pliant
 
-NAME = f"{OWN}Fix"
+_HEAD = 32  # bytes
 
 
 def folder() -> pathlib.Path:
@@ -18,40 +18,69 @@ def folder() -> pathlib.Path:
     return pathlib.Path(bpy.data.filepath).parent / "pliant_cache"
 
 
-def modifier(thing: bpy.types.Object | None) -> bpy.types.Modifier | None:
-    """The modifier that Fix added, if any."""
-    return None if thing is None else thing.modifiers.get(NAME)
-
-
-def play(scene: bpy.types.Scene, thing: bpy.types.Object, frames: np.ndarray, matrices: np.ndarray) -> None:
-    """Write frames (T,n,3) of pliant as a cache and play it on the garment, after the modifiers that were recorded."""
-    metres = scene.unit_settings.scale_length
-    local = np.stack([from_pliant(x, matrix, metres) for x, matrix in zip(frames, matrices)])
-    if len(local) == 1:  # the modifier interpolates between two samples
-        local = np.concatenate([local, local])
+def cache_file(thing: bpy.types.Object, kind: str) -> pathlib.Path:
+    """The cache of a garment: `kind` is fix, drape or, while frames are added, drape-live."""
     word = "".join(c if c.isalnum() or c in "-_" else "_" for c in thing.name)
-    path = folder() / f"{word}-fix.pc2"
-    path.parent.mkdir(exist_ok=True)
-    write_pc2(path, local)
-    added = modifier(thing) or thing.modifiers.new(NAME, "MESH_CACHE")
+    return folder() / f"{word}-{kind}.pc2"
+
+
+def play(scene: bpy.types.Scene, thing: bpy.types.Object, name: str, path: pathlib.Path) -> None:
+    """Play a cache on the garment with the modifier of this name, after all others that keep its vertices."""
+    added = thing.modifiers.get(name) or thing.modifiers.new(name, "MESH_CACHE")
     added.cache_format, added.filepath = "PC2", bpy.path.relpath(str(path))
     added.frame_start, added.play_mode, added.deform_mode = float(scene.frame_start), "SCENE", "OVERWRITE"
     added.show_viewport = added.show_render = True
-    _place(thing, added)
-
-
-def _place(thing: bpy.types.Object, added: bpy.types.Modifier) -> None:
-    """Move the modifier to before the first one that changes the number or the order of vertices."""
     others = [m for m in thing.modifiers if m != added]
     index = next((k for k, m in enumerate(others) if not deforming(m)), len(others))
     thing.modifiers.move(list(thing.modifiers).index(added), index)
 
 
+def local_frames(scene: bpy.types.Scene, frames: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Frames (T,n,3) of pliant in the object, single precision."""
+    metres = scene.unit_settings.scale_length
+    return np.stack([from_pliant(x, matrix, metres) for x, matrix in zip(frames, matrices)])
+
+
 def write_pc2(path: pathlib.Path, frames: np.ndarray) -> None:
     """Write positions (T,n,3): version 1, first frame 0, one sample per frame."""
-    count, points = frames.shape[:2]
-    head = b"POINTCACHE2\0" + np.array([1, points], "<i4").tobytes()
-    head += np.array([0.0, 1.0], "<f4").tobytes() + np.array([count], "<i4").tobytes()
+    if len(frames) == 1:  # the modifier interpolates between two samples
+        frames = np.concatenate([frames, frames])
+    path.parent.mkdir(exist_ok=True)
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(head + np.ascontiguousarray(frames, "<f4").tobytes())
+    temporary.write_bytes(_head(*frames.shape[:2]) + np.ascontiguousarray(frames, "<f4").tobytes())
     temporary.replace(path)
+
+
+def read_pc2(path: pathlib.Path, first: int) -> np.ndarray:
+    """The frames (T,n,3) from `first` on of a cache that may be growing; none before the file is there."""
+    if not path.is_file():
+        return np.zeros((0, 0, 3), np.float32)
+    with open(path, "rb") as stream:
+        head = stream.read(_HEAD)
+        if len(head) < _HEAD:
+            return np.zeros((0, 0, 3), np.float32)
+        points, count = int.from_bytes(head[16:20], "little"), int.from_bytes(head[28:32], "little")
+        stream.seek(_HEAD + 12 * points * first)
+        data = stream.read(12 * points * max(count - first, 0))
+    return np.frombuffer(data, "<f4").reshape(-1, points, 3)
+
+
+def append_pc2(path: pathlib.Path, frames: np.ndarray) -> None:
+    """Append frames (T,n,3) to a cache, which is created if it is not there; their number is written last, so that
+    Blender reads whole frames at any time."""
+    path.parent.mkdir(exist_ok=True)
+    if not path.is_file():
+        path.write_bytes(_head(0, frames.shape[1]))
+    with open(path, "r+b") as stream:
+        stream.seek(28)
+        count = int.from_bytes(stream.read(4), "little") + len(frames)
+        stream.seek(0, 2)
+        stream.write(np.ascontiguousarray(frames, "<f4").tobytes())
+        stream.flush()
+        stream.seek(28)
+        stream.write(count.to_bytes(4, "little"))
+
+
+def _head(count: int, points: int) -> bytes:
+    numbers = np.array([1, points], "<i4").tobytes() + np.array([0.0, 1.0], "<f4").tobytes()
+    return b"POINTCACHE2\0" + numbers + count.to_bytes(4, "little")

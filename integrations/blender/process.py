@@ -34,10 +34,10 @@ class PliantProcess:
             self._process = subprocess.Popen(
                 [found, *words],
                 cwd=self.folder,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # the system closes it however Blender ends, and with it ends pliant
                 stdout=out,
                 stderr=err,
-                env=environment | {"PLIANT_PROGRESS": "lines", "NO_COLOR": "1"},
+                env=environment | {"PLIANT_PROGRESS": "lines", "PLIANT_END_WITH_INPUT": "1", "NO_COLOR": "1"},
                 start_new_session=os.name == "posix",
             )
 
@@ -87,4 +87,6 @@ class PliantProcess:
 
     def close(self) -> None:
         self.cancel()
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .process import Problem
 
-OWN = "Pliant "  # modifiers that this extension adds begin with this
+FIX, DRAPE = "Pliant Fix", "Pliant Drape"  # modifiers that this extension adds; shape keys begin with the first
 # modifiers that keep the number and the order of vertices; for garments, the first other one and all after it are left
 # out
 _DEFORMING = {
@@ -72,18 +72,34 @@ def deforming(modifier: bpy.types.Modifier) -> bool:
 
 
 @contextlib.contextmanager
-def with_own_vertices(thing: bpy.types.Object, *, fixed: bool) -> Iterator[None]:
-    """Leave out modifiers that change the vertices of a garment and, unless `fixed`, what Fix added to it."""
+def with_own_vertices(thing: bpy.types.Object, *, without: Sequence[str] = ()) -> Iterator[None]:
+    """Leave out modifiers that change the vertices of a garment, and the results of `without` (FIX, DRAPE)."""
     first = next((k for k, m in enumerate(thing.modifiers) if not deforming(m)), len(thing.modifiers))
     shown = [(k, m) for k, m in enumerate(thing.modifiers) if m.show_viewport]
-    hidden = [m for k, m in shown if k >= first or (not fixed and m.name.startswith(OWN))]
+    hidden = [m for k, m in shown if k >= first or m.name in without]
+    muted = [key for key in own_keys(thing) if not key.mute] if FIX in without else []
     for modifier in hidden:
         modifier.show_viewport = False
+    for key in muted:
+        key.mute = True
     try:
         yield
     finally:
         for modifier in hidden:
             modifier.show_viewport = True
+        for key in muted:
+            key.mute = False
+
+
+def own_keys(thing: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    """The shape keys that Fix has added."""
+    keys = thing.data.shape_keys
+    return [] if keys is None else [key for key in keys.key_blocks if key.name.startswith(FIX)]
+
+
+def evaluated(thing: bpy.types.Object) -> np.ndarray:
+    """Positions (n,3) in the object, as all shown modifiers leave them in the current frame."""
+    return _evaluated(thing)[0]
 
 
 def _evaluated(thing: bpy.types.Object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

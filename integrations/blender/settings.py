@@ -1,11 +1,28 @@
-"""What the user chooses: garment, body and clearance; and what a check found, frame by frame."""
+"""What the user chooses: garments, body, and how they are fixed and draped; and what a check found, frame by frame."""
 
 import os
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
 
 PACKAGE = __package__ or "pliant"
+MATERIALS = (
+    ("DEFAULT", "Default", "A firm cotton that stretches by at most 1.7 %"),
+    ("COTTON", "Cotton", ""), ("DENIM", "Denim", ""), ("SILK", "Silk", ""), ("WOOL", "Wool", ""),
+    ("JERSEY", "Jersey", ""), ("LEATHER", "Leather", ""), ("FELT", "Felt", ""),
+)  # fmt: skip
+STORES = (
+    ("CACHE", "Mesh Cache", "A file beside the .blend file, played by a Mesh Cache modifier"),
+    ("KEYS", "Shape Keys", "A shape key for each frame, inside of the .blend file; other modifiers act after them"),
+)
 
 
 def _is_mesh(_: object, thing: bpy.types.Object) -> bool:
@@ -27,6 +44,14 @@ class PliantFinding(bpy.types.PropertyGroup):
     self_pairs: IntProperty(description="Pairs of the garment's own triangles that intersect")
 
 
+class PliantLayer(bpy.types.PropertyGroup):
+    """A garment over others, for Drape."""
+
+    garment: PointerProperty(name="Garment", type=bpy.types.Object, poll=_is_mesh)
+    material: EnumProperty(name="Material", items=MATERIALS)
+    pins: StringProperty(name="Pins", description="Vertex group whose vertices follow the garment's own animation")
+
+
 class PliantSettings(bpy.types.PropertyGroup):
     """The panel's settings, stored in the scene."""
 
@@ -40,6 +65,23 @@ class PliantSettings(bpy.types.PropertyGroup):
         description="Distance from the body that Fix keeps",
     )  # fmt: skip
     untangle: BoolProperty(name="Self-Intersections", default=True, description="Fix also removes self-intersections")
+    store: EnumProperty(name="Store", items=STORES, description="Where Fix stores its result")
+    material: EnumProperty(name="Material", items=MATERIALS, description="What the garment is made of")
+    pins: StringProperty(name="Pins", description="Vertex group whose vertices follow the garment's own animation")
+    layers: CollectionProperty(type=PliantLayer)
+    layer: IntProperty()
+    hold: BoolProperty(
+        name="Hold Waistbands, Cuffs, Collars", default=True,
+        description="Boundaries that lie close to the body all around stay on it, in garments without pins",
+    )  # fmt: skip
+    thickness: FloatProperty(
+        name="Thickness", unit="LENGTH", default=0.0, min=0.0, soft_max=0.05, precision=4,
+        description="Distance between layers of cloth; 0 takes that of the material",
+    )  # fmt: skip
+    settle: FloatProperty(
+        name="Settle", unit="TIME_ABSOLUTE", default=0.5, min=0.0, soft_max=5.0,
+        description="Seconds in which the body stands as in the first frame, and the cloth comes to rest; not shown",
+    )  # fmt: skip
     findings: CollectionProperty(type=PliantFinding)
     chosen: IntProperty(update=_go_to_frame)
     summary: StringProperty(description="The result of the last command")
@@ -64,4 +106,4 @@ def command() -> str:
     return os.environ.get("PLIANT_COMMAND") or (found.preferences.command if found else "pliant")
 
 
-CLASSES = (PliantFinding, PliantSettings, PliantPreferences)
+CLASSES = (PliantFinding, PliantLayer, PliantSettings, PliantPreferences)

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from .process import Problem
-from .recording import record, with_own_vertices
+from .recording import DRAPE, FIX, record, with_own_vertices
 
 _MOST = 8  # bones per vertex
 _TYPES = {5121: "<u1", 5123: "<u2", 5126: "<f4"}
@@ -25,7 +25,7 @@ def write(
     armature.data.pose_position = "REST"
     scene.frame_start = scene.frame_end = scene.frame_current
     try:
-        with with_own_vertices(garment, fixed=False), with_own_vertices(body, fixed=True):
+        with with_own_vertices(garment, without=(FIX, DRAPE)), with_own_vertices(body):
             worn, under = record(scene, [garment, body])
     finally:
         armature.data.pose_position, scene.frame_start, scene.frame_end = pose, first, last

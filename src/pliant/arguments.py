@@ -301,11 +301,7 @@ def _several(kind: Any) -> Check | None:
         return Check(_iterable, "a list")
 
     def take(name: str, value: Any) -> Any:
-        if (
-            isinstance(value, _TEXTS)
-            or not isinstance(value, Iterable)
-            or (isinstance(kind, type) and isinstance(value, kind))
-        ):
+        if not _is_iterable(value) or (isinstance(kind, type) and isinstance(value, kind)):
             raise wrong(name, value, f"a list of {what}")
         return tuple(one.take(f"{name}[{k}]", item) for k, item in enumerate(value))
 
@@ -386,8 +382,13 @@ def _callable(name: str, value: Any) -> Any:
     raise wrong(name, value, "a function")
 
 
+def _is_iterable(value: Any) -> bool:
+    """Whether a value has items: neither a text nor an array without dimensions."""
+    return isinstance(value, Iterable) and not isinstance(value, _TEXTS) and getattr(value, "ndim", 1) != 0
+
+
 def _iterable(name: str, value: Any) -> Any:
-    if isinstance(value, Iterable) and not isinstance(value, _TEXTS):
+    if _is_iterable(value):
         return value
     raise wrong(name, value, "a list")
 

@@ -16,7 +16,7 @@ from .mesh.element_check import check_elements
 from .mesh.height_image import HeightImage
 from .mesh.selection import rows_of
 from .mesh.stitches import Stitches, check_stitches
-from .motion.deforming import Attached, Deforming, welds
+from .motion.deforming import Attached, Deforming, Recorded, welds
 from .motion.rigid import IDENTITY_POSE, Motion, placed
 from .state import State
 
@@ -342,8 +342,9 @@ class Scene:
 
     @functools.cached_property
     def is_attached(self) -> NDArray[np.bool_]:
-        """Which of the gripped vertices (k,) are attached to skin (`Attached`)."""
-        parts = [np.full(len(rows), isinstance(motion, Attached)) for rows, _, motion in self.grips]
+        """Which of the gripped vertices (k,) are attached to skin (`Attached`), or follow recorded frames of their own,
+        and so yield in safe mode."""
+        parts = [np.full(len(rows), isinstance(motion, (Attached, Recorded))) for rows, _, motion in self.grips]
         return np.concatenate([np.zeros(0, np.bool_), *parts])
 
     def gripped_at(self, times: Floats) -> Floats:

@@ -191,3 +191,35 @@ def test_in_every_frame_of_every_clip_every_vertex_is_where_libigl_says(path, re
                 compared += len(sheet.vertices)
     record_property("compared vertices", compared)
     print(f"{path.stem}: {len(character.clips)} clips, {compared:,} vertices compared")
+
+
+def of_the_human(name):
+    """A clip of the walking human."""
+    with np.load(DATA / "human" / f"{name}.npz") as file:
+        frames, faces = file["V_frames"].astype(np.float64), file["F"]
+    return pliant.Clip(pliant.Mesh(frames[0], faces, name=name), frames)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["tights", "skirt", "sheet"])
+def test_in_every_frame_of_the_walking_human_every_vertex_is_where_libigl_says(name, record_property):
+    if not (DATA / "human").is_dir():
+        pytest.skip("no ../shared/data beside the checkout")
+    body, compared = of_the_human("body"), 0
+    if name == "sheet":
+        x, faces = garment(np.random.default_rng(SEED), size=1.0, count=13)
+        low, high = body.bounds
+        x = (x - x.mean(0)) * (high - low).max() + 0.5 * (low + high)
+        worn = pliant.Clip(pliant.Mesh(x, faces), np.stack([x] * len(body)))
+    else:
+        worn = of_the_human(name)
+    report = pliant.check(worn, body)
+    assert report.has_inside
+    closed = body.welds.mesh.issues.encloses
+    for k in range(0, len(body), EVERY):
+        y, points = (np.asarray(clip.at(k), np.float64) for clip in (body, worn))
+        size = float(np.linalg.norm(np.ptp(y, axis=0)))
+        judge(report.frames[k], report.distances[k], y, body.mesh.faces, points, closed=closed, size=size)
+        compared += len(points)
+    record_property("compared vertices", compared)
+    print(f"human, {name}: {len(body)} frames, {compared:,} vertices compared")

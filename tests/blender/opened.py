@@ -12,7 +12,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PYTHON = pathlib.Path(os.environ.get("PLIANT_BLENDER", ROOT / ".venv-blender" / "bin" / "python"))
+PYTHON = pathlib.Path(os.environ.get("PLIANT_BLENDER", ROOT / ".venv-blender" / "bin" / "python")).absolute()
 needs_blender = [
     pytest.mark.blender,
     pytest.mark.compiled,

@@ -39,6 +39,7 @@ class Used:
     depth: np.ndarray | None
     meta: dict
     blend: pathlib.Path
+    more: dict
 
 
 def use(
@@ -47,9 +48,12 @@ def use(
     scene: str,
     *commands: str,
     program: pathlib.Path = PLIANT,
+    settings: dict | None = None,
+    layers: list | None = None,
     **more: str,
 ) -> Used:
     job = {"zip": str(extension), "scene": scene, "folder": str(folder), "commands": commands, "pliant": str(program)}
+    job |= {"settings": settings or {}, "layers": layers or []}
     done = subprocess.run(
         [str(PYTHON), str(HERE / "use_extension.py"), json.dumps(job)],
         capture_output=True,
@@ -65,7 +69,8 @@ def use(
             for name in ("garment", "body")
         ]
         depth = found.get("depth")
-        return Used(*clips, found["after"], depth, json.loads(str(found["meta"])), folder / "scene.blend")
+        more = {name: found[name] for name in found.files if name.startswith(("live", "layer", "after_"))}
+        return Used(*clips, found["after"], depth, json.loads(str(found["meta"])), folder / "scene.blend", more)
 
 
 def in_metres(clip: pliant.Clip, unit: float) -> pliant.Clip:
@@ -193,3 +198,12 @@ def test_cancel_ends_the_process_and_removes_its_files(tmp_path, monkeypatch):
 
 def test_the_extension_has_the_version_of_the_package(extension):
     assert extension.name == f"pliant-{pliant.__version__}.zip"
+
+
+def test_blender_finds_the_manifest_valid(extension):
+    """By the program behind Blender's own command `extension validate`."""
+    (check,) = PYTHON.parents[1].rglob("bl_pkg/cli/blender_ext.py")
+    done = subprocess.run(
+        [str(PYTHON), str(check), "validate", str(extension)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

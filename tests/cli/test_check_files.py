@@ -1,7 +1,12 @@
 """`pliant check` in continuous integration: many files, limits in pliant.toml, JUnit and SARIF."""
 
 import json
+import os
 import pathlib
+import re
+import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -9,6 +14,7 @@ import pytest
 
 import pliant
 from pliant import Mesh, cli, shapes
+from pliant.report.check_formats import CheckedCase, write_junit, write_sarif
 
 pytestmark = pytest.mark.compiled
 BALL = shapes.ball(0.1, 3)
@@ -197,3 +203,122 @@ def test_pages_of_several_checks_go_into_a_folder(here, capsys, small_pictures):
     assert all(pathlib.Path(name).is_file() for name in found["files"])
     assert cli.run(["check", "clear.obj", "clips.obj", "--report", "page.html"]) == 2
     assert "name a folder" in capsys.readouterr().err
+
+
+def test_junit_fits_the_schema_that_jenkins_validates(here, capsys):
+    """Elements and attributes of junit-10.xsd, the schema of Jenkins' xUnit plugin."""
+    odd = "skirt\x01\x1b[0m.obj"
+    pathlib.Path(odd).write_text("v 0 0\n")
+    said(capsys, odd, "clips.obj", "clear.obj", "-b", "ball.ply", "--junit", "out.xml", "--sarif", "out.sarif")
+    fields = {
+        "testsuites": {"name", "time", "tests", "failures", "errors"},
+        "testsuite": {"name", "tests", "failures", "errors", "time"},
+        "testcase": {"name", "classname"},
+        "failure": {"type", "message"},
+        "error": {"type", "message"},
+        "system-out": set(),
+    }
+    inside = {"testsuites": {"testsuite"}, "testsuite": {"testcase", "system-out"}, "testcase": {"failure", "error"}}
+    root = ET.parse("out.xml").getroot()
+    for element in root.iter():
+        assert set(element.attrib) == fields[element.tag]
+        assert {child.tag for child in element} <= inside.get(element.tag, set())
+        if element.tag in ("failure", "error"):
+            assert element.text == element.get("message")
+        if element.tag.startswith("testsuite"):
+            assert re.fullmatch(r"\d+\.\d{3}", element.get("time"))
+            for kind in ("failures", "errors"):
+                assert int(element.get(kind)) == len(list(element.iter(kind[:-1])))
+            assert int(element.get("tests")) == len(list(element.iter("testcase")))
+    assert root[0].get("name") == "skirt\ufffd\ufffd[0m.obj"
+
+
+def test_a_name_that_is_no_text_is_written_all_the_same(here):
+    name = os.fsdecode(b"cl\xffps.obj")
+    case = CheckedCase(pathlib.Path(name), name, 0.1, ["penetration"], [], [], f"{name}: truncated")
+    write_junit("out.xml", [case])
+    write_sarif("out.sarif", [case], {"penetration": "It penetrates."})
+    assert name.replace("\udcff", "\ufffd") == ET.parse("out.xml").getroot()[0].get("name")
+    (result,) = json.loads(pathlib.Path("out.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert result["message"]["text"] == "cl?ps.obj: truncated"
+
+
+def test_sarif_keeps_the_rules_of_the_standard_and_of_code_scanning(here, capsys, monkeypatch):
+    """SARIF 2.1.0, 3.13 to 3.52: required properties and their types; GitHub also wants a line and a fingerprint."""
+    monkeypatch.chdir(here / "characters")
+    words = "../clips.obj", "../missing_.obj", "bad.obj", "-b", "../ball.ply", "--sarif", "out.sarif"
+    pathlib.Path("../missing_.obj").write_text("v 0 0\n")
+    said(capsys, *words)
+    log = json.loads(pathlib.Path("out.sarif").read_text("utf-8"))
+    assert set(log) == {"$schema", "version", "runs"}
+    (run,) = log["runs"]
+    assert set(run) == {"tool", "invocations", "results"}
+    driver = run["tool"]["driver"]
+    assert set(driver) == {"name", "version", "rules"}
+    assert all(set(rule) == {"id", "shortDescription"} for rule in driver["rules"])
+    assert len({rule["id"] for rule in driver["rules"]}) == len(driver["rules"])
+    for result in run["results"]:
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("none", "note", "warning", "error")
+        assert result["message"]["text"]
+        (location,) = result["locations"]
+        assert location["physicalLocation"]["region"] == {"startLine": 1}
+        assert re.fullmatch("[0-9a-f]{16}:1", result["partialFingerprints"]["primaryLocationLineHash"])
+    places = {each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in run["results"]}
+    assert places == {"clips.obj", "missing_.obj", "characters/bad.obj"}  # from the root of the repository
+    assert len({json.dumps(each["partialFingerprints"]) for each in run["results"]}) == len(run["results"])
+
+
+def test_a_body_that_is_typed_stands_for_its_garments(here, capsys):
+    """A commit that changes a body alone checks what is worn on it, and one that changes both checks it once."""
+    (here / "pliant.toml").write_text("[[check.case]]\nfiles = ['clips.obj', 'clear.obj']\nbody = 'ball.ply'\n")
+    found = said(capsys, "ball.ply", "clips.obj")
+    assert [each["file"] for each in found["checks"]] == ["clips.obj", "clear.obj"]
+    found = said(capsys, "clips.obj", "ball.ply")
+    assert [each["file"] for each in found["checks"]] == ["clips.obj", "clear.obj"]
+    assert found["code"] == 1
+
+
+def test_characters_in_folders_of_their_own_are_found(here, capsys):
+    for name, height in (("ann", 0.102), ("bea", 0.095)):
+        (here / "cast" / name).mkdir(parents=True)
+        pliant.save(here / "cast" / name / "hero.glb", sheet(height))
+    found = said(capsys, "cast", "--body", "ball.ply")
+    assert [pathlib.Path(each["file"]).parts[1] for each in found["checks"]] == ["ann", "bea"]
+
+
+INTEGRATIONS = pathlib.Path(__file__).parents[2]
+
+
+def test_the_hook_and_the_action_run_what_they_say(here, capsys):
+    """The shell of the action's step, on files with spaces in their names, and the entry of the hook."""
+    yaml = pytest.importorskip("yaml")
+    (hook,) = yaml.safe_load((INTEGRATIONS / ".pre-commit-hooks.yaml").read_text())
+    assert hook["require_serial"]
+    assert re.search(hook["files"], "clips.obj")
+    assert cli.run([*hook["entry"].split()[1:], "clips.obj", "clear.obj", "--body", "ball.ply"]) == 1
+    action = yaml.safe_load((INTEGRATIONS / "integrations/github/action.yml").read_text())
+    workflow = yaml.safe_load((INTEGRATIONS / "integrations/github/check-garments.yml").read_text())
+    given = next(step for step in workflow["jobs"]["check"]["steps"] if "pliant-check" in step.get("uses", ""))["with"]
+    assert set(given) <= set(action["inputs"])
+    assert {name for name, each in action["inputs"].items() if each.get("required")} <= set(given)
+    if shutil.which("bash") is None:
+        return
+    step = action["runs"]["steps"][-1]
+    pathlib.Path("clips.obj").rename("a coat.obj")
+    pathlib.Path("pliant").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pliant "$@"\n')
+    pathlib.Path("pliant").chmod(0o755)
+    environment = os.environ | {
+        "ARGUMENTS": '"a coat.obj" --body ball.ply',
+        "PATH": f".{os.pathsep}{os.environ['PATH']}",
+    }
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    ended = subprocess.run(shell, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 1, ended.stderr
+    assert ET.parse("pliant-check/junit.xml").getroot().get("failures") == "1"
+    (result,) = [
+        r
+        for r in json.loads(pathlib.Path("pliant-check/results.sarif").read_text())["runs"][0]["results"]
+        if r["level"] == "error"
+    ]
+    assert result["ruleId"] == "penetration"

@@ -61,3 +61,37 @@ def test_a_file_and_the_command_line_give_options_and_the_table_names_them(
     assert cli.run(["drape", "--config", "run.toml", "--json", "-o", "a.npz"]) == 0
     method = json.loads(capsys.readouterr().out)["method"]
     assert method == {"name": "bvh", "why": "requested", "options": {"volume": "18-dop", "leaf": 4}}
+
+
+@pytest.mark.parametrize("command", [["drape", "--scene", "tablecloth-on-ball"], ["play", "tablecloth-on-ball"]])
+@pytest.mark.parametrize("method", [[], ["--method", "bvh"], ["--method", "auto"]])
+def test_steps_by_events_without_times_of_impact_are_one_line_before_anything_is_made(command, method, capsys):
+    assert cli.run([*command, *method, "--stepping", "events"]) == 2
+    said = capsys.readouterr().err
+    assert "--stepping events needs times of impact" in said
+    assert "add --method continuous" in said
+    assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.compiled
+def test_steps_by_events_in_a_scene_without_obstacles_name_the_other_option(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    alone = ["drape", "--scene", "twist", "--frames", "1", "--stepping", "events"]
+    assert cli.run([*alone, "--method", "continuous"]) == 2
+    assert "choose continuous for self-contact" in capsys.readouterr().err
+    assert cli.run([*alone, "--self-method", "continuous"]) == 0
+
+
+@pytest.mark.compiled
+def test_the_table_counts_the_events_at_which_substeps_were_divided(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = ["drape", "--scene", "tablecloth-on-ball", "--resolution", "6", "--frames", "10", "--method", "continuous"]
+    run += ["--dt", "0.05", "--substeps", "2", "--self-contact", "off", "--sheet", "s.png"]
+    counts = {}
+    for stepping in ("fixed", "events"):
+        assert cli.run([*run, "--stepping", stepping, "--json"]) == 0
+        counts[stepping] = json.loads(capsys.readouterr().out)["events"]
+    assert counts["fixed"] is None
+    assert counts["events"] > 0
+    assert cli.run([*run, "--stepping", "events"]) == 0
+    assert f"{counts['events']} times of impact divided substeps" in " ".join(capsys.readouterr().out.split())

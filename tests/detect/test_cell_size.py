@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pliant import DistanceField, Mesh, shapes
-from pliant.detect.fields.basis import Basis, SignTest
+from pliant.detect.fields.basis import Basis
 from pliant.detect.fields.cell_size import MOST_ANGLES, MOST_CELLS, WIDEST_BAND, cell_sizes
+from pliant.detect.fields.sign_test import SignTest
 
 
 def cells(parts: list[Mesh], sizes: list[float]) -> float:
@@ -56,9 +57,9 @@ def test_signs_of_whole_bricks_are_those_of_their_nodes(share, rng, monkeypatch)
     whole = []
     original = SignTest._sign_of_bricks
 
-    def node_by_node(self, bricks, b, corner):
-        whole.append(original(self, bricks, b, corner)[1].mean())
-        return np.zeros(len(b), np.int8), np.zeros(len(b), np.bool_)
+    def node_by_node(self, some, has_rim):
+        whole.append(original(self, some, has_rim)[1].mean())
+        return np.zeros(len(some.b), np.int8), np.zeros(len(some.b), np.bool_)
 
     monkeypatch.setattr(SignTest, "_sign_of_bricks", node_by_node)
     other = DistanceField.bake(body, 96, band=12.0)

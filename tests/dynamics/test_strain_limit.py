@@ -1,6 +1,7 @@
 """Strain limiting beside bodies: edges are shortened along a body, not into it."""
 
 import numpy as np
+import pytest
 
 from pliant import contacts
 from pliant.dynamics.strain_limit import StrainLimit, gaps_of
@@ -62,6 +63,27 @@ def test_a_gap_is_that_of_its_contact_whatever_side_the_cloth_is_on(rng):
     own = (gaps.weights[:, :, None] * x[2:7][gaps.vertices]).sum(1)
     whole = (found["weights"][:, :, None] * x[found["vertices"]]).sum(1) - found["anchor"]
     assert np.allclose((own * gaps.normals).sum(1) - gaps.offsets, (whole * found["normal"]).sum(1))
+
+
+def test_gaps_are_bitwise_those_of_sums_over_arrays(rng):
+    x, n = rng.normal(size=(40, 3)), 200
+    found = np.zeros(n, contacts.CONTACT)
+    found["vertices"] = rng.integers(-1, 40, (n, 4))
+    found["weights"], found["anchor"], found["normal"] = (rng.normal(size=(n, k)) for k in (4, 3, 3))
+    gaps, v = gaps_of(found, x, slice(10, 30)), found["vertices"]
+    own = (v >= 10) & (v < 30)
+    fixed = (np.where(own | (v < 0), 0.0, found["weights"])[:, :, None] * x[v]).sum(1)
+    assert np.array_equal(gaps.offsets, ((found["anchor"] - fixed) * found["normal"]).sum(1))
+    assert np.array_equal(gaps.vertices, np.where(own, v - 10, -1))
+    assert np.array_equal(gaps.weights, np.where(own, found["weights"], 0.0))
+
+
+def test_edges_that_are_short_enough_are_not_listed(monkeypatch):
+    limit, start, _ = on_a_ball(1.0)
+    short = 0.5 * start
+    monkeypatch.setattr(limit, "_find", lambda *_: pytest.fail("listed the edges that are too long"))
+    assert not limit.is_exceeded(short)
+    assert not len(limit.stretched(short))
 
 
 def test_a_gap_beside_held_vertices_does_not_drive_the_cloth_away():

@@ -9,6 +9,7 @@ from pliant import shapes
 from pliant.io import check_libraries, save, save_animation, usd
 from pliant.mesh import Mesh
 from pliant.motion.clip import Clip
+from usd_checks import faults
 
 TRIANGLE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
@@ -113,20 +114,6 @@ def test_without_usd_core_binary_files_say_what_to_install(tmp_path, clips, monk
         with pytest.raises(ValueError, match=r"needs usd-core: pip install 'pliant\[usd\]'; or write .usda"):
             write(tmp_path / f"a{ending}")
     assert list(tmp_path.iterdir()) == []
-
-
-def faults(stage, path):
-    """What the library's own checks complain about: a module of validators, or a class in older releases."""
-    try:
-        from pxr import UsdValidation
-    except ImportError:
-        from pxr import UsdUtils
-
-        checker = UsdUtils.ComplianceChecker()
-        checker.CheckCompliance(str(path))
-        return checker.GetErrors() + checker.GetFailedChecks()
-    found = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
-    return [error.GetMessage() for error in UsdValidation.ValidationContext(found).Validate(stage)]
 
 
 @pytest.mark.parametrize("ending", [".usda", ".usdc", ".usd"])

@@ -115,7 +115,7 @@ def test_a_checkpoint_continues_with_events(tmp_path):
 
 def test_other_methods_and_other_words_are_one_clear_error():
     scene = thrown().scene
-    with pytest.raises(ValueError, match="stepping='events' needs times of impact; use method='continuous'"):
+    with pytest.raises(ValueError, match="stepping='events' needs times of impact; use method='continuous' in a scene"):
         Simulation(scene, method="bvh", stepping="events")
     with pytest.raises(ValueError, match="stepping"):
         Simulation(scene, method="continuous", stepping="adaptive")

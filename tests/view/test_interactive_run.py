@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import Motion, shapes
-from pliant.scene import Body, Scene, Solid
+from pliant.scene import Body, Cloth, Scene, Solid
 from pliant.scenes import SCENES, tablecloth_scene
 from pliant.simulation import Simulation
 from pliant.simulation.build import refusal_of
@@ -231,3 +231,26 @@ def test_a_response_that_needs_closed_bodies_says_so_in_the_menu_and_runs_where_
     assert run.response_reasons()["volume"] == ""
     run.set_response("volume")
     walked(run)
+
+
+def test_steps_end_at_events_while_the_method_gives_times_of_impact():
+    light = Cloth(air=0.0)
+    sheet = Body(shapes.cloth(0.1, 0.1, 5, centre=(0.0, 0.3, 0.0)), material=light, velocity=(0.0, -40.0, 0.0))
+    thrown = Scene([sheet, Body(shapes.box((1.0, 0.01, 1.0), 1), obstacle=True)], self_contact="off")
+    run = InteractiveRun(StartOptions(own=thrown, method="continuous", stepping="events"))
+    assert (run.stepping, run.sim.stepping) == ("events", "events")
+    assert sum(run.step().events for _ in range(4)) > 0
+    run.set_method("bvh", quiet)
+    assert (run.stepping, run.sim.stepping) == ("fixed", "fixed")
+    assert "continuous" in run.stepping_reasons()["events"]
+    with pytest.raises(ValueError, match="stepping events needs times of impact"):
+        run.set_stepping("events")
+    run.step()
+    run.set_method("continuous", quiet)
+    assert run.stepping_reasons()["events"] == ""
+    run.set_stepping("events")
+    assert run.sim.stepping == "events"
+    run.load_scene("tablecloth-on-ball", "continuous")  # the options of the start are those of its scene
+    assert run.stepping == "fixed"
+    with pytest.raises(ValueError, match="--stepping events needs times of impact"):
+        InteractiveRun(StartOptions(own=thrown, method="bvh", stepping="events"))

@@ -18,9 +18,10 @@ from pliant.scenes import SCENES, drape_scene
 from pliant.simulation.measure.referee import Referee
 from pliant.view.commands import Choose, Do, FreePins, Grab, LetGo, Pull, Set, Show
 from pliant.view.frame_encoding import decode, encode
-from pliant.view.interactive_run import InteractiveRun, StartOptions, value_of, with_parameter
+from pliant.view.interactive_run import InteractiveRun, StartOptions
 from pliant.view.overlays import OVERLAYS
 from pliant.view.session import Session
+from pliant.view.sliders import value_of, with_parameter
 
 pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("frozen")]  # every session collects garbage
 SMALL = StartOptions(scene="tablecloth-on-ball", method="bvh", options={"resolution": 16})

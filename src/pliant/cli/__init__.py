@@ -43,6 +43,7 @@ def main(tokens: Sequence[str] | None = None) -> None:
     tokens = sys.argv[1:] if tokens is None else tokens
     if tokens[:1] != ["play"]:  # its server handles the signal itself
         interruption.install()
+    interruption.end_with_input()
     code = run(tokens)
     if tokens[:1] and tokens[0] == "play":
         # a thread that is compiling cannot be interrupted, and sys.exit would wait for it (8 s observed after Ctrl-C)

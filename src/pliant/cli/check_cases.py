@@ -22,11 +22,17 @@ CHARACTERS = (".glb", ".gltf")  # files with animations of their own: a folder o
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A file to check. options: by name as typed; own: those of them that were given for this case alone."""
+    """A file to check. options: by name as typed; own: those of them that were given for this case alone; body_of:
+    the body that was typed in place of this file."""
 
     file: pathlib.Path
     options: Mapping[str, Any]
     own: frozenset[str] = frozenset()
+    body_of: pathlib.Path | None = None
+
+    def same(self, other: "Case") -> bool:
+        """True if both check the same file with the same options."""
+        return self.file.resolve() == other.file.resolve() and self.options == other.options
 
     @property
     def name(self) -> str:
@@ -54,15 +60,18 @@ def cases_of(files: Sequence[pathlib.Path], typed: Mapping[str, Any], settings: 
     for file in (each for path in files for each in _expanded(path)):
         matching = [] if settings is None else _matching(settings, file, typed)
         common = {} if settings is None else settings.common
-        found += matching or [Case(file, {**common, **typed}, frozenset(typed))]
+        for case in matching or [Case(file, {**common, **typed}, frozenset(typed))]:
+            # the files of a commit may name garment and body of one case; a file that is typed twice stays twice
+            if not any(case.body_of is not None or other.body_of is not None for other in found if case.same(other)):
+                found.append(case)
     return found
 
 
 def _expanded(path: pathlib.Path) -> list[pathlib.Path]:
-    """The characters in a folder; any other path as it is."""
+    """The characters in a folder and its subfolders; any other path as it is."""
     if not path.is_dir():
         return [path]
-    return sorted(f for f in path.iterdir() if f.suffix.lower() in CHARACTERS) or [path]
+    return sorted(f for f in path.rglob("*") if f.suffix.lower() in CHARACTERS and f.is_file()) or [path]
 
 
 def _configured(settings: Settings, number: int, typed: Mapping[str, Any]) -> list[Case]:
@@ -77,12 +86,15 @@ def _configured(settings: Settings, number: int, typed: Mapping[str, Any]) -> li
 
 
 def _matching(settings: Settings, file: pathlib.Path, typed: Mapping[str, Any]) -> list[Case]:
-    """A case for each `[[check.case]]` whose patterns match the file."""
-    found = []
-    for patterns, given in settings.cases:
+    """A case for each `[[check.case]]` whose patterns match the file, and the cases that it is the body of."""
+    found, wanted = [], file.resolve()
+    for number, (patterns, given) in enumerate(settings.cases):
         matches = (f.resolve() for pattern in patterns for f in settings.path.parent.glob(pattern))
-        if file.resolve() in set(matches):
-            found.append(Case(file, {**settings.common, **given, **typed}, frozenset({*given, *typed})))
+        options = {**settings.common, **given, **typed}
+        if wanted in set(matches):
+            found.append(Case(file, options, frozenset({*given, *typed})))
+        elif "body" not in typed and "body" in options and options["body"].resolve() == wanted:
+            found += [dataclasses.replace(case, body_of=file) for case in _configured(settings, number, typed)]
     return found
 
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
+from .height_options import NO_HEIGHTS, HeightOptions
 from .output_paths import check_animation_files, check_outputs
 from .proxies import proxies_of
 from .reading import PLAIN, FileOptions, check_sources, metres
 from .run_warnings import Sources, carrying_warnings, run_warnings
 from .scene_building import (
-    NO_HEIGHTS,
     NOT_GIVEN,
     UNHELD,
     ClothOptions,
-    HeightOptions,
     HoldOptions,
     WearOptions,
     build_scene,
+    check_stepping,
     given_material,
 )
 from .start_poses import StartPoses
@@ -27,7 +27,7 @@ from .start_poses import StartPoses
 if TYPE_CHECKING:
     from ..simulation.result import Result
 
-HTML, PNG = (".html", ".htm"), (".png",)
+HTML, PNG, PC2 = (".html", ".htm"), (".png",), (".pc2",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +56,7 @@ def drape(
     out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
     replay: pathlib.Path | None = None,
     sheet: pathlib.Path | None = None,
+    live: pathlib.Path | None = None,
     subdivide: int | None = None,
     proxy: str | None = None,
     scene: str | None = None,
@@ -92,7 +93,8 @@ def drape(
 ) -> int:
     """Drape CLOTH over BODY. With --body alone: a tablecloth over it, with a floor below. With --heights in place of
     BODY: over a height image. Without files: a tablecloth over a bust. A BODY that is a .glb or .gltf file with a clip
-    is a character: it wears CLOTH and plays the clip.
+    is a character: it wears CLOTH and plays the clip. A BODY that is a sequence of meshes (an .npz with frames, a
+    folder or a pattern of files, a mesh with --body-points) moves through them and wears CLOTH.
 
     Every frame is measured exactly, independently of the detection method. The exit code is 1 when a cloth vertex or
     edge midpoint was inside the body, when triangles of cloth and body crossed, when in safe mode any triangles
@@ -108,11 +110,14 @@ def drape(
         Mesh file of the body it falls on, or of a character that wears it.
     out
         The animation: .glb, .usda, .npz; .pc2 or .mdd, one file per deforming mesh; .obj, a sequence of files; .usdc or
-        .usd with the extra [usd]. Default: drape.glb if no output is named.
+        .usd with the extra [usd]; .abc or .fbx with Blender. Default: drape.glb if no output is named.
     replay
         Write a self-contained HTML page that plays the run in a browser.
     sheet
         Write a PNG with a few frames of the run.
+    live
+        Write each frame of the cloth to this .pc2 file as soon as it is done, and to one file per cloth if there are
+        several; a reader finds whole frames at any time.
     subdivide
         Subdivision steps of the cloth that is displayed, 0 to 3: in replay and sheet and, if this option is given, in
         the animation. Default: 2, fewer for fine cloth; the animation has the simulated mesh.
@@ -182,7 +187,7 @@ def drape(
         Response at contacts with bodies: projection, printed-projection (the equations of Fuhrmann et al. 2003 as
         printed), surface-tag, penalty, geometric, penalty+geometric, separate, volume (closed soft bodies).
     stepping
-        events: substeps end at the first time of impact, with --method continuous.
+        events: substeps end at the first time of impact, with --method or --self-method continuous.
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own; worn
@@ -198,7 +203,7 @@ def drape(
     json
         Print the summary as JSON.
     """
-    check_sources(cloth, body, relief.heights, *wear.layer)
+    check_sources(cloth, body, wear.body_points, relief.heights, *wear.layer)
     from .. import validate
     from ..detect.choose import AUTO, resolve_method_for_scene
     from ..detect.options import parse_method
@@ -207,6 +212,7 @@ def drape(
     from ..respond import RESPONSES
     from ..scenes import SCENE_METHODS
     from ..simulation import Simulation
+    from ..simulation.live import LiveCaches
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
@@ -214,10 +220,11 @@ def drape(
         substeps = validate.whole("substeps", substeps, low=1, high=1000)
     if subdivide is not None:
         subdivide = validate.whole("subdivide", subdivide, low=0, high=3)
-    if out is None and replay is None and sheet is None:
+    if out is None and replay is None and sheet is None and live is None:
         out = pathlib.Path("drape.glb")
-    inputs = [cloth, body, relief.heights, *wear.layer, config, *held.files]
-    check_outputs([("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)], inputs)
+    inputs = [cloth, body, wear.body_points, relief.heights, *wear.layer, config, *held.files]
+    outputs = [("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)]
+    check_outputs([*outputs, ("--live", live, PC2)], inputs)
     if out is not None:
         check_libraries(out)
     options: dict[str, Any] = {
@@ -240,6 +247,7 @@ def drape(
     if method is not None and method != AUTO:
         method = parse_method(method).text  # before anything is made
     response = validate.choice("response", response, tuple(RESPONSES))
+    check_stepping(stepping, None, method, between.self_method)
     output.say_if_compiling("respond.projection.project")
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)
@@ -249,6 +257,7 @@ def drape(
     if out is not None:
         check_animation_files("--out", out, built, frames, inputs)
     chosen = resolve_method_for_scene(built, method or SCENE_METHODS.get(scene or ""))
+    check_stepping(stepping, built, chosen.text, between.self_method)
     fielded = chosen.name == "distance-field"
     with output.fraction_bar("baking the field" if fielded else "preparing") as progress:
         bake_options = {"progress": progress, "cache": cache} if fielded else {}
@@ -264,11 +273,13 @@ def drape(
             stepping=stepping,
             **self_contact_options,
         )
-    with output.progress(f"draping {built.name}", frames) as advance:
+    with output.progress(f"draping {built.name}", frames) as advance, LiveCaches(live) as watch:
         # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure
         counted = True if self_contact is not None else None
-        result = proxies.record(sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance())
-    written = []
+        result = proxies.record(
+            sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance(), watch=watch
+        )
+    written = [] if watch is None else [str(path) for path in watch.paths]
     for path, write in ((out, result.save), (replay, result.to_html), (sheet, result.to_png)):
         if path is not None:
             with output.progress(f"writing {path}"):

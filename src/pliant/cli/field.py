@@ -45,7 +45,7 @@ def field(
         File to save the field to (.npz).
     reconstruct
         File to save the marching cubes surface of the field to: .ply, .obj, .stl, .off, .glb, .npz, .msh, .mesh, .vtk
-        or .usda; with the extra [usd] also .usdc and .usd.
+        or .usda; with the extra [usd] also .usdc and .usd, with Blender .abc and .fbx.
     report
         Write an HTML page with slices of the field and the error on the surface.
     resolution

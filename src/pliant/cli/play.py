@@ -1,5 +1,6 @@
 """`pliant play`: an interactive simulation in the browser, with cloth that can be dragged."""
 
+import dataclasses
 import os
 import pathlib
 import sys
@@ -10,16 +11,16 @@ from cyclopts import Parameter
 
 from ..files import check_writable
 from . import output
+from .height_options import NO_HEIGHTS, HeightOptions
 from .reading import PLAIN, FileOptions, metres
 from .scene_building import (
-    NO_HEIGHTS,
     NOT_GIVEN,
     UNHELD,
     ClothOptions,
-    HeightOptions,
     HoldOptions,
     WearOptions,
     build_scene,
+    check_stepping,
     chosen_material,
     given_material,
     refuse_place,
@@ -38,6 +39,7 @@ def play(
     body: pathlib.Path | None = None,
     *,
     method: str | None = None,
+    stepping: Literal["fixed", "events"] = "fixed",
     port: int = PORT,
     host: str = "127.0.0.1",
     token: bool = False,
@@ -76,6 +78,8 @@ def play(
     method
         Initial detection method, with options as in bvh:volume=sphere, see pliant methods. Default: auto, chosen for
         the scene.
+    stepping
+        events: substeps end at the first time of impact, with --method continuous.
     port
         TCP port of the server; 0 takes any free port.
     host
@@ -122,6 +126,7 @@ def play(
     from ..view.server import Limits, run
 
     port = validate.whole("--port", port, low=0, high=65535)
+    check_stepping(stepping, None, method)
     limits = Limits(fps=validate.number("--fps", fps, low=1.0, high=1000.0))
     _check_folder(folder)
     if resolution is not None:
@@ -139,7 +144,7 @@ def play(
         rules = AccessRules.at(listening, host, token)
         starts = StartPoses(fix_start)
         session = make_session(
-            scene, body, method, folder, place, files, wear, options, held, subdivide, starts, relief
+            scene, body, method, folder, place, files, wear, options, held, subdivide, starts, relief, stepping
         )
 
         def ready() -> None:
@@ -169,6 +174,7 @@ def make_session(
     subdivide: int | None = None,
     starts: StartPoses | None = None,
     relief: HeightOptions = NO_HEIGHTS,
+    stepping: str = "fixed",
 ) -> "SessionInterface":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread, unless
     options hold its cloth. starts: fixes the start poses of garments from files."""
@@ -180,15 +186,16 @@ def make_session(
 
     if method is not None:
         method = None if method == AUTO else parse_method(method).text
+    start = StartOptions(method=method, subdivide=subdivide, stepping=stepping)
     if relief != NO_HEIGHTS:
         relief.check(body, scene if scene in SCENES else None)
         cloth = None if scene is None else pathlib.Path(scene)
         own, _ = build_scene(cloth, None, None, place, files, wear, options, held, starts=starts, heights=relief)
-        return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
+        return Session(dataclasses.replace(start, own=own), folder)
     if body is None and (scene is None or scene in SCENES) and held != UNHELD:
         # a built-in scene with something held is made here, because the session makes scenes by their names
         own, _ = build_scene(None, None, scene, place, files, wear, options, held)
-        return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
+        return Session(dataclasses.replace(start, own=own), folder)
     if body is None and (scene is None or scene in SCENES):
         if wear != _DEFAULT_WEAR:
             names = "--clip, --lead-in, --teleports, --root-motion, --hold, --ease and --layer"
@@ -196,7 +203,8 @@ def make_session(
         refuse_place(place, "a built-in scene has its own positions")
         if "material" in options:
             options["material"] = chosen_material(options["material"])
-        return Session(StartOptions(scene or "tablecloth-on-bust", method, options, subdivide=subdivide), folder)
+        start = dataclasses.replace(start, scene=scene or start.scene, options=options)
+        return Session(start, folder)
     if body is None:
         raise ValueError(_unknown_scene(str(scene)))
     if scene in SCENES:
@@ -204,7 +212,7 @@ def make_session(
     cloth = None if scene is None else pathlib.Path(scene)
     own, _ = build_scene(cloth, body, None, place, files, wear, options, held, starts=starts)
     # the scene already contains the options
-    return Session(StartOptions(method=method, own=own, subdivide=subdivide), folder)
+    return Session(dataclasses.replace(start, own=own), folder)
 
 
 def _unknown_scene(scene: str) -> str:

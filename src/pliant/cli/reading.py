@@ -29,7 +29,7 @@ class FrameOptions:
     """Where the frames come from."""
 
     part: str | None = None
-    "Name of the part of a .glb, .gltf or .obj file that is the garment. Default: the whole file."
+    "Name of the part of a .glb, .gltf, .obj or USD file that is the garment. Default: the whole file."
     body_part: str | None = None
     "Name of the part that is the body, in --body or in the garment's file."
     points: pathlib.Path | None = None
@@ -86,7 +86,7 @@ def warn_of_mesh(path: pathlib.Path, mesh: "Mesh") -> None:
 
 def outward(mesh: "Mesh") -> "Mesh":
     """The mesh with outward faces: shells that are inside out are reversed, with a note."""
-    turned = _reversed(mesh, mesh)
+    turned = facing_outward(mesh, mesh)
     return mesh if turned is mesh else dataclasses.replace(turned, source=None)
 
 
@@ -94,11 +94,11 @@ def outward_character(character: "Character") -> "Character":
     """The character with outward faces: shells that are inside out in its rest pose are reversed, with a note."""
     from ..scenes.dressing import rest_skin
 
-    mesh = _reversed(character.mesh, rest_skin(character))
+    mesh = facing_outward(character.mesh, rest_skin(character))
     return character if mesh is character.mesh else dataclasses.replace(character, mesh=mesh)
 
 
-def _reversed(mesh: "Mesh", posed: "Mesh") -> "Mesh":
+def facing_outward(mesh: "Mesh", posed: "Mesh") -> "Mesh":
     """The mesh with those faces reversed that are inside out where it is `posed`, with a note."""
     from ..detect.queries.shell_orientation import inside_out, with_reversed
 
@@ -109,7 +109,7 @@ def _reversed(mesh: "Mesh", posed: "Mesh") -> "Mesh":
         first = ", the first in material " + repr(name) if (name := _material_of(mesh, int(wrong.argmax()))) else ""
         count = f"{wrong.sum():,} of the {mesh.n_faces:,} faces of {mesh.name}"
         output.say(f"note: {count} point inward{first}; they are used flipped")
-    return with_reversed(mesh, wrong)
+    return withfacing_outward(mesh, wrong)
 
 
 def _material_of(mesh: "Mesh", face: int) -> str:

@@ -2,15 +2,17 @@
 
 import dataclasses
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import output
+from .height_options import NO_HEIGHTS, HeightOptions
 from .proxies import simulated
 from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
+from .recorded_bodies import build_recorded, is_recorded
 
 if TYPE_CHECKING:
     from ..mesh import Mesh
-    from ..mesh.height_image import HeightImage
     from ..motion.character import Character
     from ..scene import Cloth, Scene, Strands
     from ..scenes.defaults import RunLength
@@ -21,14 +23,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class WearOptions:
-    """Garments on a body; all but `hold` need a character, a .glb or .gltf file with a clip."""
+    """Garments on a body; all but `hold` need a character, a .glb or .gltf file with a clip, or a sequence of
+    meshes."""
 
     clip: str | None = None
     "Clip of the character to play. Default: the first."
     lead_in: float | None = None
-    """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip. Default:
-    0.5, or more where points of the skin would be faster than 3 m/s, or than 1.25 times its size per second if it is
-    larger than 2.4 m."""
+    """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip; where the
+    body is a sequence of meshes, seconds in which it stands in its first frame. Default: 0.5, or more where points of
+    the skin would be faster than 3 m/s, or than 1.25 times its size per second if it is larger than 2.4 m; 0 for a
+    sequence."""
     teleports: Literal["carry", "keep"] = "carry"
     """Where the whole character jumps: carry moves the garments rigidly along, keep simulates the jump as a fast
     motion."""
@@ -43,6 +47,13 @@ class WearOptions:
     in another pose than those of the clip and are too tight for it."""
     layer: tuple[pathlib.Path, ...] = ()
     "Mesh file of another garment over the first; repeat for each, inner to outer."
+    layer_material: tuple[str, ...] = ()
+    """Material of the first --layer by name, or default, that of garments without a name; repeat for the others.
+    Default: that of the first garment."""
+    body_points: pathlib.Path | None = None
+    "A point cache, .pc2 or .mdd, that animates BODY, a mesh file without bones."
+    fps: float | None = None
+    "Frames per second of a BODY that is a sequence of meshes. Default: as stored in the file, otherwise 30."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,49 +111,6 @@ class HoldOptions:
 
 
 UNHELD = HoldOptions()
-
-
-@dataclasses.dataclass(frozen=True)
-class HeightOptions:
-    """A height image as the obstacle, in place of BODY."""
-
-    heights: pathlib.Path | None = None
-    """Grey PNG of 16 (or 8) bits, seen from above, on which the cloth falls: no mesh is needed. Default: none."""
-    heights_size: str | None = None
-    "Length of the longer side of the image: 50cm, or metres. Default: 0.5."
-    heights_scale: str | None = None
-    "Height of white over black: 8cm, or metres. Default: a fifth of its size."
-    heights_resolution: int | None = None
-    "Nodes along the longer side of the image. Default: its pixels, at most 512."
-
-    def image(self) -> "HeightImage":
-        """Read the image."""
-        from .. import validate
-        from ..io.height_map import load_heights
-        from ..mesh.height_image import HeightImage
-
-        assert self.heights is not None
-        size = 0.5 if self.heights_size is None else validate.length("--heights-size", self.heights_size)
-        scale = 0.2 * size if self.heights_scale is None else validate.length("--heights-scale", self.heights_scale)
-        validate.number("--heights-size", size, above=0.0)
-        count = self.heights_resolution
-        count = None if count is None else validate.whole("--heights-resolution", count, low=2, high=4096)
-        picture, name = load_heights(self.heights), self.heights.stem
-        return HeightImage.of(picture, size=size, scale=scale, resolution=count, name=name)
-
-    def check(self, body: pathlib.Path | None, scene: str | None) -> None:
-        """Raise ValueError where the image is one obstacle too many, or its options have no image."""
-        if self.heights is None:
-            for name in ("heights_size", "heights_scale", "heights_resolution"):
-                if getattr(self, name) is not None:
-                    raise ValueError(f"--{name.replace('_', '-')} is for a height image; give one with --heights")
-        elif body is not None:
-            raise ValueError(f"--heights {self.heights} is the obstacle itself; give either it or the body {body}")
-        elif scene is not None:
-            raise ValueError(f"--scene {scene} has its own cloth and body; give either it or --heights")
-
-
-NO_HEIGHTS = HeightOptions()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,7 +193,7 @@ def build_scene(
     from ..scenes.dressing import WORN
     from ..scenes.holding import hold_cloths
 
-    holding = held.holding()
+    holding, wished = held.holding(), wear
     if holding.holds and wear.hold == "auto" and cloth is not None:
         # explicit pins, attachments or stitches replace the automatic ones
         wear = dataclasses.replace(wear, hold="none")
@@ -239,7 +207,8 @@ def build_scene(
         )
     given = options.get("material", {})
     options = {name: value for name, value in options.items() if name != "material"}
-    soft = None if cloth is None or body is None else read_mesh(cloth, files)
+    recorded = cloth is not None and body is not None and is_recorded(body, wear.body_points)
+    soft = None if cloth is None or body is None or recorded else read_mesh(cloth, files)
     strands = scene in STRAND_SCENES if soft is None else bool(len(soft.lines))
     if given:
         options["material"] = chosen_material(given, strands=strands)
@@ -266,6 +235,16 @@ def build_scene(
             options["material"] = tablecloth_material(rigid, **given)
         built = tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options)
         return hold_cloths(built, holding, _note), RunLength()
+    if recorded:
+        if place == "above":
+            raise ValueError(f"--place above is for bodies without frames; {body} is a sequence of meshes")
+        if given and "name" not in given:
+            options["material"] = dataclasses.replace(options["material"], strain_limit=WORN.strain_limit)
+        built = build_recorded(cloth, body, files, wished, holding, options, proxies, starts)
+        return with_layer_materials(built, wear.layer_material, len(wear.layer)), default_run_length(built, dt)
+    for option, where in (("--body-points", wear.body_points), ("--fps", wear.fps)):
+        if where is not None:
+            raise ValueError(f"{option} is for a body that is a sequence of meshes; {body} is none")
     found = read_body(body, files)
     if not isinstance(found, Mesh):
         if place == "above":
@@ -276,6 +255,7 @@ def build_scene(
         if given and "name" not in given and not strands:
             options["material"] = dataclasses.replace(options["material"], strain_limit=WORN.strain_limit)
         built = _dress(soft, body, outward_character(found), files, wear, options, proxies, starts)
+        built = with_layer_materials(built, wear.layer_material, len(wear.layer))
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
@@ -324,6 +304,19 @@ def _has_proxies(proxies: "Proxies | None") -> bool:
     return proxies is not None and proxies.vertices is not None
 
 
+def with_layer_materials(scene: "Scene", names: Sequence[str], layers: int) -> "Scene":
+    """The scene with the materials of its garments over the first, by name."""
+    from ..scene import Cloth
+    from ..scenes.dressing import WORN
+
+    if len(names) > layers:
+        raise ValueError(f"--layer-material is given {len(names)} times and --layer {layers} times; expected as many")
+    bodies = list(scene.bodies)
+    for k, name in enumerate(names, 1):
+        bodies[k] = dataclasses.replace(bodies[k], material=WORN if name == "default" else Cloth.named(name))
+    return dataclasses.replace(scene, bodies=bodies)
+
+
 def _note(text: str) -> None:
     output.say(f"note: {text}")
 
@@ -334,6 +327,16 @@ def _refuse_wear_options(wear: WearOptions, why: str) -> None:
         if chosen != getattr(WearOptions, option):
             worn = "from a file, on a body" if option == "hold" else "on a character"
             raise ValueError(f"--{option.replace('_', '-')} is for a garment {worn}; {why}")
+
+
+def check_stepping(stepping: str, scene: "Scene | None", method: str | None, self_method: str | None = None) -> None:
+    """Refuse --stepping that the methods cannot give in the scene, or in any (None)."""
+    from ..detect.choose import AUTO
+    from ..simulation.events import stepping_reasons
+
+    if why := stepping_reasons(scene, None if method == AUTO else method, self_method)[stepping]:
+        remedy = "add --method continuous" if scene is None else "use --stepping fixed"
+        raise ValueError(f"--stepping {stepping} {why}; {remedy}")
 
 
 def refuse_place(place: str, why: str) -> None:

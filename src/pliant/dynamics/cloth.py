@@ -80,8 +80,9 @@ class ClothDynamics:
         self.seams = StitchSprings(scene)
         self._scaling = RestScaling(scene, self.membrane)
         elements = softened(self.membrane, self.hinges)
-        self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs) if implicit else None
         self._limit = StrainLimit(parts, self.w)
+        longest = self._limit.longest_at(self.membrane.faces)
+        self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs, longest) if implicit else None
         self._yielding = scene.yielding_inverse_masses[self.rows]
         attached = self._yielding != self.w
         self._tension = StrainLimit(parts, attached.astype(np.float64), TENSION, attached)

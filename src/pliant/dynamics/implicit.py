@@ -20,6 +20,7 @@ from ..kernels.respond.projection import Substep
 from ..kernels.team import BATCHES, COUNTERS
 from .cholesky import Cholesky
 from .contact_springs import ContactSprings
+from .limit_springs import limit_stiffness
 from .pieces import unconstrained_pieces, untouched
 from .slivers import bounded_by_inertia
 from .springs import NONE
@@ -40,6 +41,7 @@ class System(NamedTuple):
     stiffness: Stiffness
     rows: _kernels.VertexRows
     factor: Cholesky
+    pull: Floats  # (m,) stiffness of the springs of triangles beyond the strain limit, N/m
 
 
 class ImplicitSolver:
@@ -51,7 +53,10 @@ class ImplicitSolver:
     and those of the diagonal blocks of the true matrix, because a sheet is far softer across than along itself.
     """
 
-    def __init__(self, membrane: Membrane, hinges: Hinges, w: Floats, stitches: Springs = NONE) -> None:
+    def __init__(
+        self, membrane: Membrane, hinges: Hinges, w: Floats, stitches: Springs = NONE, longest: Floats | None = None
+    ) -> None:
+        """longest (m,3): lengths of the edges ab, bc, ca of the triangles beyond which springs pull; None: without."""
         self.membrane, self.hinges, self.w = membrane, hinges, w
         self.iterations = ITERATIONS
         moves = np.zeros(len(w), np.bool_)  # vertices of soft bodies, and those without a triangle, are not solved here
@@ -76,6 +81,8 @@ class ImplicitSolver:
             parts=np.zeros((0, 0, 9), np.float32),
             patch_start=self.patches.start,
             patch_faces=self.patches.faces,
+            longest=np.full(membrane.faces.shape, np.inf) if longest is None else longest,
+            pull=np.zeros(len(membrane.faces)),
             blocks=np.zeros((n, 6), np.float32),
             r=np.zeros((n, 4), np.float32),
             z=np.zeros((n, 4), np.float32),
@@ -113,7 +120,8 @@ class ImplicitSolver:
             bound, linear = _matrices(membrane, hinges, self.stitches, len(self.w))
             stiffness = stiffness_pattern(membrane.faces, linear, self.patches)
         matrix = (bound + diags_array(inertia)).tocsr()[free][:, free]
-        return System(membrane, hinges, stiffness, self._vertex_rows(linear, inertia), _factor(matrix, free))
+        pull = limit_stiffness(membrane, self._step.longest, inertia)
+        return System(membrane, hinges, stiffness, self._vertex_rows(linear, inertia), _factor(matrix, free), pull)
 
     def _vertex_rows(self, linear: Any, inertia: Floats) -> _kernels.VertexRows:
         corner = np.argsort(self.membrane.faces.ravel(), kind="stable")
@@ -198,7 +206,7 @@ class ImplicitSolver:
 
     def solve(self, x: Floats, predicted: Floats, dt: float) -> None:
         """Improve x, the first guess, as the end of the step whose motion without internal forces is `predicted`."""
-        membrane, hinges, stiffness, g, factor = self.system(dt)
+        membrane, hinges, stiffness, g, factor, pull = self.system(dt)
         if len(self.bent):
             _kernels.rest_curvature_gradients(hinges, x, self.bent, self._step.rest_gradient)
         if len(self.rest_lengths):
@@ -210,7 +218,7 @@ class ImplicitSolver:
         sizes = _step.Sizes(springs.count, self._constrained, iterations)
         if self._step.team.shape[:2] != (_step.loops(iterations), threads):
             self._step = self._step._replace(**_scratch(self.patches, iterations, threads))
-        step = self._step._replace(x=x, predicted=predicted, scratch=factor.scratch)
+        step = self._step._replace(x=x, predicted=predicted, scratch=factor.scratch, pull=pull)
         run = _step.newton_step if threads > 1 else _step.newton_step.serial
         run(membrane, g, stiffness, factor.factor, springs.arrays, self._free_directions, step, sizes)
 

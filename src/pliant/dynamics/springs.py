@@ -36,7 +36,7 @@ class StitchSprings:
 
     def rest_at(self, time: float) -> Floats:
         """Return the rest lengths (s,) at `time` seconds, metres."""
-        return np.asarray(self._gaps * (1.0 - closed_share(time, self._closing)))
+        return np.asarray(self._gaps * (1.0 - closed_share(time, self._closing))) if len(self) else self._gaps
 
     def weight_at(self, time: float) -> float:
         """Return the factor of gravity at `time`: panels are weightless until they are sewn, or they would fall."""

@@ -52,14 +52,28 @@ class StrainLimit:
         self._scratch = _kernels.Scratch(
             np.empty((2, m), np.int32), np.zeros(m, np.bool_), np.full(len(w), -1, np.int32)
         )
+        self._on_threads = m >= _WORTH_THREADS
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
+
+    def longest_at(self, faces: NDArray[np.int32]) -> Floats:
+        """Return the largest lengths (m,3) of the edges ab, bc, ca of `faces` (m,3); inf: without a limit."""
+        n, ends = len(self.w), np.sort(self.edges.ends, 1).astype(np.int64)
+        a, b = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)]).astype(np.int64), 0)
+        known, wanted = ends[:, 0] * n + ends[:, 1], a * n + b
+        order = np.argsort(known, kind="stable")
+        at = np.minimum(np.searchsorted(known, wanted, sorter=order), max(len(known) - 1, 0))
+        out = np.full(faces.shape, np.inf)
+        if len(known):
+            found = known[order[at]] == wanted
+            out[found] = self.edges.most[order[at]][found]
+        return out
 
     def stretched(self, x: Floats) -> NDArray[np.int32]:
         """Return the ends (k,2) of the edges of x that are too long by more than `TOLERANCE`."""
+        if not self.is_exceeded(x):
+            return self.edges.ends[:0]
         rows, counts = self._stretched
         self._find(self.edges, x, rows, counts)
-        if not counts.any():
-            return self.edges.ends[:0]
         starts = np.arange(len(counts)) * len(rows) // len(counts)
         found = np.concatenate([rows[first : first + count] for first, count in zip(starts, counts, strict=True)])
         ends, most = self.edges.ends[found], self.edges.most[found]
@@ -67,6 +81,8 @@ class StrainLimit:
 
     def is_exceeded(self, x: Floats) -> bool:
         """Whether any edge of x is too long."""
+        if not self._on_threads:
+            return bool(_kernels.is_any_stretched(self.edges, x))
         self._find(self.edges, x, *self._stretched)
         return bool(self._stretched.counts.any())
 
@@ -79,17 +95,17 @@ class StrainLimit:
     ) -> bool:
         """Shorten the edges of x that are too long; return whether any was too long. Vertices do not move into
         `surface`, and `gaps` stay open. w (n,): other inverse masses."""
-        if not self.is_exceeded(x):
-            return False
         found, touched, w = self._stretched, surface or self._nothing, self.w if w is None else w
+        self._find(self.edges, x, *found)
+        if not found.counts.any():
+            return False
         self.shortened += _kernels.shorten(self.edges, x, w, found, SWEEPS, touched, gaps, self._scratch)
         return True
 
 
 def gaps_of(contacts: Contacts, x: Floats, rows: slice) -> _kernels.Gaps:
     """Return the gaps of `contacts` as functions of the vertices `rows` of x (n,3); all others stay where they are."""
-    v, w, n = contacts["vertices"], contacts["weights"], contacts["normal"]
-    own = (v >= rows.start) & (v < rows.stop)
-    fixed = contacts["anchor"] - (np.where(own | (v < 0), 0.0, w)[:, :, None] * x[v]).sum(1)
-    vertices, normals = np.where(own, v - rows.start, -1).astype(np.int32), np.ascontiguousarray(n)
-    return _kernels.Gaps(vertices, np.where(own, w, 0.0), normals, (fixed * n).sum(1))
+    k = len(contacts)
+    gaps = _kernels.Gaps(np.empty((k, 4), np.int32), np.empty((k, 4)), np.empty((k, 3)), np.empty(k))
+    _kernels.fill_gaps(contacts, x, rows.start, rows.stop, gaps)
+    return gaps

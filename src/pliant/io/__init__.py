@@ -42,14 +42,16 @@ def load(
     max_bytes: int | None = None,
 ) -> Mesh:
     """Read a surface from .obj, .ply, .stl, .off, .glb, .gltf or .npz, or a tet mesh (or a surface) from .npz, .msh
-    (Gmsh), .mesh (MEDIT), .node and .ele (TetGen), .vtk and .vtu (VTK); each also with .gz.
+    (Gmsh), .mesh (MEDIT), .node and .ele (TetGen), .vtk and .vtu (VTK); each also with .gz. With the extra [usd] also
+    the first frame of .usda, .usdc, .usd and .usdz, in the units and axes of the stage; with Blender of .abc and .fbx.
 
     `units`: the unit of the file, one of m, cm, mm, in, ft, or a number of metres per unit. `up`: the file's up axis;
     the mesh is rotated so that y is up. Polygons are triangulated as fans; the file's vertex order is kept. An invalid
     file raises MeshFileError.
 
-    `part`: read only the node or mesh of that name in a GLB or glTF, with its descendants, or the object or group of
-    that name in an OBJ. A file with lines and no faces (.obj, .npz) gives a mesh of `lines`, for strands.
+    `part`: read only the node or mesh of that name in a GLB or glTF, with its descendants, the prim of that name or
+    path in a USD stage, or the object or group of that name in an OBJ. A file with lines and no
+    faces (.obj, .npz) gives a mesh of `lines`, for strands.
     """
     factor = _factor(units)
     choice("axis", up, ("x", "y", "z"))
@@ -225,11 +227,11 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
     """Write a mesh as .obj, .ply, .stl, .off, .glb, .usda, .usdc or .usd, and with its tets as .npz, .msh (Gmsh), .mesh
     (MEDIT) or .vtk, in metres with y up.
 
-    An existing file is replaced atomically. The extensions .usdc and .usd need the extra [usd].
+    An existing file is replaced atomically. The extensions .usdc and .usd need the extra [usd], .abc and .fbx Blender.
 
     A mesh loaded from OBJ and saved as OBJ, or loaded from GLB or glTF and saved as GLB, with unchanged faces, is
     written into a copy of that file: positions are replaced; vertex order, texture coordinates, materials, textures and
-    skins are kept.
+    skins are kept. One loaded from a USD stage and saved as USD is written as a layer above the stage.
     """
     if not mesh.n_faces and extension(pathlib.Path(path)) != ".npz":
         raise ValueError(f"{mesh.name!r} has no faces to write")
@@ -246,7 +248,7 @@ def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: flo
     """Write clips as .glb, .npz, .usda, .usdc or .usd, as .pc2 or .mdd, or as .obj files `name_0000.obj`, ...
 
     Returns the paths of the written files: .pc2 and .mdd have one per deforming clip, a sequence one per frame. The
-    extensions .usdc and .usd need the extra [usd].
+    extensions .usdc and .usd need the extra [usd], .abc and .fbx Blender.
     """
     number("fps", fps, above=0.0)
     if not clips:
@@ -273,9 +275,13 @@ def check_lines(path: str | os.PathLike[str], meshes: Sequence[Mesh]) -> None:
 def check_libraries(path: str | os.PathLike[str]) -> None:
     """Raise ValueError if writing this extension needs a library that is not installed; nothing is written."""
     if pathlib.Path(path).suffix.lower() in (".usdc", ".usd"):
-        from .usd import require
+        from .usd_core import require
 
         require(path)
+    if pathlib.Path(path).suffix.lower() in (".abc", ".fbx"):
+        from .blender import require as require_blender
+
+        require_blender(path)
 
 
 def extension(path: pathlib.Path) -> str:

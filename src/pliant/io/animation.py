@@ -17,10 +17,14 @@ from ..motion.clip import Clip
 from ..motion.deforming import joined
 from ..validate import LARGEST, choice, number, size_text
 from . import check_part, extension, is_animated, load, load_character
+from .blender import ENDINGS as BLENDER
+from .blender import read_file
 from .formats import FORMATS, READ
 from .named import clips_of
 from .point_caches import ENDINGS, read_points
 from .reading import Input, check_frames, default_limit, read_input
+from .usd_read import ENDINGS as STAGES
+from .usd_read import read_stage
 
 log = logging.getLogger("pliant.io")
 FPS = 30.0  # frames per second if the file gives none
@@ -44,9 +48,9 @@ def load_clip(
 
     path: a mesh file (one frame); a GLB or glTF whose bones or morph targets are animated (`clip` names one of its
     clips, by default the first; `fps` is the sampling rate, by default that of its keyframes); an npz as
-    `save_animation` writes it, or a mesh in npz form with `frames` (T,n,3); a folder of numbered mesh files, or a
-    pattern such as `frames/skirt_*.obj`. `points`: a point cache, PC2 or MDD, with the positions of the mesh. `part`,
-    `units`, `up` and `max_bytes` are those of `load`.
+    `save_animation` writes it, or a mesh in npz form with `frames` (T,n,3); a USD stage (extra [usd]); a folder of
+    numbered mesh files, or a pattern such as `frames/skirt_*.obj`. `points`: a point cache, PC2 or MDD, with the
+    positions of the mesh. `part`, `units`, `up` and `max_bytes` are those of `load`.
     """
     choice("axis", up, ("x", "y", "z"))
     if not isinstance(units, str):
@@ -69,6 +73,8 @@ def load_clip(
         raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as points")
     if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):
         return _played(target, clip, fps, options)
+    if clip is None and kind in (*STAGES, *BLENDER):
+        return _converted(target, fps, options)
     if clip is not None and kind != ".npz":
         raise MeshFileError(
             target, "", f"has no clips, and clip {clip!r} was requested; only .glb, .gltf and .npz have them"
@@ -81,6 +87,24 @@ def load_clip(
             return Clip(mesh.moved(placed[0]), placed), stored_rate if fps is None and stored_rate else rate
     mesh = load(target, **options)
     return Clip(mesh, mesh.vertices[None]), rate
+
+
+def has_frames(path: str | os.PathLike[str], max_bytes: int | None = None) -> bool:
+    """Whether a file is an npz of frames, as `save_animation` writes it, one frame included."""
+    import io
+    import zipfile
+
+    from .npz import BROKEN
+
+    target = pathlib.Path(path)
+    if extension(target) != ".npz":
+        return False
+    file = read_input(target, default_limit() if max_bytes is None else max_bytes)
+    try:
+        with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
+            return bool({"frames.npy", "frames_0.npy"} & set(archive.namelist()))
+    except BROKEN as error:
+        raise file.fail("zip", f"not an animation in npz form ({error})") from None
 
 
 def pair_clips(
@@ -130,6 +154,16 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
         what = f"part {options['part']!r} of {target}" if options["part"] else str(target)
         log.warning("clip %r does not move %s; it is static", clip, what)
     return Clip(character.mesh.moved(frames[0]), frames), rate
+
+
+def _converted(target: pathlib.Path, fps: float | None, options: dict[str, Any]) -> tuple[Clip, float]:
+    from . import _factor, _read_mesh
+
+    file = read_input(target, options["max_bytes"] or default_limit(), options["part"])
+    read = read_stage if extension(target) in STAGES else read_file
+    found = read(file, single=False, fps=fps)
+    mesh = _read_mesh(file, lambda _: found.parts, _factor(options["units"]), options["up"])
+    return Clip(mesh, _turned(found.frames, options["units"], options["up"])), found.facts["fps"]
 
 
 def _rate(animation: Any) -> float:

@@ -38,9 +38,12 @@ FORMATS: dict[str, Format] = {
     ".vtu": Format("vtu.read", tets=True),
     ".pc2": Format(write_animation="pc2.write_clips", lines=True),
     ".mdd": Format(write_animation="mdd.write_clips", lines=True),
-    ".usda": Format(write="usd.write_mesh", write_animation="usd.write_clips", lines=True),
-    ".usdc": Format(write="usd.write_mesh_binary", write_animation="usd.write_clips_binary", lines=True),
-    ".usd": Format(write="usd.write_mesh_binary", write_animation="usd.write_clips_binary", lines=True),
+    ".usda": Format("usd_read.read", "usd.write_mesh", "usd.write_clips", parts=True, lines=True),
+    ".usdc": Format("usd_read.read", "usd.write_mesh_binary", "usd.write_clips_binary", parts=True, lines=True),
+    ".usd": Format("usd_read.read", "usd.write_mesh_binary", "usd.write_clips_binary", parts=True, lines=True),
+    ".usdz": Format("usd_read.read", parts=True),
+    ".abc": Format("blender.read", "blender.write_mesh", "blender.write_clips", parts=True),
+    ".fbx": Format("blender.read", "blender.write_mesh", "blender.write_clips", parts=True),
 }
 NONE = Format()
 

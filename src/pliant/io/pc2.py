@@ -5,6 +5,7 @@ import pathlib
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..files import atomic_write
 from ..motion.clip import Clip
@@ -30,9 +31,35 @@ def write_clips(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float)
     written = []
     for target, clip in cache_files(path, clips):
         with atomic_write(target) as stream:
-            stream.write(b"POINTCACHE2\0" + np.array([1, clip.frames.shape[1]], "<i4").tobytes())
-            stream.write(np.array([0.0, 1.0], "<f4").tobytes() + np.array([len(clip.frames)], "<i4").tobytes())
+            stream.write(_head(clip.frames.shape[1], len(clip.frames)))
             for frame in clip.frames:
                 stream.write(frame.astype("<f4").tobytes())
         written.append(target)
     return written
+
+
+def _head(points: int, samples: int) -> bytes:
+    """The header: version 1, from time 0, one frame per sample."""
+    parts = np.array([1, points], "<i4"), np.array([0.0, 1.0], "<f4"), np.array([samples], "<i4")
+    return b"POINTCACHE2\0" + b"".join(part.tobytes() for part in parts)
+
+
+class GrowingCache:
+    """A point cache that is complete after every frame: its number of samples is written after the sample itself, so
+    that a program that reads it meanwhile finds whole frames."""
+
+    def __init__(self, path: str | os.PathLike[str], points: int) -> None:
+        self.samples = 0
+        self._stream = open(path, "w+b", buffering=0)
+        self._stream.write(_head(points, 0))
+
+    def add(self, x: NDArray[np.floating]) -> None:
+        """Append the positions (n,3) of a frame."""
+        self._stream.seek(0, os.SEEK_END)
+        self._stream.write(np.ascontiguousarray(x, "<f4").tobytes())
+        self.samples += 1
+        self._stream.seek(_HEAD - 4)
+        self._stream.write(np.array([self.samples], "<i4").tobytes())
+
+    def close(self) -> None:
+        self._stream.close()

@@ -12,6 +12,7 @@ from .gltf import GltfSource
 from .gltf_document import Document, Json
 from .links import inside
 from .obj import ObjSource
+from .usd_read import UsdSource
 
 _log = logging.getLogger(__name__)
 RGB = tuple[float, float, float]
@@ -61,6 +62,10 @@ def surfaces(mesh: Mesh, color: RGB) -> list[Surface]:
         plain = Surface(str(material.get("name", "material")), (rgb[0], rgb[1], rgb[2]))
         if isinstance(source, GltfSource) and k < len(source.document.items("materials")):
             plain = _of_gltf(source.document, k, plain, known)
+        elif isinstance(source, UsdSource) and material.get("texture"):
+            image = _of_file(pathlib.Path(str(material["texture"])), known)
+            if image is not None:
+                plain = plain._replace(color=(1.0, 1.0, 1.0), textures={"color": image})
         elif isinstance(source, ObjSource) and material.get("texture"):
             image = _of_obj(source, str(material["texture"]), known)
             if image is not None:  # the colour beside a texture is rarely meant
@@ -79,6 +84,17 @@ def _of_obj(source: ObjSource, name: str, known: dict[Any, Image | None]) -> Ima
             if path is not None and path.stat().st_size <= _LARGEST:
                 known[name] = known[name] or _image(path.stem, path.read_bytes())
     return known[name]
+
+
+def _of_file(path: pathlib.Path, known: dict[Any, Image | None]) -> Image | None:
+    """Return the image of a file; None if it cannot be read, or is of another kind."""
+    if path not in known:
+        try:
+            known[path] = _image(path.stem, path.read_bytes()) if path.stat().st_size <= _LARGEST else None
+        except (OSError, ValueError) as error:
+            _log.warning("%s cannot be read (%s); left out", path, error)
+            known[path] = None
+    return known[path]
 
 
 def _image(name: str, data: bytes) -> Image | None:

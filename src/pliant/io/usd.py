@@ -4,7 +4,6 @@ Pixar: Universal Scene Description, schemas UsdGeom and UsdShade. A body is an X
 points for every frame, a rigidly moving one a transform for every frame. Images of textures are files beside the stage.
 """
 
-import importlib.util
 import os
 import pathlib
 import shutil
@@ -20,13 +19,14 @@ from ..mesh import Mesh
 from ..mesh.polylines import polylines
 from ..mesh.tubes import THIN
 from ..motion.clip import Clip
+from . import usd_override
 from .gltf_shape import Normals
 from .surfaces import ImageFiles
+from .usd_core import require
 from .usd_materials import Materials
 from .usd_text import quoted, unique_words
 
 Path = str | os.PathLike[str]
-EXTRA = "pip install 'pliant[usd]'"
 _ROWS = 4096  # rows formatted per write
 
 
@@ -37,6 +37,8 @@ def write_mesh(path: Path, mesh: Mesh) -> None:
 
 def write_clips(path: Path, clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
     """Write all clips on one stage as text; each frame is one time code, starting at 0. Returns the written paths."""
+    if worn := usd_override.of_stage(clips):
+        return usd_override.write(pathlib.Path(path), clips, worn, fps)
     files = ImageFiles(pathlib.Path(path))
     _write_text(path, clips, fps, files)
     return [pathlib.Path(path), *files.write()]
@@ -58,6 +60,8 @@ def write_clips_binary(path: Path, clips: Sequence[Clip], fps: float) -> list[pa
     require(path)
     from pxr import Sdf
 
+    if worn := usd_override.of_stage(clips):
+        return usd_override.write(pathlib.Path(path), clips, worn, fps)
     files = ImageFiles(pathlib.Path(path))
     with tempfile.TemporaryDirectory() as folder:
         text, crate = pathlib.Path(folder) / "stage.usda", pathlib.Path(folder) / "stage.usdc"
@@ -68,13 +72,6 @@ def write_clips_binary(path: Path, clips: Sequence[Clip], fps: float) -> list[pa
         with atomic_write(path) as stream, crate.open("rb") as made:
             shutil.copyfileobj(made, stream)
     return [pathlib.Path(path), *files.write()]
-
-
-def require(path: Path) -> None:
-    """Raise ValueError if binary USD cannot be written; also called before a simulation starts."""
-    if importlib.util.find_spec("pxr") is None:
-        ending = pathlib.Path(path).suffix
-        raise ValueError(f"{ending} ({path}) needs usd-core: {EXTRA}; or write .usda, which needs nothing")
 
 
 def _stage(clips: Sequence[Clip], fps: float, materials: Materials) -> Iterator[str]:

@@ -119,7 +119,8 @@ prange = numba.prange if COMPILED else range
 
 
 def threads() -> int:
-    return numba.get_num_threads()
+    """Return the number of threads of the next launch, from the threading layer itself: Numba's function is slower."""
+    return int(_thread_count()[0]())
 
 
 def set_threads(count: int) -> None:

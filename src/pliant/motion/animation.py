@@ -78,7 +78,8 @@ class Animation:
         its last keyframe a track is constant; each row depends bitwise on its own time only."""
         if self.columns > len(rest):
             raise ValueError(f"the tracks drive {self.columns} numbers, but a pose has {len(rest)}")
-        out = np.tile(rest, (len(times), 1))
+        out = np.empty((len(times), len(rest)))
+        out[:] = rest
         kernels.sample(self._packed, times, out)
         return out
 

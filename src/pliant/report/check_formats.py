@@ -4,13 +4,15 @@ JUnit has no published standard; the elements are those that Jenkins, GitLab and
 Standard, Static Analysis Results Interchange Format, version 2.1.0.
 """
 
+import hashlib
 import json
 import os
 import pathlib
+import re
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax import saxutils
 
 from .._version import __version__
 from ..files import atomic_write
@@ -59,9 +61,21 @@ def write_junit(path: str | os.PathLike[str], cases: Sequence[CheckedCase]) -> N
         stream.write("\n".join([*lines, "</testsuites>", ""]).encode())
 
 
+# what XML 1.0 cannot hold, not even escaped: control characters, halves of surrogate pairs, U+FFFE and U+FFFF
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _escaped(text: str) -> str:
+    return saxutils.escape(_NOT_XML.sub("\ufffd", text))
+
+
+def _quoted(text: str) -> str:
+    return saxutils.quoteattr(_NOT_XML.sub("\ufffd", text))
+
+
 def _suite(case: CheckedCase) -> tuple[tuple[int, int, int], list[str]]:
     """The numbers of tests, failures and errors of a file, and its lines."""
-    name, lines = quoteattr(case.name), []
+    name, lines = _quoted(case.name), []
     rules = dict.fromkeys([*case.rules, *(b.rule for b in case.broken)])
     texts = {rule: [b.text for b in case.broken if b.rule == rule] for rule in rules}
     for rule, broken in texts.items():
@@ -69,16 +83,20 @@ def _suite(case: CheckedCase) -> tuple[tuple[int, int, int], list[str]]:
         if not broken:
             lines.append(f"{begin}/>")
         else:
-            failure = f'<failure type="{rule}" message={quoteattr("; ".join(broken))}/>'
-            lines += [f"{begin}>", f"      {failure}", "    </testcase>"]
+            lines += [f"{begin}>", f"      {_fault('failure', rule, '; '.join(broken))}", "    </testcase>"]
     if case.error:
-        error = f'<error type="{UNREADABLE}" message={quoteattr(case.error)}/>'
-        lines += [f'    <testcase classname={name} name="readable">', f"      {error}", "    </testcase>"]
+        fault = _fault("error", UNREADABLE, case.error)
+        lines += [f'    <testcase classname={name} name="readable">', f"      {fault}", "    </testcase>"]
     if case.notes:
-        lines.append(f"    <system-out>{escape(chr(10).join(case.notes))}</system-out>")
+        lines.append(f"    <system-out>{_escaped(chr(10).join(case.notes))}</system-out>")
     counts = len(texts) + bool(case.error), sum(map(bool, texts.values())), int(bool(case.error))
     figures = f'tests="{counts[0]}" failures="{counts[1]}" errors="{counts[2]}" time="{case.seconds:.3f}"'
     return counts, [f"  <testsuite name={name} {figures}>", *lines, "  </testsuite>"]
+
+
+def _fault(kind: str, rule: str, text: str) -> str:
+    """A failure or error; some servers show its message, others its content."""
+    return f'<{kind} type="{rule}" message={_quoted(text)}>{_escaped(text)}</{kind}>'
 
 
 def write_sarif(path: str | os.PathLike[str], cases: Sequence[CheckedCase], rules: Mapping[str, str]) -> None:
@@ -104,24 +122,30 @@ def write_sarif(path: str | os.PathLike[str], cases: Sequence[CheckedCase], rule
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     with atomic_write(path) as stream:
-        stream.write((json.dumps(log, indent=2, ensure_ascii=False) + "\n").encode())
+        stream.write((json.dumps(log, indent=2, ensure_ascii=False) + "\n").encode(errors="replace"))
 
 
 def _result(
     case: CheckedCase, rule: str, number: Mapping[str, int], text: str, level: str, broken: Broken | None = None
 ) -> dict[str, Any]:
-    where = {"physicalLocation": {"artifactLocation": {"uri": _uri(case.file)}}}
-    found = {"ruleId": rule, "ruleIndex": number[rule], "level": level, "message": {"text": text}, "locations": [where]}
-    # the same problem of the same file has the same fingerprint in the next run, whatever its depth then
-    found["partialFingerprints"] = {"pliant/v1": f"{case.name}:{rule}"}
+    # a mesh has no lines of text, but code scanning shows only results that have one
+    place = {"artifactLocation": {"uri": _uri(case.file)}, "region": {"startLine": 1}}
+    found = {"ruleId": rule, "ruleIndex": number[rule], "level": level, "message": {"text": text}}
+    found["locations"] = [{"physicalLocation": place}]
+    # the same problem of the same file is the same alert in the next run, whatever its depth then; a note is its text
+    about = f"{case.name}:{rule}" if rule != NOT_CHECKED else f"{rule}:{text}"
+    key = hashlib.sha256(about.encode(errors="replace")).hexdigest()[:16]
+    found["partialFingerprints"] = {"primaryLocationLineHash": f"{key}:1"}
     if broken is not None and broken.frame >= 0:
         found["properties"] = {"frame": broken.frame, "time_s": broken.time}
     return found
 
 
 def _uri(file: pathlib.Path) -> str:
-    """The file relative to the current folder, as code scanning expects it, or as an absolute URI outside of it."""
+    """The file relative to its repository, as code scanning expects it; without one relative to the current folder, or
+    as an absolute URI outside of it."""
     resolved, here = file.resolve(), pathlib.Path.cwd().resolve()
-    if resolved.is_relative_to(here):
-        return urllib.parse.quote(resolved.relative_to(here).as_posix())
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    if resolved.is_relative_to(root):
+        return urllib.parse.quote(os.fsencode(resolved.relative_to(root).as_posix()))
     return resolved.as_uri()

@@ -20,6 +20,7 @@ def run_facts(result: "Result") -> dict[str, str]:
         "body triangles": f"{s['body_triangles']:,}",
         **({"contacts, at most": f"{s['contacts_most']:,}"} if scene.deformable else {}),
         **(_body_facts(result) if scene.obstacles and scene.deformable else {}),
+        **_event_facts(result),
         **({"intersections at the start": intersections_text(result)} if result.initial_intersections else {}),
         **_pair_facts(result),
         **_strain_facts(result),
@@ -32,6 +33,14 @@ def run_facts(result: "Result") -> dict[str, str]:
         "time per frame": f"{s['ms_per_frame']:.1f} ms",
         "times real time": f"{s['times_real_time']:.1f}x",
     }
+
+
+def _event_facts(result: "Result") -> dict[str, str]:
+    """The number of times of impact at which substeps ended."""
+    if result.events is None:
+        return {}
+    most = result.substeps if result.frame_substeps is None else int(result.frame_substeps.max(initial=0))
+    return {"events": f"{result.events:,} times of impact divided substeps; at most {most:,} substeps in a frame"}
 
 
 def _strain_facts(result: "Result") -> dict[str, str]:

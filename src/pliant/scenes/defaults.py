@@ -26,8 +26,7 @@ class RunLength:
 
 def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
     """The default length, in frames of `dt` seconds: 250, or what characters take to play their clips once (TIMES times
-    if they loop), or, where nothing is simulated, the duration of the recorded frames; at most
-    MOST_FRAMES, with a warning."""
+    if they loop), or the duration of recorded frames; at most MOST_FRAMES, with a warning."""
     dt = validate.number("dt", dt, above=0.0)
     played = [shape.times[-1] for shape in scene.deforming_motions.values() if isinstance(shape, Recorded)]
     if played and not scene.deformable:  # recorded frames only: nothing is simulated
@@ -37,7 +36,7 @@ def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
         for shape in scene.deforming_motions.values()
         if isinstance(shape, Skinned)
     ]
-    return RunLength(_frames(max(spans), dt)) if spans else RunLength()
+    return RunLength(_frames(float(max(spans + played)), dt)) if spans + played else RunLength()
 
 
 def _frames(duration: float, dt: float) -> int:

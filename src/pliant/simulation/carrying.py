@@ -15,7 +15,7 @@ from ..proxies.proxy import Proxy, proxy
 from ..respond.project_out import Projector
 from ..scene import FOLD, Body, Scene
 from .frame import Frame
-from .record import FrameRecord, record
+from .record import FrameRecord, Watch, record
 from .result import Carried, Result
 from .step import Simulation
 
@@ -79,11 +79,12 @@ def record_carried(
     measure: bool = True,
     count_intersections: bool | None = None,
     progress: Callable[[Frame], None] | None = None,
+    watch: Watch | None = None,
 ) -> Result:
     """Run `sim`, whose cloths are the `proxies` in this order, as `record` does; the frames and measurements of the
-    result are those of the garments, and `Result.carried` has the run of the proxies."""
+    result are those of the garments, which `watch` sees, and `Result.carried` has the run of the proxies."""
     counted = sim.scene.self_contact != "off" if count_intersections is None else count_intersections
-    kept = _Garments(sim, proxies, frames, measure, counted)
+    kept = _Garments(sim, proxies, frames, measure, counted, watch)
 
     def carry(frame: Frame) -> None:
         kept.add(frame)
@@ -97,7 +98,15 @@ def record_carried(
 class _Garments:
     """The garments of a run on proxies."""
 
-    def __init__(self, sim: Simulation, proxies: Sequence[Proxy], n_frames: int, measure: bool, counted: bool) -> None:
+    def __init__(
+        self,
+        sim: Simulation,
+        proxies: Sequence[Proxy],
+        n_frames: int,
+        measure: bool,
+        counted: bool,
+        watch: Watch | None,
+    ) -> None:
         self.proxies, self.proxy_scene = dict(zip(sim.scene.deformable, proxies, strict=True)), sim.scene
         self.scene = _scene_of_garments(sim.scene, self.proxies)
         self.wraps = {b: each.wrap for b, each in self.proxies.items() if not each.is_garment}
@@ -105,7 +114,7 @@ class _Garments:
         self.bodies = {f: DeformingClosestPoints(sim.scene.bodies[f].mesh.welded) for f in sim.scene.obstacles}
         self.projected = np.zeros(n_frames + 1, np.int64)
         self.farthest, self.seconds = np.zeros(n_frames + 1), np.zeros(n_frames + 1)
-        self.record = FrameRecord(sim, self.scene, self._placed(0, sim.state.x), n_frames, measure, counted)
+        self.record = FrameRecord(sim, self.scene, self._placed(0, sim.state.x), n_frames, measure, counted, watch)
         self.t = 0
         self.gained = np.zeros(n_frames + 1, np.int64) if measure and counted else None
         self.shells = _Shells(self.scene)

@@ -215,6 +215,11 @@ class DeformableContact(FormerNames):
         """Return the contacts of cloth with bodies that the guard adds to those of the detectors."""
         return self.guard.supports(state)
 
+    def under_triangles(self, reported: Contacts) -> Contacts:
+        """Return the contacts of cloth with corners and edges of bodies that the guard adds to those of the
+        detectors."""
+        return self.guard.under_triangles(reported)
+
     def to_keep_open(self, state: State) -> Contacts:
         """Return the contacts of cloth with bodies whose gaps the strain limit must not close."""
         return self.guard.to_keep_open(state)

@@ -2,15 +2,33 @@
 section 2.5)."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..detect.detectors.continuous import ContinuousDetector
 from ..detect.detectors.offset import OffsetDetector
+from ..detect.methods import METHODS
+from ..detect.options import parse_method
 from ..dynamics import DeformableDynamics
 from ..state import State
 from .kinematics import MOST_PARTS, MOST_SUBSTEPS, Kinematics, Target
 
+if TYPE_CHECKING:
+    from ..scene import Scene
+
 STEPPING = ("fixed", "events")
+
+
+def stepping_reasons(scene: "Scene | None", method: str | None, self_method: str | None = None) -> dict[str, str]:
+    """Return for every kind of stepping why it cannot be used with methods of detection (None: the default) in a scene,
+    or in any (None); empty if it can."""
+    with_obstacles, among = (one is not None and METHODS[parse_method(one).name].swept for one in (method, self_method))
+    if not (with_obstacles or among):
+        why = "needs times of impact, which only the method continuous gives"
+    elif scene is not None and not (with_obstacles and scene.deformable and scene.obstacles) and not among:
+        why = "needs times of impact, but the scene has no obstacle; choose continuous for self-contact"
+    else:
+        why = ""
+    return dict.fromkeys(STEPPING, "") | {"events": why}
 
 
 class EventSteps:
@@ -25,7 +43,10 @@ class EventSteps:
         inner = [each.detector if isinstance(each, OffsetDetector) else each for each in detectors]
         self._detectors = [each for each in inner if isinstance(each, ContinuousDetector)]
         if not self._detectors:
-            raise ValueError("stepping='events' needs times of impact; use method='continuous'")
+            raise ValueError(
+                "stepping='events' needs times of impact; use method='continuous' in a scene with obstacles, or "
+                "self_method='continuous'"
+            )
         self._dynamics, self._kinematics = dynamics, kinematics
         self.count = 0
 

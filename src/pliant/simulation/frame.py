@@ -12,7 +12,9 @@ from ..contacts import Contacts
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
     """Result of one frame of `dt` seconds: positions x (n,3) and poses (bodies,3,4) of all bodies, contacts of the last
-    substep, and computing time in seconds. unresolved: pairs that an iterative response left too near. intersections:
+    substep, and computing time in seconds. contacts: those of the detectors and among deformable bodies, and in safe
+    mode those of corners and edges of bodies under triangles of cloth, which the guard adds to detectors that test
+    points. unresolved: pairs that an iterative response left too near. intersections:
     exact number of intersecting triangle pairs in safe mode, present from the start or after pairs were given up, and
     with an iterative response all that it left.
     no_room: vertices of cloth in safe mode without room: inside of bodies when the frame began, or joined to such

@@ -1,6 +1,7 @@
 """Record: run a simulation, and keep and measure its frames."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,13 @@ Floats = NDArray[np.float64]
 __getattr__ = renamed.module(__name__, {"drape": "pliant.simulation.drape"})
 
 
+class Watch(Protocol):
+    """Sees the cloths of a run while it goes on: the positions x (n,3) of each deformable body of `scene`, by its
+    index, in a frame."""
+
+    def __call__(self, *, scene: Scene, frame: int, x: dict[int, Floats]) -> None: ...
+
+
 @check_arguments
 def record(
     sim: Simulation,
@@ -29,14 +37,16 @@ def record(
     measure: bool = True,
     count_intersections: bool | None = None,
     progress: Callable[[Frame], None] | None = None,
+    watch: Watch | None = None,
 ) -> Result:
-    """Run `sim` for `frames` frames and keep them; `measure` measures each one with the exact referee.
+    """Run `sim` for `frames` frames and keep them; `measure` measures each one with the exact referee. `watch` sees
+    each frame as soon as it is kept, frame 0 included.
 
     With `measure`, `count_intersections` counts the intersecting triangle pairs of every frame. Default: only with
     self-contact. Pairs of cloth and body that cross are counted in any case.
     """
     n_frames = validate.whole("frames", frames, low=1)
-    kept = FrameRecord(sim, sim.scene, sim.state.x, n_frames, measure, count_intersections)
+    kept = FrameRecord(sim, sim.scene, sim.state.x, n_frames, measure, count_intersections, watch)
     for t, frame in enumerate(sim.run(n_frames), 1):
         if frame.lost:
             raise ValueError(f"the cloth flew apart in frame {t}; use more substeps, a smaller dt or milder forces")
@@ -52,9 +62,16 @@ class FrameRecord:
     measured there, and kept relative to the world."""
 
     def __init__(
-        self, sim: Simulation, scene: Scene, x: Floats, n_frames: int, measure: bool, count_intersections: bool | None
+        self,
+        sim: Simulation,
+        scene: Scene,
+        x: Floats,
+        n_frames: int,
+        measure: bool,
+        count_intersections: bool | None,
+        watch: Watch | None = None,
     ) -> None:
-        self.sim, self.scene = sim, scene
+        self.sim, self.scene, self.watch = sim, scene, watch
         size = n_frames + 1
         particles = {b: scene.bodies[b].mesh.welded.n_vertices for b in (*scene.deformable, *scene.deforming_motions)}
         soft, deforming = (sum(particles[b] for b in some) for some in (scene.deformable, scene.deforming_motions))
@@ -105,6 +122,8 @@ class FrameRecord:
                 self.statistics.move(x)
             self.crossing[t] = self.statistics.crossing_pairs()
         self.intersection_volumes.at(t, x)
+        if self.watch is not None:
+            self.watch(scene=self.scene, frame=t, x={b: kept[t] for b, kept in self.x.items()})
 
     def result(self) -> Result:
         """Return the finished run."""
@@ -120,6 +139,7 @@ class FrameRecord:
             n_contacts=self.n_contacts,
             n_obstacle_contacts=self.n_obstacle_contacts,
             frame_substeps=self.frame_substeps,
+            events=sim.events if sim.stepping == "events" else None,
             seconds=self.seconds,
             initial_intersections=self.initial_intersections,
             least_distance=self.least_distance,

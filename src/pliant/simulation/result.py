@@ -114,6 +114,7 @@ class Result:
     n_contacts: NDArray[np.int64]  # (T,) number of contacts in the last substep of each frame, self-contact included
     n_obstacle_contacts: NDArray[np.int64] | None = None  # (T,) those with obstacles; None: not counted
     frame_substeps: NDArray[np.int64] | None = None  # (T,) number of substeps of each frame; None: `substeps`
+    events: int | None = None  # number of times of impact at which substeps were divided; None: fixed substeps
     # (T,) m: least exact distance of a vertex or edge midpoint of a deformable body from an obstacle, negative inside;
     # nan: not measured
     least_distance: Floats
@@ -213,6 +214,7 @@ class Result:
             "thickness_m": self.scene.thickness,
             **self._pair_figures(measured),
             "failed_substeps": self.failed_substeps,
+            "events": self.events,
             "given_up_pairs": self.given_up_pairs,
             "without_room_most": self.without_room,
             "slipped_m": self.slipped,

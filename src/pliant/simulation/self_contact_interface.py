@@ -85,6 +85,10 @@ class SelfContact(Protocol):
     def found(self) -> Contacts:
         """The contacts among deformable bodies within their contact offset, which a `Frame` reports."""
 
+    def under_triangles(self, reported: Contacts) -> Contacts:
+        """Return the contacts of corners and edges of bodies with triangles and edges of cloth that pushed or repelled
+        the cloth in this substep, without those that detectors have `reported`: a `Frame` reports them as well."""
+
     def begin(self, state: State, dt: float, steps: int = 1) -> None:
         """Begin a frame of `steps` substeps of dt."""
 
@@ -159,6 +163,9 @@ class NoGuard(FormerNames):
 
     @property
     def found(self) -> Contacts:
+        return _contacts.empty()
+
+    def under_triangles(self, reported: Contacts) -> Contacts:
         return _contacts.empty()
 
     def is_inside(self, x: NDArray[np.float64]) -> bool:

@@ -156,6 +156,7 @@ class Simulation:
                 unresolved = self._retraction.end_frame(state, dt_substep, iterative, self.detect)
             self.self_contact.tangled |= self.kinematics.yields
         self.index += 1
+        no_room = self.self_contact.rows_without_room
         return Frame(
             index=self.index,
             time=state.time,
@@ -164,7 +165,7 @@ class Simulation:
             contacts=self._with_self_contacts(found),
             unresolved=unresolved,
             intersections=self._count_intersections(state),
-            no_room=len(np.union1d(self.self_contact.rows_without_room, inside)),
+            no_room=len(np.union1d(no_room, inside)) if len(inside) else len(no_room),
             slipped=self.kinematics.slipped(state),
             lost=self.dynamics.lost - lost,
             substeps=taken,
@@ -283,6 +284,7 @@ class Simulation:
         for _ in range(SHORTENINGS):
             if not (self.self_contact.hindered or yielding) or not self._limit_strain(yielding=yielding):
                 return
+            self.dynamics.close_seams(self.state, dt_substep)
             self.self_contact.limit_motion(self.state, dt_substep)
 
     def _shorten_without_room(self, dt_substep: float) -> None:
@@ -323,13 +325,14 @@ class Simulation:
         return sum(len(corners) for _, _, corners in self.self_contact.intersections(state.x))
 
     def _with_self_contacts(self, found: Contacts) -> Contacts:
-        """Return all contacts of the last substep within the contact offset, in canonical order; those of a single
-        detector are in it already."""
+        """Return all contacts of the last substep within the contact offset, in canonical order, which those of a
+        single detector have already."""
         if self.response.repels:
             near = found["distance"] <= self.scene.eps  # they may be detected from farther away
             found = _contacts.taken(found, near)
-        own = self.self_contact.found
-        return _contacts.concatenate([found, own]) if len(own) or len(self.detectors) > 1 else found
+        parts = [found, self.self_contact.found, self.self_contact.under_triangles(found)]
+        more = len(parts[1]) or len(parts[2]) or len(self.detectors) > 1
+        return _contacts.concatenate(parts) if more else found
 
     @check_arguments
     def run(self, frames: int) -> Iterator[Frame]:

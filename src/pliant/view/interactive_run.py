@@ -14,7 +14,7 @@ from ..detect.methods import METHODS
 from ..detect.options import parse_method
 from ..dynamics import SOLVERS, default_substeps
 from ..respond import RESPONSES
-from ..scene import SELF_CONTACT, Cloth, Scene, Solid, Strands
+from ..scene import SELF_CONTACT, Scene
 from ..scenes import SCENE_METHODS, SCENES
 from ..scenes.defaults import default_run_length
 from ..simulation import Frame, Simulation
@@ -22,16 +22,18 @@ from ..simulation.build import AHEAD, detection_distances
 from ..simulation.clock import Clock
 from ..simulation.deformable_contact import self_method_reasons
 from ..simulation.drag import DragConstraint
+from ..simulation.events import stepping_reasons
 from ..simulation.intersections import response_reasons
 from ..state import State
 from .commands import GUARD
+from .sliders import Slider, sliders, value_of, with_parameter
 
 log = logging.getLogger("pliant.view")
 __getattr__ = renamed.module(
     __name__,
     {
-        "Range": "pliant.view.interactive_run:Slider",
-        "tuned": "pliant.view.interactive_run:with_parameter",
+        "Range": "pliant.view.sliders:Slider",
+        "tuned": "pliant.view.sliders:with_parameter",
     },
 )
 FRAME_SECONDS = 0.01  # simulated seconds per frame, as in `pliant drape`; simulated in one or more parts
@@ -41,62 +43,18 @@ RECENT = 4  # methods kept in memory: in a large scene each takes 20 to 130 MiB 
 FARTHEST = 1e6  # m: a simulation that moves deformable bodies farther from their start has diverged
 
 
-@dataclasses.dataclass(frozen=True)
-class Slider:
-    """A slider: label, unit, lowest and highest value; `log`: logarithmic scale."""
-
-    label: str
-    unit: str
-    low: float
-    high: float
-    log: bool = False
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class StartOptions:
     """The initial scene and method. own: a scene that the caller has built, from files or with cloth held by options;
     it is added to the menu and is the initial one instead of `scene`. subdivide: subdivision steps of displayed cloth,
-    None for the default."""
+    None for the default. stepping: of the initial scene."""
 
     scene: str = "tablecloth-on-bust"
     method: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     own: Scene | None = None
     subdivide: int | None = None
-
-
-_COMMON = {
-    "friction": Slider("friction", "", 0.0, 1.5),
-    "eps": Slider("contact offset", "m", 0.001, 0.02, log=True),
-    "gravity": Slider("gravity", "m/s²", 0.0, 20.0),
-    "wind_x": Slider("wind, x", "m/s", -12.0, 12.0),
-    "wind_y": Slider("wind, y", "m/s", -12.0, 12.0),
-    "wind_z": Slider("wind, z", "m/s", -12.0, 12.0),
-}
-_SELF_CONTACT = {"thickness": Slider("thickness in self-contact", "m", 0.001, 0.02, log=True)}
-_CLOTH = {
-    "stretch": Slider("stretch stiffness", "N/m", 20.0, 20_000.0, log=True),
-    "shear": Slider("shear stiffness", "N/m", 5.0, 5_000.0, log=True),
-    "bend": Slider("bending stiffness", "N m", 1e-6, 1e-2, log=True),
-    "density": Slider("area density", "kg/m²", 0.05, 1.0, log=True),
-    "damping": Slider("internal damping", "m²/s", 0.0, 0.1),
-}
-_SOLID = {
-    "young": Slider("Young's modulus", "Pa", 2e3, 1e6, log=True),
-    "poisson": Slider("Poisson's ratio", "", 0.0, 0.48),
-}
-
-
-_STRANDS = {
-    "strand_stretch": Slider("stretch stiffness of strands", "N", 10.0, 1e5, log=True),
-    "strand_bend": Slider("bending stiffness of strands", "N m²", 1e-8, 1e-3, log=True),
-}
-# per slider of a material: the class of the material, and the name of the parameter
-_MATERIALS: dict[str, tuple[type, str]] = (
-    {name: (Cloth, name) for name in _CLOTH}
-    | {name: (Solid, name) for name in _SOLID}
-    | {name: (Strands, name.removeprefix("strand_")) for name in _STRANDS}
-)
+    stepping: str = "fixed"
 
 
 class InteractiveRun:
@@ -121,10 +79,14 @@ class InteractiveRun:
             scene = SCENES[name](**(self.start_options.options if name == self.start_options.scene else {}))
         wanted = resolve_method_for_scene(scene, method or SCENE_METHODS.get(name)).text
         substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
-        self._begin(name, scene, substeps, wanted, note)
+        first = name == (OWN if self.start_options.own is not None else self.start_options.scene)
+        stepping = self.start_options.stepping if first and method == self.start_options.method else "fixed"
+        if why := stepping_reasons(scene, wanted)[stepping]:
+            raise ValueError(f"--stepping {stepping} {why}")
+        self._begin(name, scene, substeps, wanted, stepping, note)
 
     def _begin(
-        self, name: str, scene: Scene, substeps_per_frame: int, method: str, note: Callable[[str], None]
+        self, name: str, scene: Scene, substeps_per_frame: int, method: str, stepping: str, note: Callable[[str], None]
     ) -> None:
         backup = dict(self.__dict__)
         try:
@@ -133,6 +95,7 @@ class InteractiveRun:
             self.name, self.initial_scene, self.scene = name, scene, scene
             self.substeps_per_frame, self.substeps_per_part = substeps_per_frame, 1
             self.method, self.self_method, self.response = method, GUARD, "projection"
+            self.stepping = stepping
             self.sim = self._simulation(scene, method, self.response, scene.start(), note)
         except BaseException:  # also MemoryError: restore the previous scene to continue with
             self.__dict__.clear()
@@ -148,17 +111,7 @@ class InteractiveRun:
     @property
     def ranges(self) -> dict[str, Slider]:
         """The sliders of this scene; each range includes the current value."""
-        found = dict(_COMMON) if self.scene.deformable else {}
-        if self.scene.self_contact != "off":
-            found |= _SELF_CONTACT
-        found |= (_CLOTH if self.scene.cloths else {}) | (_SOLID if self.scene.solids else {})
-        found |= _STRANDS if self.scene.strands else {}
-        for name, r in found.items():
-            values = value_of(self.initial_scene, name), value_of(self.scene, name)
-            if name in ("bend", "damping") and values[0] > 0.0:  # for a tablecloth they depend on its size
-                r = dataclasses.replace(r, high=max(50.0 * values[0], r.high) if r.log else 10.0 * values[0])
-            found[name] = dataclasses.replace(r, low=min(r.low, *values), high=max(r.high, *values))
-        return found
+        return sliders(self.scene, self.initial_scene)
 
     def unavailable_reasons(self) -> dict[str, str]:
         """Return for every method the reason why it cannot be used in this scene; empty if it can."""
@@ -191,12 +144,21 @@ class InteractiveRun:
         """Return for every response why it cannot be used in the scene; empty if it can."""
         return response_reasons(self.scene)
 
+    def stepping_reasons(self) -> dict[str, str]:
+        """Return for every kind of stepping why the methods in use cannot do it; empty if they can."""
+        return stepping_reasons(self.scene, self.method, self._own_self_method)
+
+    @property
+    def _own_self_method(self) -> str | None:
+        return None if self.self_method == GUARD else self.self_method
+
     @property
     def self_contact_modes(self) -> tuple[str, ...]:
         return SELF_CONTACT
 
     def set_method(self, method: str, note: Callable[[str], None]) -> None:
-        """Switch to another detection method, continuing from the current state."""
+        """Switch to another detection method, continuing from the current state; steps by events become fixed ones if
+        nothing gives times of impact any more."""
         method = parse_method(method).text
         before, self.substeps_per_part = self.substeps_per_part, 1  # until its speed has been measured
         if method != self.method:
@@ -214,6 +176,17 @@ class InteractiveRun:
         """Switch to another response, continuing from the current state."""
         self.sim = self._simulation(self.scene, self.method, response, self.sim.state, note)
         self.response = response
+
+    def set_stepping(self, stepping: str, note: Callable[[str], None] = lambda _: None) -> None:
+        """Switch between fixed substeps and those that end at times of impact, continuing from the current state."""
+        if why := self.stepping_reasons()[stepping]:
+            raise ValueError(f"stepping {stepping} {why}")
+        before, self.stepping = self.stepping, stepping
+        try:
+            self.sim = self._continued(self.scene, self.method, note)
+        except BaseException:
+            self.stepping = before
+            raise
 
     def set_self_method(self, method: str) -> None:
         """Switch to another detection method among deformable bodies, or to the guard, from the current state."""
@@ -301,6 +274,7 @@ class InteractiveRun:
         if method not in self._detectors and scene.deformable and scene.obstacles:
             note(f"preparing {method} ...")
         made = self._detectors.get(method)
+        without_events = stepping_reasons(scene, method, self._own_self_method)["events"]
         sim = Simulation(
             scene,
             dt,
@@ -308,10 +282,12 @@ class InteractiveRun:
             method=method,
             detectors=made,
             response=response,
+            stepping="fixed" if without_events else self.stepping,
             state=state,
             clock=self.clock,
-            self_method=None if self.self_method == GUARD else self.self_method,
+            self_method=self._own_self_method,
         )
+        self.stepping = sim.stepping
         # for overlays of the first frame; what is remembered of it is discarded
         new = [] if made is not None else sim.detectors
         for detector in (*new, *getattr(sim.self_contact, "detectors", ())):
@@ -334,48 +310,3 @@ def _distances(method: str, scene: Scene, response: str) -> list[float]:
     """Return the detection distances (m) of a method; larger ones if contacts repel cloth within the implicit solve."""
     repels = scene.cloths and not scene.solids and not scene.strands and RESPONSES[response].allows_springs(scene)
     return detection_distances(scene, parse_method(method).name, AHEAD if repels else 1.0)
-
-
-def value_of(scene: Scene, name: str) -> float:
-    """Return the current value of a slider."""
-    if name == "gravity":
-        return float(np.linalg.norm(scene.gravity))
-    if name.startswith("wind_"):
-        return float(scene.wind["xyz".index(name[-1])])
-    if name in _MATERIALS:
-        kind, own = _MATERIALS[name]
-        found = [body.material for body in scene.bodies if not body.obstacle and isinstance(body.material, kind)]
-        return float(getattr(found[0], own))
-    return float(getattr(scene, name))
-
-
-def with_parameter(scene: Scene, name: str, to: float) -> Scene:
-    """Return the scene with a new slider value; material values apply to all bodies of that material."""
-    if name == "gravity":
-        length = float(np.linalg.norm(scene.gravity))
-        # a zero vector would lose the direction of gravity
-        to = max(to, 1e-9)
-        down = np.asarray(scene.gravity) / length if length else np.array([0.0, -1.0, 0.0])
-        return dataclasses.replace(scene, gravity=tuple((down * to).tolist()))
-    if name.startswith("wind_"):
-        wind = list(scene.wind)
-        wind["xyz".index(name[-1])] = to
-        return dataclasses.replace(scene, wind=(wind[0], wind[1], wind[2]))
-    if name in _MATERIALS:
-        kind, own = _MATERIALS[name]
-        bodies = [
-            dataclasses.replace(body, material=_changed(body.material, own, to))
-            if not body.obstacle and isinstance(body.material, kind)
-            else body
-            for body in scene.bodies
-        ]
-        return dataclasses.replace(scene, bodies=bodies)
-    return dataclasses.replace(scene, **{name: to})  # type: ignore[arg-type]
-
-
-def _changed(material: Cloth | Solid | Strands, name: str, to: float) -> Cloth | Solid | Strands:
-    """Return the material with a new value; where the weft has its own, it changes in the same proportion."""
-    change, weft = {name: to}, getattr(material, f"{name}_weft", None)
-    if weft is not None and getattr(material, name) > 0.0:
-        change[f"{name}_weft"] = weft * to / getattr(material, name)
-    return dataclasses.replace(material, **change)  # type: ignore[arg-type]

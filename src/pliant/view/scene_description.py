@@ -14,9 +14,10 @@ from ..scene import Scene
 from ..simulation.build import refusal_of
 from ..simulation.deformable_contact import self_refusal_of
 from .commands import Point, ValidCommands
-from .interactive_run import FRAME_SECONDS, SPEEDS, InteractiveRun, value_of
+from .interactive_run import FRAME_SECONDS, SPEEDS, InteractiveRun
 from .method_menus import option_menus, typed_options
 from .overlays import OVERLAYS, Overlays
+from .sliders import value_of
 
 
 class SceneDescription:
@@ -59,7 +60,7 @@ class SceneDescription:
             "box": self.box,
             "elevation": self.elevation,
             "choices": _choices(run),
-            "chosen": chosen | {"response": run.response, "speed": speed},
+            "chosen": chosen | {"response": run.response, "stepping": run.stepping, "speed": speed},
             "options": {what: option_menus(scene, *method) for what, method in among.items()},
             "values": {what: typed_options(method) for what, (method, _) in among.items()},
             "ranges": {
@@ -82,6 +83,7 @@ def _choices(run: InteractiveRun) -> dict[str, list[tuple[str, str, str]]]:
         "method": run.unavailable_reasons(),
         "self_method": run.self_method_reasons(),
         "response": run.response_reasons(),
+        "stepping": run.stepping_reasons(),
     }
     for what, reasons in reasoned.items():
         found[what] = [(name, name, why) for name, why in reasons.items()]

@@ -390,8 +390,8 @@ class Session:
             run.set_method(to, self._note)
         elif what in ("self", "self_method"):
             (run.set_self_contact if what == "self" else run.set_self_method)(to)
-        elif what == "response":
-            run.set_response(to, self._note)
+        elif what in ("response", "stepping"):
+            (run.set_response if what == "response" else run.set_stepping)(to, self._note)
         else:
             self._speed = to
         if what.endswith("method"):

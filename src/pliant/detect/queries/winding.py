@@ -28,6 +28,8 @@ INSIDE, OUTSIDE, UNKNOWN = -1, 1, 0
 _FEW = 256  # points up to which the loop runs on one thread
 _CAST = 256  # faces per point below which one pass over all faces is faster than rays from single points
 _AFAR = 4.0  # distance over the radius of a hole, beyond which the hole is approximated by a dipole
+_SMALL = 1e-3  # error of a winding number within bounds up to which a hole is approximated by a dipole
+_ROUNDING = 2.0**-46  # times the largest coordinate: by which cubes are enlarged against rounding
 
 _RAYS = "pliant.detect.queries.ray_winding"
 __getattr__ = renamed.module(__name__, {"PointsInside": f"{_RAYS}:RayWinding", "RayWinding": _RAYS})
@@ -67,12 +69,51 @@ class Winding:
             box[0, axis] = box[0, axis] if self.closed else -np.inf  # rays from below may hit an open surface too
             found = self._rays.count(x, points, box, axis).astype(np.float64)
         else:
-            found = np.empty(n)
-            worth(_kernels.wind_points, n, _FEW)(blocks, axis, points, found)
+            found = self.ray_counts(axis, points, blocks)
         if not self.closed:
             holes = self._holes(x)
             worth(_kernels.add_holes, n, _FEW)(x, holes, axis, points, found)
         return found
+
+    def ray_counts(self, axis: int, points: Floats, blocks: "Blocks") -> Floats:
+        """What rays along an axis count (n,), exits minus entries, at points (n,3), for a fitted BVH over the faces."""
+        from ...kernels.queries import winding as _kernels
+
+        found = np.empty(len(points))
+        worth(_kernels.wind_points, len(points), _FEW)(blocks, axis, points, found)
+        return found
+
+    def lattice_counts(self, axis: int, points: Floats, blocks: "Blocks") -> Floats:
+        """What rays along an axis count (n,64), exits minus entries, at points (n,64,3); each 64 of them are the nodes
+        of a lattice of 4 x 4 x 4 along the axes, the last one fastest."""
+        from ...kernels.queries import winding as _kernels
+
+        counts = np.zeros(points.shape[:2])
+        if len(points) and len(self._faces):
+            _kernels.wind_lattices(blocks, axis, points, counts)
+        return counts
+
+    def boundary_within(self, x: Floats, axis: int, centres: Floats, half: float) -> tuple[Floats, Floats]:
+        """What the boundary contributes (n,) to winding numbers, beside rays along an axis, at the centres (n,3) of
+        cubes with sides of twice `half` metres; and the bound (n,) of its change within each cube, infinite where it
+        may jump."""
+        share, change = np.zeros(len(centres)), np.zeros(len(centres))
+        if not self.closed and len(centres):
+            from ...kernels.queries import winding_bounds as _kernels
+
+            half += _ROUNDING * float(np.abs(x).max())  # against the rounding of points in the cubes
+            cubes = _kernels.Cubes(np.ascontiguousarray(centres), half, _SMALL)
+            _kernels.bound_holes(x, self._holes(x), axis, cubes, share, change)
+        return share, change
+
+    def boundary_exactly(self, x: Floats, axis: int, points: Floats) -> Floats:
+        """The same (n,) at points (n,3), summed over all edges of the boundary."""
+        share = np.zeros(len(points))
+        if not self.closed and len(points):
+            from ...kernels.queries import winding_bounds as _kernels
+
+            _kernels.add_exactly(x, self._holes(x), axis, np.ascontiguousarray(points), share)
+        return share
 
     @functools.cached_property
     def _rays(self) -> "RayWinding":
@@ -90,8 +131,9 @@ class Winding:
         centre = 0.5 * (low + high)
         twice = np.cross(a - centre[self._piece], b - centre[self._piece]) * self._flow[:, None]
         area = 0.5 * np.add.reduceat(twice, start[:-1])
+        fan = 0.5 * np.add.reduceat(np.linalg.norm(twice, axis=1), start[:-1])
         far = _AFAR * np.linalg.norm(high - centre, axis=1)
-        return Holes(ends, self._flow, start, centre, far, area, np.concatenate([low, high], 1))
+        return Holes(ends, self._flow, start, centre, far, area, np.concatenate([low, high], 1), fan, far / _AFAR)
 
     def signs(self, numbers: Floats, *, behind: bool = False) -> NDArray[np.int8]:
         """(n,) INSIDE, OUTSIDE or UNKNOWN from winding numbers (n,). `behind`: UNKNOWN also behind a sheet."""

@@ -16,6 +16,7 @@ from .cloth import part
 from .contact_constraints import keep_free
 from .contact_springs import add_spring_forces, add_spring_stiffness, stiffen
 from .implicit import add_blocks, next_direction, take_step, vertex_residuals
+from .limit_springs import add_limit_springs
 from .stiffness import CHUNKS, gather_rows, multiply_rows, ordered_sum
 from .triangles import triangle_terms
 
@@ -40,6 +41,8 @@ class Step(NamedTuple):
     parts: np.ndarray  # (threads,3m+1,9) f4 scratch: blocks by edges of the triangles of a patch
     patch_start: np.ndarray  # see `stiffness.Patches`
     patch_faces: np.ndarray
+    longest: np.ndarray  # (m,3) lengths of the edges ab, bc, ca of triangles beyond which springs pull, metres
+    pull: np.ndarray  # (m,) stiffness of these springs, N/m
     blocks: np.ndarray  # (n,6) f4 inverse diagonal blocks: xx, yy, zz, xy, xz, yz
     r: np.ndarray  # residual
     z: np.ndarray  # preconditioned residual
@@ -65,6 +68,7 @@ def linearise(m, g, k, s, free, step, sizes, t):
         first, last = part(0, len(step.x), b, patches)
         gradient, parts = step.gradient[t], step.parts[t]
         triangle_terms(m, step.patch_faces, step.patch_start[b], step.patch_start[b + 1], step.x, gradient, parts)
+        add_limit_springs(m.faces, step, b, gradient, parts)
         vertex_residuals(g, first, last, step.x, step.predicted, step.rest_gradient, gradient, step.r)
         gather_rows(k, first, last, g.mass, parts, step.blocks)
         if sizes.springs > 0:

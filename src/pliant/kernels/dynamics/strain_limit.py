@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
+from ..accessors import anchor_of, normal_of
 from ..jit import kernel, prange
 from .cloth import part
 
@@ -42,6 +43,16 @@ def find_stretched(edges, x, found, counts):
         counts[p] = k - a
 
 
+@kernel
+def is_any_stretched(edges, x):
+    """Return whether any edge is longer than its limit; ends at the first one."""
+    for e in range(len(edges.ends)):
+        d = vec.sub(vec.load(x, edges.ends[e, 1]), vec.load(x, edges.ends[e, 0]))
+        if vec.norm2(d) > (SLACK * edges.most[e]) ** 2:
+            return True
+    return False
+
+
 class Surface(NamedTuple):
     """The surfaces that vertices touch."""
 
@@ -57,6 +68,24 @@ class Gaps(NamedTuple):
     weights: np.ndarray  # (k,4)
     normals: np.ndarray  # (k,3)
     offsets: np.ndarray  # (k,) metres
+
+
+@kernel
+def fill_gaps(contacts, x, first, last, gaps):
+    """Write the gaps of contacts (k,) as functions of the vertices first..last-1 of x (n,3), numbered from 0, to
+    `gaps`; all others stay where they are."""
+    for c in range(len(contacts)):
+        contact, fixed = contacts[c], (0.0, 0.0, 0.0)
+        for k in range(4):
+            v, share = contact["vertices"][k], contact["weights"][k]
+            own = first <= v < last
+            gaps.vertices[c, k] = v - first if own else -1
+            gaps.weights[c, k] = share if own else 0.0
+            if v >= 0 and not own:
+                fixed = vec.madd(fixed, vec.load(x, v), share)
+        n = normal_of(contact)
+        vec.store(gaps.normals, c, n)
+        gaps.offsets[c] = vec.dot(vec.sub(anchor_of(contact), fixed), n)
 
 
 class Stretched(NamedTuple):

@@ -28,6 +28,8 @@ class Holes(NamedTuple):
     far: np.ndarray  # (k,) metres from the centre beyond which a component is approximated by a dipole
     area: np.ndarray  # (k,3) vector area of the missing surface, oriented by the boundary loop
     box: np.ndarray  # (k,6) low and high corner
+    fan: np.ndarray  # (k,) m2: area of the triangles from the centre to the edges
+    radius: np.ndarray  # (k,) metres from the centre that contain the component
 
 
 @kernel
@@ -68,6 +70,68 @@ def wind_points(tree, axis, points, winding):
     """Fill winding (n,) with the ray counts of points (n,3) along the axis, for `closest_point.Blocks` of the faces."""
     for c in prange(-(-len(points) // CHUNK)):
         wind_range(tree, axis, points, c * CHUNK, min(len(points), (c + 1) * CHUNK), winding)
+
+
+@kernel
+def near_lattice(boxes, child, axis, low, high, waiting, rows):
+    """Fill `rows` with the faces that rays along the axis from a box may meet, and return their number. Of its corners
+    `low` and `high` the axis is last."""
+    u, v = (axis + 1) % 3, (axis + 2) % 3
+    count, top, waiting[0] = 0, 1, 0
+    while top > 0:
+        top -= 1
+        w = waiting[top]
+        if w < 0:
+            rows[count] = -1 - w
+            count += 1
+            continue
+        for k in range(4):
+            ahead = (boxes[w, u, k] <= high[0]) & (low[0] <= boxes[w, u + 3, k]) & (boxes[w, v, k] <= high[1])
+            if ahead & (low[1] <= boxes[w, v + 3, k]) & (low[2] <= boxes[w, axis + 3, k]):
+                waiting[top] = child[w, k]
+                top += 1
+    return count
+
+
+@kernel
+def wind_lattice(rows, near, count, axis, points, i, winding):
+    """Add the ray counts of the lattice points[i] to winding[i], from the first `count` faces in `near`.
+
+    Points that differ along the axis alone are on one line, for which a face is tested once.
+    """
+    u, v, stride = (axis + 1) % 3, (axis + 2) % 3, 16 >> (2 * axis)
+    for n in range(count):
+        q = near[n]
+        a = (rows[q, u], rows[q, v], rows[q, axis])
+        b = (rows[q, u + 3], rows[q, v + 3], rows[q, axis + 3])
+        c = (rows[q, u + 6], rows[q, v + 6], rows[q, axis + 6])
+        x_0, x_1 = min(a[0], b[0], c[0]), max(a[0], b[0], c[0])
+        y_0, y_1, z_1 = min(a[1], b[1], c[1]), max(a[1], b[1], c[1]), max(a[2], b[2], c[2])
+        for s in range(64):
+            x, y = points[i, s, u], points[i, s, v]
+            if (s // stride) % 4 != 0 or x < x_0 or x > x_1 or y < y_0 or y > y_1:
+                continue
+            facing = crossing(a, b, c, (x, y, points[i, s, axis]))
+            if facing == 0:
+                continue
+            for t in range(s, s + 4 * stride, stride):
+                p = (x, y, points[i, t, axis])
+                if p[2] <= z_1 and is_above(a, b, c, p, facing):
+                    winding[i, t] += facing
+
+
+@kernel(parallel=True)
+def wind_lattices(tree, axis, points, winding):
+    """Add the ray counts of points (n,64,3) to winding (n,64), for `closest_point.Blocks` of the faces. Each 64 points
+    are the nodes of a lattice of 4 x 4 x 4 along the axes, the last axis fastest."""
+    u, v, room = (axis + 1) % 3, (axis + 2) % 3, len(tree.rows)
+    for c in prange(-(-len(points) // CHUNK)):
+        waiting, near = np.empty(tree.room, np.int32), np.empty(room, np.int32)
+        for i in range(c * CHUNK, min(len(points), (c + 1) * CHUNK)):
+            low = (points[i, 0, u], points[i, 0, v], points[i, 0, axis])
+            high = (points[i, 63, u], points[i, 63, v], points[i, 63, axis])
+            count = near_lattice(tree.boxes, tree.child, axis, low, high, waiting, near)
+            wind_lattice(tree.rows, near, count, axis, points, i, winding)
 
 
 @kernel

@@ -218,6 +218,17 @@ def refresh(contacts, x, offset, near):
 
 
 @kernel
+def raise_anchors(contacts, by, at_most_closed):
+    """Move the anchors of contacts `by` metres along their normals: gaps become smaller by this. at_most_closed: by no
+    more than the present distance, so that no gap becomes negative, or by nothing where it is."""
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        step = min(max(contact["distance"], 0.0), by) if at_most_closed else by
+        for k in range(3):
+            contact["anchor"][k] += step * contact["normal"][k]
+
+
+@kernel
 def take_resolvable(contacts, near, free, least, out):
     """Copy those of the contacts `near` (k,) to out (k,) whose `free` vertices (n,) have squared weights that sum up to
     `least` or more; return their number."""

@@ -34,7 +34,7 @@ from .pairs import (
     rows_of,
     with_any,
 )
-from .sewing import links_of, near_pairs_of
+from .sewing import SeamNeighbours, links_of, near_pairs_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -85,6 +85,7 @@ class Detection(Limits):
         self.body_of = np.repeat(np.arange(len(scene.bodies), dtype=np.int32), np.diff(scene.first))
         self.max_reach = max(largest_query_distance(cloth.top, x), AROUND * thickness)
         self.links = links_of(scene)
+        self._seams = SeamNeighbours(scene, self.links)
         self._first_pass = True
         self._predicts = False  # whether any motion is predicted
         self._restarted = False  # whether the predicted motion has restarted since the last search
@@ -316,7 +317,8 @@ class Detection(Limits):
         return GuardedPairs.of(both, self._base, self.least, self.rounding)
 
     def _pushed(self, found: Contacts) -> Contacts:
-        """Return the contacts of cloth without those of neighbours that are near at rest."""
+        """Return the contacts of cloth without those of neighbours that are near at rest or sewn together."""
+        found = self._seams.without_neighbours(found)
         return found[~np.isin(keys(found), self._rest_keys)] if len(self._rest_keys) else found
 
     def _bound(self, reach: float) -> float:

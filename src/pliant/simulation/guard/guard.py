@@ -20,6 +20,7 @@ from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...dynamics.contact_springs import SOFT
 from ...kernels.simulation import bounds as _bounds
+from ...kernels.simulation import guard as _kernels
 from ...respond import Projection
 from ...respond.base import Detect
 from ...scene import Scene
@@ -28,7 +29,7 @@ from ..self_contact_interface import NoGuard
 from .carry import Carry
 from .detection import FEW
 from .opening import is_tight, open_up
-from .pairs import GuardedPairs, gaps_left, too_near
+from .pairs import GuardedPairs, among, gaps_left, too_near
 from .prediction import ExpectedMotion
 from .unguarded import NONE, Unguarded
 
@@ -76,6 +77,7 @@ class Guard(Unguarded):
         self._safe_x = state.x.copy()  # the last positions free of intersections of guarded pairs
         self._moved_since_measured = False  # whether `limit_motion` has moved cloth since the pairs were measured
         self._applied = [_contacts.empty(), _contacts.empty()]  # contacts of the last `apply`, near enough to matter
+        self._near_bodies = _contacts.empty()  # contacts with bodies that pushed or repelled cloth in this substep
 
     @property
     def contacts(self) -> Contacts:
@@ -116,6 +118,7 @@ class Guard(Unguarded):
                 response.begin(found, state)
                 response.apply(found, state, dt)
             self._applied[k] = found
+        self._near_bodies = self._applied[1]
 
     def forget(self, state: State) -> None:
         """Clear the corrections of the last `apply`, for a substep in which another response takes its place."""
@@ -127,6 +130,7 @@ class Guard(Unguarded):
         self._detection.begin_frame(steps)
         self._failed_at, self._limited_left = -1, PATIENCE + LIMITED * steps
         self._passes_left = PASSES + PASSES_PER_SUBSTEP * steps
+        self._near_bodies = _contacts.empty()
         self._no_room.begin_frame()
         if unsure := self.is_unsure:
             self._detection.guard_all()
@@ -149,8 +153,9 @@ class Guard(Unguarded):
     def supports(self, state: State) -> Contacts:
         """Implement `SelfContact`: corners and edges of bodies under a triangle, which detectors of points miss."""
         found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._movable[1])
+        self._near_bodies = found.copy()
         if len(found):
-            found["anchor"] -= (1.0 - REPELS_AT) * self.eps * found["normal"]  # their gap is larger by this
+            _kernels.raise_anchors(found, -(1.0 - REPELS_AT) * self.eps, False)  # their gap is larger by this
         return found
 
     def to_keep_open(self, state: State) -> Contacts:
@@ -300,5 +305,12 @@ class Guard(Unguarded):
 
     @property
     def found(self) -> Contacts:
-        """The contacts of cloth with cloth within the thickness; the detectors report those with bodies."""
+        """The contacts of cloth with cloth within the thickness."""
         return self._applied[0][self._applied[0]["distance"] <= self.thickness]
+
+    def under_triangles(self, reported: Contacts) -> Contacts:
+        found = self._near_bodies
+        found = found[(found["kind"] != _contacts.VERTEX_FACE) | ~self._soft[found["vertices"][:, 0]]]
+        if not len(found):
+            return found
+        return found[~among(np.sort(found["vertices"], 1), np.sort(reported["vertices"], 1))]

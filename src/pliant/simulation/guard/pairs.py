@@ -198,10 +198,8 @@ def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_])
 def gaps_left(found: Contacts, offset: float, *, closed: bool) -> Contacts:
     """Return the contacts with gaps that are zero at `offset` metres: how far their features may still approach each
     other. closed: bodies leave some cloth no room, so that gaps are zero at the present distance if that is less."""
-    if not len(found):
-        return found
-    least = np.clip(found["distance"], 0.0, offset) if closed else np.full(len(found), offset)
-    found["anchor"] += least[:, None] * found["normal"]
+    if len(found):
+        _kernels.raise_anchors(found, offset, closed)
     return found
 
 

@@ -1,8 +1,9 @@
-"""Sewing: stitched vertices are one vertex for the guard."""
+"""Sewing: stitched vertices are one vertex for the guard, and what is sewn onto edges lies on their surface."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...contacts import VERTEX_FACE, Contacts
 from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
 from ...dynamics.springs import StitchSprings, joined_vertices
@@ -24,3 +25,39 @@ def links_of(scene: Scene) -> Rows:
     parts = [scene.bodies[b].mesh.welded.links + np.int32(scene.first[b]) for b in scene.deformable]
     stitches = StitchSprings(scene).rows.astype(np.int32)
     return np.concatenate([np.zeros((0, 2), np.int32), *parts, stitches[:, [0, 1]], stitches[:, [0, 2]]])
+
+
+class SeamNeighbours:
+    """The vertices of two bodies that a stitch onto an edge connects, directly or by one further edge.
+
+    A boundary that is sewn onto edges of a surface lies on it also between the stitches. If the thickness kept it away,
+    it would tear the stitches open in every substep.
+    """
+
+    def __init__(self, scene: Scene, links: Rows) -> None:
+        from scipy.sparse import coo_array
+
+        self._count = n = int(scene.first[-1])
+        sewn = StitchSprings(scene)
+        between = (np.abs(sewn.springs.weights) > 0.0).all(1)  # neither end of the edge
+        rows, keys = sewn.rows[between], [np.zeros(0, np.int64)]
+        if len(rows):
+            ends = np.concatenate([rows[:, [0, 1]], rows[:, [0, 2]]])
+            both = np.concatenate([links, links[:, ::-1], np.repeat(np.arange(n)[:, None], 2, 1)])
+            step = coo_array((np.ones(len(both), np.int8), both.T), shape=(n, n)).tocsr()
+            across = coo_array((np.ones(len(ends), np.int8), ends.T), shape=(n, n)).tocsr()
+            for near in (step @ across, across @ step):
+                i, j = near.nonzero()
+                keys += [n * i.astype(np.int64) + j, n * j.astype(np.int64) + i]
+        self._keys = np.unique(np.concatenate(keys))
+
+    def without_neighbours(self, contacts: Contacts) -> Contacts:
+        """Return the contacts (k,) but for those of features with such vertices."""
+        if not len(self._keys) or not len(contacts):
+            return contacts
+        v = contacts["vertices"].astype(np.int64)
+        split, found = np.where(contacts["kind"] == VERTEX_FACE, 1, 2), np.zeros(len(contacts), np.bool_)
+        for i in range(3):
+            for j in range(i + 1, 4):
+                found |= (i < split) & (j >= split) & np.isin(self._count * v[:, i] + v[:, j], self._keys)
+        return contacts[~found]

@@ -2,7 +2,7 @@
 
 const SHOW_KEYS = { contacts: "c", normals: "n", structure: "d", self_structure: "x", slice: "f", layers: "l" };
 const FRACTIONS = { "1/4": "¼×", "1/2": "½×" };
-const MENUS = { scene: "Scene", method: "Detection", self: "Self-contact", self_method: "Its detection", response: "Response" };
+const MENUS = { scene: "Scene", method: "Detection", self: "Self-contact", self_method: "Its detection", response: "Response", stepping: "Substeps" };
 
 function make(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
@@ -80,7 +80,7 @@ class Panel {
     this.hello = hello;
     this.chosen = { ...hello.chosen };
     $("menus").replaceChildren(this.menu("scene"), this.chips("method"), this.options("method"));
-    $("ways").replaceChildren(this.menu("self"), this.menu("response"), this.menu("self_method"), this.options("self_method"));
+    $("ways").replaceChildren(this.menu("self"), this.menu("response"), this.menu("stepping"), this.menu("self_method"), this.options("self_method"));
     this.sliders = Object.entries(hello.ranges).map(([name, range]) => new Slider(name, range, range.now, (...set) => this.later(...set)));
     $("sliders").replaceChildren(...this.sliders.map(({ element }) => element));
     this.overlays(hello.overlays);

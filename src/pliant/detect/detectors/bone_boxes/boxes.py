@@ -49,7 +49,7 @@ class BoneBoxes:
     ) -> None:
         """bind (n,3): positions that the matrices move, if they alone move the skin: `follow_bones` then serves it."""
         self.within, self.slabs, self.widened = within, slabs, 0
-        self.slack = self.reach = self._largest = 0.0
+        self.slack = self.reach = self.largest = 0.0
         self._rows: NDArray[np.int64] | None = None
         owner = _owners(faces, joints, weights)
         self.bones, box = np.unique(owner, return_inverse=True)
@@ -81,12 +81,12 @@ class BoneBoxes:
         """Transform the boxes by the bone matrices (b,3,4)."""
         self._to(matrices)
         _kernels.transform(self.frame, self.axes, self.boxes.low, self.boxes.high, self.placed)
-        self._largest = float(np.abs(self.placed.world).max())
+        self.largest = float(np.abs(self.placed.world).max())
         self._set_slack()
 
     def _set_slack(self) -> None:
         # bound of the rounding error of a point in box coordinates
-        self.slack = 1e-14 * self._largest
+        self.slack = 1e-14 * self.largest
         self.reach = self.within * (1.0 + 1e-12) + self.slack
         if not self.reach <= self._margin:
             self._sort()
@@ -101,6 +101,7 @@ class BoneBoxes:
         self.checked = len(entries.vertex)
         if self.bone_pairs is not None:
             _poses.relative(np.ascontiguousarray(matrices), self.placed.to_box, self.bone_pairs, self.bone_pairs.now)
+            self._known.room[:] = -np.inf
         return self._widen(x, total)
 
     def follow_bones(self, matrices: Floats, x: Floats) -> int:
@@ -112,7 +113,7 @@ class BoneBoxes:
         frames = _poses.Frames(matrices, self.bones, self.centre, self.axes, boxes.low, boxes.high, self.frame)
         before, ball = np.empty((c, 3, 4)), np.empty((c, 4))
         args = frames, self.placed, before, ball, self.moved, self.bone_pairs, self._known
-        self._largest, unknown = _poses.place(*args)
+        self.largest, unknown = _poses.place(*args)
         self._set_slack()
         total = self.checked = 0
         if unknown:
@@ -208,7 +209,7 @@ class BoneBoxes:
         """Sort triangles into slabs, and into the lists of all slabs they overlap, by the ranges of their corners."""
         count, slabs = len(self.bones), self.slabs
         low, high = self._around(self.span[:, :3], self.span[:, 3:])
-        self._margin = self.within * (1.0 + 1e-9) + 1e-12 * max(self._largest, float(np.abs(self.span).max()))
+        self._margin = self.within * (1.0 + 1e-9) + 1e-12 * max(self.largest, float(np.abs(self.span).max()))
         begin = low[:, 0] - self._margin
         # slabs thinner than the margin would only lengthen the lists
         per = np.minimum(slabs / (high[:, 0] - low[:, 0] + 2.0 * self._margin), 1.0 / self._margin)

@@ -21,6 +21,7 @@ from ....state import State
 from ...base import BaseDetector, Finds, Inside, InsideQuery, Reports, Side
 from ...queries.contact_records import with_rounding_margin
 from ...queries.penetration import NOTHING, SurfaceQueries
+from ...queries.solid_boundary import SIDE_OFFSET
 from .boxes import SLABS, BoneBoxes
 from .probes import Probes, Touching, query_inside
 
@@ -112,7 +113,8 @@ class BoneBoxesDetector(BaseDetector):
         self._follow(state)
         near = self.within * (1.0 + 1e-12) + self.boxes.slack
         axis = _boxes.shortest_side(self.boxes.placed.world)
-        posed, query = self._posed(), Query(near, self._sided, self._deep, axis, self.within)
+        beyond = SIDE_OFFSET * self.boxes.largest
+        posed, query = self._posed(), Query(near, self._sided, self._deep, axis, self.within, beyond)
         one, two = self._vertices, self._midpoints
         one.follow(state.x[self.deformable.rows], self.boxes, posed, self._ignored)
         one.select(near)
@@ -178,13 +180,13 @@ class BoneBoxesDetector(BaseDetector):
 
     def find(self, state: State) -> Contacts:
         """Return contacts in canonical order: vertices first, then edge midpoints."""
-        one, two = self._vertices.touching, self._midpoints.touching
-        n = len(one.rows)
-        out = self._pool.take(n + len(two.rows))
+        n, m = self._vertices.count, self._midpoints.count
+        out = self._pool.take(n + m)
         if n:
-            self._faces(one, state, out[:n])
-        if len(two.rows):
-            _lookup.fill_midpoints(two, self.edges, self.body.mesh.faces, state.v, self._owners, out[n:])
+            self._faces(state, out[:n])
+        if m:
+            results = self._midpoints.results
+            _lookup.fill_midpoints(results, self.edges, self.body.mesh.faces, state.v, self._owners, out[n:])
         return out
 
     @property
@@ -221,11 +223,18 @@ class BoneBoxesDetector(BaseDetector):
         begin = np.full(len(points), -1) if which is None else self._vertices.last(which)
         return query_inside(points, begin, self._posed(), self._sync())
 
-    def _faces(self, one: Touching, state: State, out: Contacts) -> None:
-        x, x_b = state.x[self.deformable.rows], state.x[self.body.rows]
+    def _faces(self, state: State, out: Contacts) -> None:
+        x, x_b, results = state.x[self.deformable.rows], state.x[self.body.rows], self._vertices.results
         degenerate = np.empty(len(out), np.bool_)
-        flat, below = _lookup.fill_vertices(one, x, x_b, self.body.mesh.faces, self._owners, out, degenerate)
-        inside = one.distance < 0.0 if flat or below else degenerate
+        flat, below = _lookup.fill_vertices(results, x, x_b, self.body.mesh.faces, self._owners, out, degenerate)
+        if flat or below:
+            self._correct(self._vertices.touching, x, out, degenerate, flat=flat > 0, below=below > 0)
+
+    def _correct(
+        self, one: Touching, x: Floats, out: Contacts, degenerate: NDArray[np.bool_], *, flat: bool, below: bool
+    ) -> None:
+        """Correct the records `out` of points with a degenerate gap (flat) and of points inside (below)."""
+        inside = one.distance < 0.0
         if flat:
             rows = np.flatnonzero(degenerate)
             pairs, sign = np.stack([one.rows, one.pairs[:, 0]], 1).astype(np.int32), np.ones(len(x))
@@ -233,7 +242,7 @@ class BoneBoxesDetector(BaseDetector):
             normal, distance = np.empty((len(rows), 3)), np.empty(len(rows))
             _geometry.vertex_face_geometry(self._sync().surface, x, pairs[rows], sign, normal, distance)
             out["normal"][rows], out["distance"][rows] = normal, distance
-        if not below:
+        if not (below and self._vertices.decided):
             return
         # inside, the nearest boundary point of the solid may lie on a part of a face that other faces intersect
         off = np.abs(out["distance"] - one.distance) > with_rounding_margin(0.0, x, self.boxes.placed.world)

@@ -53,7 +53,8 @@ def known_poses(pairs: Pairs, poses: Floats, least: Floats, most: Floats) -> Kno
             # the distance from a chord grows with the square of its length: a quarter of that of two samples
             gap = 0.25 * _kernels.displacement(pairs, k, poses[i], poses[i - 1], poses[i + 1], 0.5)
             spare[k] = max(spare[k], min(_ROOM * gap, most[k]))
-    return Known(poses, spare, np.zeros(count, np.int32), np.zeros(count, np.int32))
+    segment, failed, room = np.zeros(count, np.int32), np.zeros(count, np.int32), np.full(count, -np.inf)
+    return Known(poses, spare, segment, failed, room)
 
 
 def _quietest(poses: Floats, beside: Floats) -> Floats:

@@ -30,19 +30,21 @@ class Probes:
     A point that has moved, relative to the skin, less than its distance from it is still on the same side, and as far
     away as the difference: few points must be searched, and fewer still need a ray that decides the side. Each search
     starts from the result of the last one.
+
+    results: arrays whose first `count` rows are the points near the skin or inside it; see `touching`.
     """
 
     def __init__(self, points: Floats) -> None:
         n = len(points)
         self.order = _nearest.along_curve(points)
         self.points = points.copy()
-        self.visited = self.measured = self.queried = 0
+        self.visited = self.measured = self.queried = self.decided = 0
         found, side = np.full((n, 3), -1, np.int64), np.ones(n, np.int8)
         self.arrays = ProbeArrays(self.points, found, np.empty((n, 3)), np.zeros(n), side, np.zeros(n))
         self._which, self._unsure = np.empty(n, np.int64), np.empty(n, np.int64)
         indices = np.empty(n, np.int64), np.empty((n, 2), np.int64)
-        self._touching = Touching(*indices, np.empty((n, 3)), np.empty((n, 3)), np.empty(n), *np.empty((2, n, 3)))
-        self._count = 0
+        self.results = Touching(*indices, np.empty((n, 3)), np.empty((n, 3)), np.empty(n), *np.empty((2, n, 3)))
+        self.count = 0
         self._lists = Lists(self.order, self._which, self._unsure, np.zeros(0, np.bool_))
 
     def follow(self, x: Floats, boxes: BoneBoxes, posed: Skin, ignored: NDArray[np.bool_]) -> None:
@@ -60,13 +62,14 @@ class Probes:
         """Find the nearest triangle of each point that is near, or inside a closed skin, with signed distances.
         `synced` returns the skin with the present positions, for points whose side is not known."""
         if self.queried < FEW:
-            args = posed, surface, self.arrays, self._lists, self.queried, query, self._touching
-            self.visited, self.measured, (k, m, self._count) = _query.query_and_collect(*args)
+            args = posed, surface, self.arrays, self._lists, self.queried, query, self.results
+            self.visited, self.measured, (k, m, self.count) = _query.query_and_collect(*args)
         else:
             which, counts = self._which[: self.queried], np.zeros((-(-self.queried // CHUNK), 2), np.int64)
             _query.query_points(posed, self.arrays, which, query, counts)
             self.visited, self.measured = counts.sum(0).tolist()
-            k, m, self._count = _query.collect(self.arrays, surface, self._lists, query, self._touching)
+            k, m, self.count = _query.collect(posed, self.arrays, surface, self._lists, query, self.results)
+        self.decided = m
         if m:
             self._decide(synced(), k, m, query.within)
 
@@ -75,24 +78,25 @@ class Probes:
         counts = np.zeros((-(-len(self.points) // CHUNK), 2), np.int64)
         _lookup.project(posed, self.arrays, self.order, reach, counts)
         self.queried, (self.visited, self.measured) = len(self.points), counts.sum(0).tolist()
-        k, m, self._count = _query.collect(self.arrays, synced().surface, self._lists, query, self._touching)
+        k, m, self.count = _query.collect(posed, self.arrays, synced().surface, self._lists, query, self.results)
+        self.decided = m
         if m:
             self._decide(synced(), k, m, query.within)
 
     def _decide(self, skin: SurfaceQueries, k: int, m: int, within: float) -> None:
         """Compute the signed distances of the m unsure ones of k results, and keep those within the distance, or
         inside."""
-        out, rows = self._touching, self._unsure[:m]
+        out, rows = self.results, self._unsure[:m]
         pairs, where = out.pairs[rows], out.where[rows]
         signed = skin.signed_distances_of(out.at[rows], pairs, where, behind=True)
         out.pairs[rows], out.where[rows] = pairs, where
         out.distance[rows], out.nearest[rows], out.normal[rows] = signed.distance, signed.nearest, signed.normal
-        self._count = _lookup.keep_within(out, k, within)
+        self.count = _lookup.keep_within(out, k, within)
 
     @property
     def touching(self) -> Touching:
         """The results, in ascending order."""
-        return Touching(*(array[: self._count] for array in self._touching))
+        return Touching(*(array[: self.count] for array in self.results))
 
     def last(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of the triangles where the last searches for points `which` ended, or -1."""

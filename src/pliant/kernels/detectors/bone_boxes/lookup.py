@@ -13,7 +13,7 @@ from ...queries.closest_point import Signed, sign_range
 from ...queries.contact_records import face_contact, write, write_vertices
 from ...queries.surface import touching as is_touching
 from .boxes import CHUNK, Boxes, Placed, Skin, over_plane
-from .search import boxes_near
+from .search import boxes_near, wind_one
 
 
 class ProbeArrays(NamedTuple):
@@ -118,11 +118,12 @@ def project(skin, probes, which, reach, counts):
 
 
 @kernel
-def gather(probes, surface, ignored, sided, out, unsure):
+def gather(skin, probes, surface, ignored, query, out, unsure):
     """Collect the points (ascending) with a result, except those `ignored` (n,), if any are given, and fill `out` for
-    those outside. The others, and all unless `sided`, are listed in `unsure`. Return both numbers."""
+    those whose side is known: outside, or inside with a nearest face beyond which is outside. The others, and all
+    unless `query.sided`, are listed in `unsure`. Return both numbers."""
     points, found, side, barycentric = probes.points, probes.found, probes.side, probes.barycentric
-    count, more, outside = 0, 0, np.ones(len(points), np.int8)
+    count, more, sides = 0, 0, np.empty(len(points), np.int8)
     signed = Signed(out.distance, out.nearest, out.normal)
     for i in range(len(points)):
         if found[i, 0] < 0 or (len(ignored) > 0 and ignored[i]):
@@ -130,11 +131,15 @@ def gather(probes, surface, ignored, sided, out, unsure):
         out.rows[count], out.pairs[count, 0], out.pairs[count, 1] = i, found[i, 0], found[i, 1]
         vec.store(out.at, count, vec.load(points, i))
         vec.store(out.where, count, vec.load(barycentric, i))
-        known = sided and side[i] > 0
+        known = query.sided
         if known:
-            sign_range(surface, out.at, count, count + 1, out.pairs, out.where, outside, signed)
+            sides[count] = side[i]
+            sign_range(surface, out.at, count, count + 1, out.pairs, out.where, sides, signed)
             p, q = vec.load(points, i), vec.load(out.nearest, count)
             known = not is_touching(vec.sub(p, q), p, q)
+            if known and side[i] < 0:
+                beyond = vec.madd(q, vec.load(out.normal, count), query.beyond)
+                known = wind_one(skin, query.axis, beyond) <= 0
         if not known:
             unsure[more] = count
             more += 1

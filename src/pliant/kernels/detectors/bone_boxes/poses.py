@@ -39,6 +39,7 @@ class Known(NamedTuple):
     spare: np.ndarray  # (b,) metres
     segment: np.ndarray  # (b,) i4: the pose before that which was the nearest to the last one
     failed: np.ndarray  # (b,) i4: updates since which none was near enough, 0 for a box within its ranges
+    room: np.ndarray  # (b,) metres by which vertices may still move in the box until a pose is compared again
 
 
 class Frames(NamedTuple):
@@ -105,6 +106,28 @@ def displacement(pairs, k, now, one, two, u):
 
 
 @kernel
+def change(pairs, k, one, two):
+    """Upper bound of the distances of vertices of box k at the matrices `one` from those at `two`."""
+    total = 0.0
+    for p in range(pairs.first[k], pairs.first[k + 1]):
+        a, b = one[p], two[p]
+        turn = (
+            a[0, 0] - b[0, 0],
+            a[0, 1] - b[0, 1],
+            a[0, 2] - b[0, 2],
+            a[1, 0] - b[1, 0],
+            a[1, 1] - b[1, 1],
+            a[1, 2] - b[1, 2],
+            a[2, 0] - b[2, 0],
+            a[2, 1] - b[2, 1],
+            a[2, 2] - b[2, 2],
+        )
+        shift = (a[0, 3] - b[0, 3], a[1, 3] - b[1, 3], a[2, 3] - b[2, 3])
+        total += pairs.weight[p] * vec.norm(shift) + pairs.radius[p] * stretch(turn)
+    return total
+
+
+@kernel
 def between(pairs, k, now, one, two):
     """The u of 0 to 1 for which (1 - u) one + u two is nearest to `now`, by the squares of the displacements."""
     along, length = 0.0, 0.0
@@ -127,7 +150,8 @@ def away(pairs, k, now, poses, i):
 
 @kernel
 def is_known(pairs, known, k, slack):
-    """Whether all vertices of box k are in their ranges, because the pose is near one between known ones."""
+    """Whether all vertices of box k are in their ranges, because the pose is near one between known ones. What is left
+    of the room around that one is kept in `known.room`."""
     poses, segment, failed, room = known.poses, known.segment, known.failed, known.spare[k] - slack
     n, last = len(poses), known.segment[k]
     best, nearest = away(pairs, k, pairs.now, poses, last), last
@@ -141,6 +165,7 @@ def is_known(pairs, known, k, slack):
                 best, nearest = gap, i
     segment[k] = nearest
     failed[k] = 0 if best <= room else failed[k] + 1
+    known.room[k] = room - best
     return best <= room
 
 
@@ -159,7 +184,9 @@ def place(boxes, placed, before, ball, moved, pairs, known):
     relative(boxes.matrices, placed.to_box, pairs, pairs.now)
     slack = 1e-13 * largest
     for k in range(len(before)):
-        moved.stray[k] = displacement(pairs, k, pairs.now, last, last, 0.0) + slack
-        unknown += not is_known(pairs, known, k, slack)
+        moved.stray[k] = change(pairs, k, pairs.now, last) + slack
+        known.room[k] -= moved.stray[k]
+        if known.room[k] < 0.0:
+            unknown += not is_known(pairs, known, k, slack)
     set_motion(before, ball, placed, moved)
     return largest, unknown

@@ -28,6 +28,7 @@ class Query(NamedTuple):
     deep: bool  # whether points inside have a result at any depth; otherwise up to `near`
     axis: int  # direction of the rays that decide sides
     within: float  # distance of results, metres
+    beyond: float  # distance from a face at which its sides are tested, metres
 
 
 class Lists(NamedTuple):
@@ -118,14 +119,14 @@ def query_and_collect(skin, surface, probes, lists, count, query, out):
     for first in range(0, count, CHUNK):
         one, two = query_range(skin, probes, lists.which, first, min(count, first + CHUNK), query)
         visited, measured = visited + one, measured + two
-    return visited, measured, collect(probes, surface, lists, query, out)
+    return visited, measured, collect(skin, probes, surface, lists, query, out)
 
 
 @kernel
-def collect(probes, surface, lists, query, out):
+def collect(skin, probes, surface, lists, query, out):
     """Gather the results of all points in `out`; return their number, that of those in `lists.unsure`, and the number
     of results to keep, if all are sure."""
-    count, unsure = gather(probes, surface, lists.ignored, query.sided, out, lists.unsure)
+    count, unsure = gather(skin, probes, surface, lists.ignored, query, out, lists.unsure)
     return count, unsure, keep_within(out, count, query.within) if unsure == 0 else 0
 
 

@@ -1,0 +1,73 @@
+"""Bodies whose vertices are recorded frame by frame, in place of a character: `pliant drape skirt.obj body.npz`."""
+
+import dataclasses
+import pathlib
+from typing import TYPE_CHECKING, Any
+
+from . import output
+from .proxies import simulated
+from .reading import FileOptions, facing_outward, read_clip
+
+if TYPE_CHECKING:
+    from ..motion.clip import Clip
+    from ..scene import Scene
+    from ..scenes.holding import Holding
+    from ..simulation.carrying import Proxies
+    from .scene_building import WearOptions
+    from .start_poses import StartPoses
+
+
+def is_recorded(body: pathlib.Path, points: pathlib.Path | None) -> bool:
+    """Whether a body is a sequence of meshes: an npz with frames, a folder, a pattern, or a mesh with a point cache."""
+    from ..io.animation import has_frames
+
+    return points is not None or body.is_dir() or any(c in body.name for c in "*?") or has_frames(body)
+
+
+def build_recorded(
+    cloth: pathlib.Path,
+    body: pathlib.Path,
+    files: FileOptions,
+    wear: "WearOptions",
+    holding: "Holding",
+    options: dict[str, Any],
+    proxies: "Proxies | None",
+    starts: "StartPoses | None",
+) -> "Scene":
+    """The scene of garments, with frames of their own or without, on a recorded body."""
+    from ..scenes.dressing import default_eps_on_skin
+    from ..scenes.recorded_body import recorded_scene
+
+    for option in ("clip", "ease", "teleports", "root_motion"):
+        if getattr(wear, option) != type(wear).__dataclass_fields__[option].default:
+            raise ValueError(f"--{option.replace('_', '-')} is for a character; {body} is a sequence of meshes")
+    under, fps = read_clip(body, wear.body_points, None, wear.fps, files, option="")
+    under = _outward(under)
+    skin = under.mesh.moved(under.at(0).astype(float))
+    worn = [read_clip(path, None, None, wear.fps, files, option="")[0] for path in (cloth, *wear.layer)]
+    worn = [dataclasses.replace(clip, mesh=clip.mesh.moved(clip.at(0).astype(float))) for clip in worn]
+    if proxies is not None and proxies.vertices is not None:
+        meshes = [simulated(clip.mesh, skin, proxies) for clip in worn]
+        worn = [type(clip)(mesh, mesh.vertices[None]) for clip, mesh in zip(worn, meshes)]
+        if starts is not None:
+            starts.note(meshes[0], skin)
+    elif starts is not None:
+        eps = options.get("eps")
+        eps = default_eps_on_skin(skin, [clip.mesh for clip in worn]) if eps is None else eps
+        worn = [_moved(clip, mesh) for clip, mesh in zip(worn, starts.fixed([c.mesh for c in worn], skin, eps))]
+    held = {field.name: getattr(holding, field.name) for field in dataclasses.fields(holding)}
+    name = f"{' and '.join(clip.mesh.name for clip in worn)} on {skin.name}"
+    lead_in = 0.0 if wear.lead_in is None else wear.lead_in
+    with output.progress(f"making {name}"):
+        return recorded_scene(worn, under, fps, lead_in=lead_in, hold=wear.hold, name=name, **held, **options)
+
+
+def _outward(body: "Clip") -> "Clip":
+    """The body with outward faces: shells that are inside out in its first frame are reversed, with a note."""
+    mesh = facing_outward(body.mesh, body.mesh.moved(body.at(0).astype(float)))
+    return body if mesh is body.mesh else dataclasses.replace(body, mesh=dataclasses.replace(mesh, source=None))
+
+
+def _moved(clip: "Clip", mesh: Any) -> "Clip":
+    """The clip with its first frame, which was fixed, as `mesh` has it, and the others moved by the same amounts."""
+    return dataclasses.replace(clip, mesh=mesh, frames=clip.frames + (mesh.vertices - clip.frames[0]))

@@ -1,0 +1,110 @@
+"""Garments on a body whose vertices are recorded frame by frame: a sequence of meshes, without bones."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import validate
+from ..detect.queries.closest_point import ClosestPoints
+from ..mesh import Mesh
+from ..motion.clip import Clip
+from ..motion.deforming import Attached, Deforming, Recorded
+from ..scene import Body, Cloth, Grip, Scene
+from .dressing import WORN, default_eps_on_skin
+from .holding import Holding, hold_cloths
+from .material_options import take_material
+from .snug_loops import HOLDS, snug
+
+Floats = NDArray[np.float64]
+
+
+def recorded_scene(
+    garments: Sequence[Mesh | Clip],
+    body: Clip,
+    fps: float,
+    *,
+    lead_in: float = 0.0,
+    hold: str = "auto",
+    eps: float | None = None,
+    material: Cloth | str | None = None,
+    name: str = "dress",
+    **options: Any,
+) -> Scene:
+    """Return a scene in which `body` moves through its frames, `fps` of them per second, and wears `garments`, given
+    inner to outer as they lie on its first frame.
+
+    lead_in: seconds in which the body stands in its first frame and the garments settle; default: 0. hold: "auto"
+    attaches boundary loops that lie close to the skin all around (waistbands, cuffs, collars) to the skin; "none"
+    attaches nothing. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; pins and attachments replace
+    the automatic ones of the garments that they name, stitches those of all. A garment with frames of its own, as many
+    as the body has, moves its pinned vertices through them; they yield to bodies and other cloth as attached ones do.
+    eps, material and other options are those of `dress_scene`.
+    """
+    validate.choice("hold", hold, HOLDS)
+    if not garments:
+        raise ValueError("garments is empty; expected at least one mesh or clip, inner to outer")
+    lead_in = validate.number("lead_in", lead_in, low=0.0)
+    times = lead_in + np.arange(len(body)) / validate.number("fps", fps, above=0.0)
+    clips = [each if isinstance(each, Clip) else Clip(each, each.vertices[None]) for each in garments]
+    for clip in clips:
+        if not clip.still and len(clip) != len(body):
+            raise ValueError(
+                f"garment {clip.mesh.name!r} has {len(clip)} frames and the body {len(body)}; expected the same number"
+            )
+    worn = [clip.mesh.moved(np.asarray(clip.at(0), np.float64)) for clip in clips]
+    skin, motion = _skin(body, times)
+    if skin.issues.inward:
+        raise ValueError(f"body {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])")
+    distance = default_eps_on_skin(skin, worn) if eps is None else validate.number("eps", eps, above=0.0)
+    holding = Holding.of(options)
+    bodies = []
+    for layer, garment in enumerate(worn):
+        stuff = take_material({"material": WORN if material is None else material}, garment)
+        bodies.append(Body(garment, material=stuff, layer=layer))
+    bodies.append(Body(skin, obstacle=True, motion=motion, color=(0.80, 0.60, 0.50)))
+    scene = hold_cloths(Scene(bodies, eps=distance, name=name, **options), holding)
+    if hold == "auto" and not holding.sews:
+        surface = ClosestPoints(skin)
+        bodies = [_held(body, surface, skin, motion) if not body.obstacle else body for body in scene.bodies]
+        scene = dataclasses.replace(scene, bodies=bodies)
+    return _with_moving_pins(scene, clips, times)
+
+
+def _with_moving_pins(scene: Scene, clips: Sequence[Clip], times: Floats) -> Scene:
+    """Return the scene with the pinned vertices of those garments that have frames of their own, at `times`, moving
+    through these; clip k is that of body k."""
+    bodies = list(scene.bodies)
+    for k, clip in enumerate(clips):
+        pins = bodies[k].pins
+        if clip.still or not len(pins):
+            continue
+        path = Recorded(times, np.stack([clip.at(t)[pins] for t in range(len(clip))]).astype(np.float64))
+        bodies[k] = dataclasses.replace(bodies[k], pins=(), grips=[*bodies[k].grips, Grip(pins, path)])
+    return dataclasses.replace(scene, bodies=bodies)
+
+
+def _skin(body: Clip, times: Floats) -> tuple[Mesh, Recorded | None]:
+    """The body in its first frame, and its motion; None for a body that never moves."""
+    skin = body.mesh.moved(np.asarray(body.at(0), np.float64))
+    if body.still:
+        return skin, None
+    return skin, Recorded(times, np.stack([body.at(t) for t in range(len(body))]).astype(np.float64))
+
+
+def _held(garment: Body, surface: ClosestPoints, skin: Mesh, motion: Deforming | None) -> Body:
+    """A garment that nothing holds with its waistbands, cuffs and collars attached to the skin, or pinned where that
+    never moves."""
+    if len(garment.pins) or garment.grips:
+        return garment
+    rows = snug(garment.mesh, surface, skin.size, static=motion is None)
+    if not len(rows):
+        return garment
+    if motion is None:
+        return dataclasses.replace(garment, pins=rows)
+    points, welded = garment.mesh.vertices[rows], skin.welded
+    carrier = motion.taking(np.unique(skin.weld_index, return_index=True)[1])
+    grip = Grip(rows, Attached.at(carrier, welded.vertices, welded.faces[surface.query(points)[2]], points))
+    return dataclasses.replace(garment, grips=[grip])

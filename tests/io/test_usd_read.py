@@ -1,0 +1,355 @@
+"""USD in, and out as a layer that overrides points: stages made with usd-core, and usd-core's reading of the layers."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import cli, shapes
+from pliant.errors import MeshFileError
+from pliant.motion.clip import Clip
+from usd_checks import faults
+
+Usd = pytest.importorskip("pxr.Usd")
+from pxr import Gf, Sdf, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: E402
+
+SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0, 1], [0, 0, 1]])
+
+
+def new_stage(path: pathlib.Path, up: str = "Z", metres: float = 0.01):
+    stage = Usd.Stage.CreateNew(str(path))
+    UsdGeom.SetStageUpAxis(stage, up)
+    UsdGeom.SetStageMetersPerUnit(stage, metres)
+    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/World").GetPrim())
+    return stage
+
+
+def mesh_at(stage, path: str, x: np.ndarray, faces: list[list[int]]):
+    mesh = UsdGeom.Mesh.Define(stage, path)
+    mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(np.asarray(x, np.float32)))
+    mesh.CreateFaceVertexCountsAttr([len(f) for f in faces])
+    mesh.CreateFaceVertexIndicesAttr([i for f in faces for i in f])
+    mesh.CreateExtentAttr(Vt.Vec3fArray.FromNumpy(np.stack([x.min(0), x.max(0)]).astype(np.float32)))
+    return mesh
+
+
+def z_up(x: np.ndarray) -> np.ndarray:
+    """Metres with y up as centimetres with z up."""
+    return 100.0 * np.stack([x[..., 0], -x[..., 2], x[..., 1]], -1)
+
+
+def world_points(path: pathlib.Path, prim: str, time: float) -> np.ndarray:
+    """What usd-core itself sees, skinned where the prim is; metres, y up."""
+    stage = Usd.Stage.Open(str(path))
+    for root in [p for p in stage.Traverse() if p.IsA(UsdSkel.Root)]:
+        UsdSkel.BakeSkinning(UsdSkel.Root(root), Gf.Interval(time, time))
+    at = stage.GetPrimAtPath(prim)
+    m = np.array(UsdGeom.XformCache(time).GetLocalToWorldTransform(at))
+    x = np.array(UsdGeom.Mesh(at).GetPointsAttr().Get(time), np.float64) @ m[:3, :3] + m[3, :3]
+    scale = UsdGeom.GetStageMetersPerUnit(stage)
+    return scale * (np.stack([x[:, 0], x[:, 2], -x[:, 1]], 1) if UsdGeom.GetStageUpAxis(stage) == "Z" else x)
+
+
+@pytest.fixture
+def shot(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A shot in centimetres with z up: a body that moves by a transform, and by reference with a variant a skirt with
+    animated points, materials, normals, texture coordinates and polygons."""
+    asset = new_stage(tmp_path / "skirt.usda")
+    root = UsdGeom.Xform.Define(asset, "/World").GetPrim()
+    sets = root.GetVariantSets().AddVariantSet("cut")
+    for name, height in (("long", 0.102), ("short", 0.095)):
+        sets.AddVariant(name)
+        sets.SetVariantSelection(name)
+        with sets.GetVariantEditContext():
+            cloth = shapes.cloth(0.3, 0.3, 13)
+            x = cloth.vertices + np.array([0.003, height, 0.001])
+            quads = [
+                [r * 13 + c, r * 13 + 13 + c, r * 13 + 14 + c, r * 13 + 1 + c] for r in range(12) for c in range(12)
+            ]
+            mesh = mesh_at(asset, "/World/Skirt", z_up(x), quads)
+            mesh.CreateNormalsAttr(Vt.Vec3fArray.FromNumpy(np.tile(np.float32([0, 0, 1]), (169, 1))))
+            mesh.SetNormalsInterpolation("vertex")
+            st = UsdGeom.PrimvarsAPI(mesh).CreatePrimvar("st", Sdf.ValueTypeNames.TexCoord2fArray, "faceVarying")
+            st.Set(Vt.Vec2fArray.FromNumpy((x[np.ravel(quads)][:, [0, 2]] * 3).astype(np.float32)))
+    sets.SetVariantSelection("long")
+    material = UsdShade.Material.Define(asset, "/World/Tartan")
+    surface = UsdShade.Shader.Define(asset, "/World/Tartan/Surface")
+    surface.CreateIdAttr("UsdPreviewSurface")
+    surface.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f).Set((0.5, 0.25, 0.125))
+    material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
+    asset.GetRootLayer().Save()
+
+    stage = new_stage(tmp_path / "shot.usda")
+    stage.SetStartTimeCode(101)
+    stage.SetEndTimeCode(104)
+    stage.SetTimeCodesPerSecond(25)
+    ball = shapes.ball(0.1, 3)
+    mesh = mesh_at(stage, "/World/Body", z_up(ball.vertices), ball.faces.tolist())
+    lift = UsdGeom.Xformable(mesh).AddTranslateOp()
+    worn = stage.DefinePrim("/World/Garment")
+    worn.GetReferences().AddReference("./skirt.usda")
+    worn.GetVariantSets().GetVariantSet("cut").SetVariantSelection("short")
+    moved = UsdGeom.Xformable(worn).AddTranslateOp()
+    for k in range(4):
+        lift.Set(Gf.Vec3d(0.0, 0.0, 0.3 * k), 101 + k)
+        moved.Set(Gf.Vec3d(0.0, 0.0, 0.2 * k), 101 + k)
+    skirt = stage.GetPrimAtPath("/World/Garment/Skirt")
+    UsdShade.MaterialBindingAPI.Apply(skirt).Bind(UsdShade.Material(stage.GetPrimAtPath("/World/Garment/Tartan")))
+    stage.GetRootLayer().Save()
+    return tmp_path / "shot.usda"
+
+
+def properties(path: pathlib.Path) -> dict[str, object]:
+    """Every authored value, relationship and metadata of the composed stage."""
+    stage = Usd.Stage.Open(str(path))
+    found: dict[str, object] = {}
+    for prim in stage.Traverse():
+        found[str(prim.GetPath())] = (
+            prim.GetTypeName(),
+            prim.GetAppliedSchemas(),
+            prim.GetVariantSets().GetAllVariantSelections(),
+        )
+        for each in prim.GetAuthoredProperties():
+            times = each.GetTimeSamples() if isinstance(each, Usd.Attribute) else []
+            values = (
+                [each.Get(t) for t in times]
+                if times
+                else each.Get()
+                if isinstance(each, Usd.Attribute)
+                else each.GetTargets()
+            )
+            found[str(each.GetPath())] = (times, values, each.GetMetadata("interpolation"))
+    for key in ("upAxis", "metersPerUnit", "timeCodesPerSecond", "startTimeCode", "endTimeCode", "defaultPrim"):
+        found[key] = stage.GetMetadata(key)
+    return found
+
+
+def test_a_shot_is_read_with_its_references_variants_transforms_units_and_times(shot):
+    skirt, fps = pliant.load_clip(shot, part="Skirt")
+    body, _ = pliant.load_clip(shot, part="Body")
+    assert fps == 25.0
+    assert (len(skirt), skirt.mesh.n_vertices, skirt.mesh.n_faces) == (4, 169, 288)
+    assert (len(body), body.mesh.n_vertices) == (4, shapes.ball(0.1, 3).n_vertices)
+    for k in range(4):
+        for clip, prim in ((skirt, "/World/Garment/Skirt"), (body, "/World/Body")):
+            assert np.abs(clip.frames[k] - world_points(shot, prim, 101 + k)).max() < 1e-9
+    assert skirt.mesh.materials == ({"name": "Tartan", "color": (0.5, 0.25, 0.125)},)
+    assert np.abs(skirt.mesh.uv - skirt.frames[0][skirt.mesh.faces][..., [0, 2]] * 3).max() < 1e-6
+    assert pliant.load(shot).n_vertices == 169 + body.mesh.n_vertices
+    assert len(pliant.load_clip(shot, part="/World/Garment", fps=50.0)[0]) == 7
+    assert np.abs(pliant.load(shot, part="Body").bounds - body.frames[0][[0]] * 0).max() < 0.11
+
+
+def test_fix_writes_a_layer_that_overrides_only_points(shot, capsys):
+    """The shot stays as it is; in the layer, only points and what follows from them differ from it."""
+    before = shot.read_bytes()
+    out = shot.with_name("fixed.usda")
+    assert cli.run(["fix", str(shot), "--part", "Skirt", "--body-part", "Body", "-o", str(out)]) == 0
+    assert shot.read_bytes() == before
+    one, other = properties(shot), properties(out)
+    changed = {name for name in one | other if one.get(name) != other.get(name)}
+    assert changed == {f"/World/Garment/Skirt.{name}" for name in ("points", "extent", "normals")}
+    layer = Sdf.Layer.FindOrOpen(str(out))
+    assert list(layer.subLayerPaths) == ["./shot.usda"]
+    assert {layer.GetPrimAtPath(p).specifier for p in ("/World", "/World/Garment", "/World/Garment/Skirt")} == {
+        Sdf.SpecifierOver
+    }
+    assert "fixed.usda" in capsys.readouterr().out
+    assert cli.run(["check", str(out), "--part", "Skirt", "--body-part", "Body", "--max-depth", "0.01mm"]) == 0
+    assert cli.run(["check", str(shot), "--part", "Skirt", "--body-part", "Body", "--max-depth", "0.01mm"]) == 1
+
+
+def test_the_layer_passes_the_checks_of_usd(shot):
+    skirt, fps = pliant.load_clip(shot, part="Skirt")
+    moved = Clip(skirt.mesh, skirt.frames + 0.01 * np.sin(20 * skirt.frames[..., [1, 2, 0]]), skirt.color)
+    for name in ("layer.usda", "layer.usdc", "layer.usd"):
+        (written,) = pliant.save_animation(shot.with_name(name), [moved], fps)
+        assert faults(Usd.Stage.Open(str(written)), written) == faults(Usd.Stage.Open(str(shot)), shot) == []
+        again, rate = pliant.load_clip(written, part="Skirt")
+        assert rate == fps
+        assert np.abs(again.frames - moved.frames).max() < 3e-8
+    stage = Usd.Stage.Open(str(written))
+    normals = UsdGeom.Mesh(stage.GetPrimAtPath("/World/Garment/Skirt")).GetNormalsAttr()
+    assert len(normals.GetTimeSamples()) == 4
+    assert np.abs(np.linalg.norm(np.array(normals.Get(102)), axis=1) - 1.0).max() < 1e-6
+
+
+def test_a_run_longer_than_the_shot_lengthens_it_and_keeps_its_rate(shot):
+    skirt, _ = pliant.load_clip(shot, part="Skirt")
+    long = Clip(skirt.mesh, np.concatenate([skirt.frames, skirt.frames]))
+    body = Clip(shapes.ball(0.1, 1), shapes.ball(0.1, 1).vertices[None])
+    (written,) = pliant.save_animation(shot.with_name("long.usdc"), [long, body], 50.0)
+    stage = Usd.Stage.Open(str(written))
+    assert (stage.GetStartTimeCode(), stage.GetEndTimeCode(), stage.GetTimeCodesPerSecond()) == (101, 104.5, 25)
+    again, _ = pliant.load_clip(written, part="Skirt", fps=50.0)
+    assert np.abs(again.frames - long.frames).max() < 3e-8
+
+
+def test_the_stage_itself_is_not_overwritten(shot):
+    mesh = pliant.load(shot, part="Skirt")
+    with pytest.raises(ValueError, match="stays as it is"):
+        pliant.save(shot, mesh.moved(mesh.vertices + 1.0))
+
+
+def skinned(path: pathlib.Path) -> pathlib.Path:
+    """A bar on two joints with a blend shape, below a transform that turns and scales it."""
+    stage = new_stage(path, "Y", 1.0)
+    stage.SetStartTimeCode(0)
+    stage.SetEndTimeCode(2)
+    root = UsdSkel.Root.Define(stage, "/World/Hero")
+    UsdGeom.Xformable(root).AddRotateZOp().Set(30.0)
+    skeleton = UsdSkel.Skeleton.Define(stage, "/World/Hero/Rig")
+    skeleton.CreateJointsAttr(["hip", "hip/knee"])
+    rest = [Gf.Matrix4d(1), Gf.Matrix4d().SetTranslate((0, 1, 0))]
+    skeleton.CreateBindTransformsAttr(rest)
+    skeleton.CreateRestTransformsAttr(rest)
+    move = UsdSkel.Animation.Define(stage, "/World/Hero/Rig/Move")
+    move.CreateJointsAttr(["hip/knee"])  # a joint order of its own
+    move.CreateBlendShapesAttr(["thick"])
+    for t in range(3):
+        turn = Gf.Rotation((0, 0, 1), 20.0 * t).GetQuat()
+        move.CreateTranslationsAttr().Set([Gf.Vec3f(0, 1, 0)], t)
+        move.CreateRotationsAttr().Set([Gf.Quatf(turn)], t)
+        move.CreateScalesAttr().Set([Gf.Vec3h(1, 1, 1)], t)
+        move.CreateBlendShapeWeightsAttr().Set([0.5 * t], t)
+    UsdSkel.BindingAPI.Apply(skeleton.GetPrim()).CreateAnimationSourceRel().SetTargets([move.GetPath()])
+    x = np.array([[0.0, 0, 0], [0.2, 0, 0], [0.2, 1, 0], [0, 1, 0], [0.2, 2, 0], [0, 2, 0]])
+    mesh = mesh_at(stage, "/World/Hero/Bar", x, [[0, 1, 2, 3], [3, 2, 4, 5]])
+    UsdGeom.Xformable(mesh).AddTranslateOp().Set(Gf.Vec3d(5, 0, 0))  # skinning replaces it
+    binding = UsdSkel.BindingAPI.Apply(mesh.GetPrim())
+    binding.CreateSkeletonRel().SetTargets([skeleton.GetPath()])
+    binding.CreateGeomBindTransformAttr(Gf.Matrix4d(1))
+    binding.CreateJointIndicesPrimvar(False, 2).Set([0, 1] * 6)
+    weights = [[1, 0], [1, 0], [0.5, 0.5], [0.5, 0.5], [0, 1], [0, 1]]
+    binding.CreateJointWeightsPrimvar(False, 2).Set(np.ravel(weights).tolist())
+    shape = UsdSkel.BlendShape.Define(stage, "/World/Hero/Bar/thick")
+    shape.CreateOffsetsAttr([Gf.Vec3f(0.1, 0, 0.3)] * 2)
+    shape.CreatePointIndicesAttr([4, 5])
+    binding.CreateBlendShapesAttr(["thick"])
+    binding.CreateBlendShapeTargetsRel().SetTargets([shape.GetPath()])
+    stage.GetRootLayer().Save()
+    return path
+
+
+def test_skeletons_and_blend_shapes_deform_as_usd_core_bakes_them(tmp_path):
+    path = skinned(tmp_path / "hero.usda")
+    clip, _ = pliant.load_clip(path)
+    assert len(clip) == 3
+    for t in range(3):
+        assert np.abs(clip.frames[t] - world_points(path, "/World/Hero/Bar", t)).max() < 1e-6
+    assert np.abs(clip.frames[2] - clip.frames[0]).max() > 0.3
+
+
+def test_the_points_of_a_skinned_garment_are_not_skinned_again(tmp_path):
+    path = skinned(tmp_path / "hero.usda")
+    clip, fps = pliant.load_clip(path)
+    moved = Clip(clip.mesh, clip.frames + 0.01)
+    (written,) = pliant.save_animation(tmp_path / "layer.usda", [moved], fps)
+    again, _ = pliant.load_clip(written)
+    assert np.abs(again.frames - moved.frames).max() < 3e-7
+    for t in range(3):
+        assert np.abs(moved.frames[t] - world_points(written, "/World/Hero/Bar", t)).max() < 1e-6
+
+
+def test_an_instance_is_read_where_it_stands_and_overridden_alone(tmp_path):
+    asset = new_stage(tmp_path / "leaf.usda", "Y", 1.0)
+    mesh_at(asset, "/World/Leaf", SQUARE, [[0, 3, 2, 1]])
+    asset.GetRootLayer().Save()
+    stage = new_stage(tmp_path / "tree.usda", "Y", 1.0)
+    for k in range(2):
+        prim = UsdGeom.Xform.Define(stage, f"/World/L{k}").GetPrim()
+        prim.GetReferences().AddReference("./leaf.usda")
+        prim.SetInstanceable(True)
+        UsdGeom.Xformable(prim).AddTranslateOp().Set(Gf.Vec3d(0, 2.0 * k, 0))
+    stage.GetRootLayer().Save()
+    both = pliant.load(tmp_path / "tree.usda")
+    assert both.vertices[:, 1].tolist() == [0.0] * 4 + [2.0] * 4
+    one = pliant.load(tmp_path / "tree.usda", part="L1")
+    pliant.save(tmp_path / "moved.usda", one.moved(one.vertices + np.array([0.0, 0.5, 0.0])))
+    again = pliant.load(tmp_path / "moved.usda")
+    assert again.vertices[:, 1].tolist() == [0.0] * 4 + [2.5] * 4
+    layer = Usd.Stage.Open(str(tmp_path / "moved.usda"))
+    assert layer.GetPrimAtPath("/World/L0").IsInstance()
+
+
+def test_faces_that_are_left_handed_mirrored_or_holes_are_read_as_they_are_seen(tmp_path):
+    stage = new_stage(tmp_path / "a.usda", "Y", 1.0)
+    left = mesh_at(stage, "/World/left", SQUARE, [[0, 1, 2, 3]])
+    left.CreateOrientationAttr("leftHanded")
+    UsdGeom.Xformable(mesh_at(stage, "/World/mirrored", SQUARE, [[0, 1, 2, 3]])).AddScaleOp().Set(Gf.Vec3f(1, -1, 1))
+    mesh_at(stage, "/World/holed", SQUARE, [[0, 3, 2, 1], [0, 1, 2]]).CreateHoleIndicesAttr([1])
+    hidden = mesh_at(stage, "/World/hidden", SQUARE, [[0, 1, 2]])
+    UsdGeom.Imageable(hidden).MakeInvisible()
+    mesh_at(stage, "/World/guide", SQUARE, [[0, 1, 2]]).CreatePurposeAttr("guide")
+    stage.GetRootLayer().Save()
+    mesh = pliant.load(tmp_path / "a.usda")
+    assert mesh.n_faces == 6
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    assert (np.cross(b - a, c - a)[:, 1] > 0.0).all()
+
+
+def test_files_that_are_no_stage_or_change_their_topology_are_one_clear_error(tmp_path):
+    stage = new_stage(tmp_path / "a.usda", "Y", 1.0)
+    mesh = mesh_at(stage, "/World/m", SQUARE, [[0, 1, 2]])
+    points = mesh.GetPointsAttr()
+    points.Set(Vt.Vec3fArray.FromNumpy(SQUARE.astype(np.float32)), 0)
+    points.Set(Vt.Vec3fArray.FromNumpy(SQUARE[:3].astype(np.float32)), 1)
+    stage.GetRootLayer().Save()
+    with pytest.raises(MeshFileError, match="3 points, and 4 before"):
+        pliant.load_clip(tmp_path / "a.usda")
+    with pytest.raises(MeshFileError, match="no part 'x'; one of: m"):
+        pliant.load(tmp_path / "a.usda", part="x")
+    for name, content in (("b.usdc", b"PXR-USDC" + bytes(80)), ("c.usda", b"#usda 1.0\ndef {"), ("d.usdz", b"PK\3\4")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(MeshFileError, match=name):
+            pliant.load(tmp_path / name)
+    lists = "int[] faceVertexCounts = [3]\nint[] faceVertexIndices = [0, 1, 9]\n"
+    lists += "point3f[] points = [(0,0,0),(1,0,0),(0,1,0)]"
+    (tmp_path / "e.usda").write_text(f'#usda 1.0\ndef Mesh "m" {{\n{lists}\n}}\n')
+    with pytest.raises(MeshFileError, match="outside of its 3 points"):
+        pliant.load(tmp_path / "e.usda")
+
+
+def test_without_usd_core_reading_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "a.usda").write_text("#usda 1.0\n")
+    monkeypatch.setattr("pliant.io.usd_read.installed", lambda: False)
+    with pytest.raises(MeshFileError, match=r"pliant\[usd\]"):
+        pliant.load(tmp_path / "a.usda")
+
+
+def test_colour_textures_of_a_stage_reach_other_formats(tmp_path):
+    PIL = pytest.importorskip("PIL.Image")
+    PIL.fromarray(np.full((2, 2, 3), 99, np.uint8)).save(tmp_path / "plaid.png")
+    stage = new_stage(tmp_path / "a.usda", "Y", 1.0)
+    mesh = mesh_at(stage, "/World/m", SQUARE, [[0, 3, 2, 1]])
+    st = UsdGeom.PrimvarsAPI(mesh).CreatePrimvar("st", Sdf.ValueTypeNames.TexCoord2fArray, "vertex")
+    st.Set([(0, 0), (1, 0), (1, 1), (0, 1)])
+    material = UsdShade.Material.Define(stage, "/World/Plaid")
+    surface = UsdShade.Shader.Define(stage, "/World/Plaid/S")
+    surface.CreateIdAttr("UsdPreviewSurface")
+    texture = UsdShade.Shader.Define(stage, "/World/Plaid/T")
+    texture.CreateIdAttr("UsdUVTexture")
+    texture.CreateInput("file", Sdf.ValueTypeNames.Asset).Set("./plaid.png")
+    texture.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
+    surface.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f).ConnectToSource(texture.ConnectableAPI(), "rgb")
+    material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
+    UsdShade.MaterialBindingAPI.Apply(mesh.GetPrim()).Bind(material)
+    stage.GetRootLayer().Save()
+    pliant.save(tmp_path / "a.glb", pliant.load(tmp_path / "a.usda"))
+    assert (tmp_path / "plaid.png").read_bytes() in (tmp_path / "a.glb").read_bytes()
+
+
+def test_drape_of_a_garment_of_a_shot_is_a_layer_above_it(shot):
+    """The body is static at the first frame, and the stage keeps its own."""
+    ball = shapes.ball(0.1, 3)
+    pliant.save(shot.with_name("ball.ply"), ball)
+    skirt = pliant.load(shot, part="Skirt")
+    pliant.save(shot.with_name("above.usda"), skirt.moved(skirt.vertices + np.array([0.0, 0.02, 0.0])))
+    cloth = pliant.load(shot.with_name("above.usda"), part="Skirt")
+    result = pliant.drape(cloth, ball, frames=3, dt=0.04, place="as-is")
+    (written,) = result.save(shot.with_name("run.usda"))
+    again, _ = pliant.load_clip(written, part="Skirt")
+    assert np.abs(again.frames[:4] - result.clips[0].frames).max() < 3e-8
+    layer = Sdf.Layer.FindOrOpen(str(written))
+    assert list(layer.subLayerPaths) == ["./above.usda"]
