@@ -109,7 +109,7 @@ def facing_outward(mesh: "Mesh", posed: "Mesh") -> "Mesh":
         first = ", the first in material " + repr(name) if (name := _material_of(mesh, int(wrong.argmax()))) else ""
         count = f"{wrong.sum():,} of the {mesh.n_faces:,} faces of {mesh.name}"
         output.say(f"note: {count} point inward{first}; they are used flipped")
-    return withfacing_outward(mesh, wrong)
+    return with_reversed(mesh, wrong)
 
 
 def _material_of(mesh: "Mesh", face: int) -> str:
