@@ -16,6 +16,7 @@ from pliant import cli
 from pliant.io.pc2 import GrowingCache
 from pliant.motion.clip import Clip
 from pliant.scenes.recorded_body import recorded_scene
+from time_limit import started
 
 pytestmark = pytest.mark.compiled
 FPS, FRAMES = 30.0, 6
@@ -167,14 +168,12 @@ def test_a_command_ends_with_the_program_that_started_it(here, body):
     start = "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE); "
     start += "print(p.pid, flush=True); time.sleep(300)"
     known = os.environ | {"PLIANT_END_WITH_INPUT": "1"}
-    starter = subprocess.Popen([sys.executable, "-c", start, *words], stdout=subprocess.PIPE, env=known)
-    pid = int(starter.stdout.readline())
-    limit = time.monotonic() + 120.0
-    while not pathlib.Path("live.pc2").is_file() and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert _runs(pid)
-    starter.kill()
-    starter.wait()
+    with started([sys.executable, "-c", start, *words], stdout=subprocess.PIPE, env=known) as starter:
+        pid = int(starter.stdout.readline())
+        limit = time.monotonic() + 120.0
+        while not pathlib.Path("live.pc2").is_file() and time.monotonic() < limit:
+            time.sleep(0.05)
+        assert _runs(pid)
     while _runs(pid) and time.monotonic() < limit:
         time.sleep(0.05)
     assert not _runs(pid)

@@ -16,7 +16,7 @@ SURFACES = [
     path.relative_to(DATA).as_posix()
     for folder in FOLDERS
     for path in sorted((DATA / folder).glob("*"))
-    if FORMATS.get(extension(path), NONE).read and extension(path) != ".npz"
+    if FORMATS.get(extension(path), NONE).read and extension(path) not in (".npz", ".usd", ".usda")
 ]
 POSED = ("rigged/RobotExpressive.glb", "rigged/RiggedSimple.glb")  # trimesh leaves skins out: hands are elsewhere
 

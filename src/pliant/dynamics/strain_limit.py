@@ -56,7 +56,8 @@ class StrainLimit:
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
 
     def longest_at(self, faces: NDArray[np.int32]) -> Floats:
-        """Return the largest lengths (m,3) of the edges ab, bc, ca of `faces` (m,3); inf: without a limit."""
+        """Return the lengths (m,3) of the edges ab, bc, ca of `faces` (m,3) beyond which `stretched` reports them; inf:
+        without a limit."""
         n, ends = len(self.w), np.sort(self.edges.ends, 1).astype(np.int64)
         a, b = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)]).astype(np.int64), 0)
         known, wanted = ends[:, 0] * n + ends[:, 1], a * n + b
@@ -65,7 +66,7 @@ class StrainLimit:
         out = np.full(faces.shape, np.inf)
         if len(known):
             found = known[order[at]] == wanted
-            out[found] = self.edges.most[order[at]][found]
+            out[found] = TOLERANCE * self.edges.most[order[at]][found]
         return out
 
     def stretched(self, x: Floats) -> NDArray[np.int32]:
