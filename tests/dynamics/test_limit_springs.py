@@ -43,7 +43,7 @@ def test_a_fine_cloth_that_hangs_from_its_hole_needs_few_corrections_of_the_stra
     for _ in sim.run(12):
         pass
     assert sim.dynamics.cloths is not None
-    assert sim.dynamics.cloths._limit.shortened <= 8_000_000  # 4.8 million, and without these springs 21 million
+    assert sim.dynamics.cloths._limit.shortened <= 8_000_000  # without these springs 21 million
 
 
 def energy(x: np.ndarray, faces: np.ndarray, longest: np.ndarray, pull: np.ndarray) -> float:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ..kernels.dynamics.cloth import Membrane
 
 Floats = NDArray[np.float64]
-STIFFER = 256.0  # times the stretch stiffness of the triangle
+STIFFER = 64.0  # times the stretch stiffness of the triangle
 INERTIA = 1e4  # times the inertia of the lightest vertex in a step: the few iterations of a solve resolve no more
 
 
