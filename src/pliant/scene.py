@@ -355,10 +355,11 @@ class Scene:
             if isinstance(motion, Motion):
                 parts.append(np.stack([placed(rest, at) for at in motion.sample(times)]))
                 continue
-            carrier = motion.carrier if isinstance(motion, Attached) else motion
+            attached = motion if isinstance(motion, Attached) else None
+            carrier = motion if attached is None else attached.carrier
             found = carrier.sample(times) if sample is None else sample(carrier, times)
-            whole = isinstance(motion, Attached)
-            parts.append(motion.shapes(found) if whole else np.stack([motion.shape(at) for at in found]))
+            shapes = np.stack([motion.shape(at) for at in found]) if attached is None else attached.shapes(found)
+            parts.append(shapes)
         return np.concatenate(parts, 1)
 
     @functools.cached_property
