@@ -173,14 +173,13 @@ class Report:
             if most.inside:
                 total = sum(1 for f in self.frames if f.inside)
                 frames = f", in {total} of {len(self.frames)} frames" if many else ""
-                out["vertices inside"] = (
-                    f"at most {most.inside:,} ({most.share:.1%} of the surface){_in(most, many)}{frames}"
-                )
+                number = f"{'at most ' if many else ''}{most.inside:,}"
+                out["vertices inside"] = f"{number} ({most.share:.1%} of the surface){_in(most, many)}{frames}"
             if worst.depth > 0.0:
                 where = f"at vertex {worst.vertex}" if worst.deepest >= worst.between else "between vertices"
                 out["deepest"] = f"{size_words(worst.depth)} {where}{_in(worst, many)}"
         if unsure := max(f.unknown for f in self.frames):
-            out["on no known side"] = f"at most {unsure:,} vertices, near openings of the body"
+            out["on no known side"] = f"{'at most ' if many else ''}{unsure:,} vertices, near openings of the body"
         least = min(self.frames, key=lambda f: f.clearance)
         out["least clearance"] = f"{size_words(least.clearance)}{_in(least, many)}"
         crossed = max(self.frames, key=lambda f: (f.crossings, f.body_pairs))

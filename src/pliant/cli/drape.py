@@ -109,8 +109,9 @@ def drape(
     body
         Mesh file of the body it falls on, or of a character that wears it.
     out
-        The animation: .glb, .usda, .npz; .pc2 or .mdd, one file per deforming mesh; .obj, a sequence of files; .usdc or
-        .usd with the extra [usd]; .abc or .fbx with Blender. Default: drape.glb if no output is named.
+        The animation: .glb, .usda, .npz; .pc2 or .mdd, one file per deforming mesh; .vat.exr or .vat.png, vertex
+        animation textures; .obj, a sequence of files; .usdc or .usd with the extra [usd]; .abc or .fbx with Blender.
+        Default: drape.glb if no output is named.
     replay
         Write a self-contained HTML page that plays the run in a browser.
     sheet

@@ -86,8 +86,7 @@ def warn_of_mesh(path: pathlib.Path, mesh: "Mesh") -> None:
 
 def outward(mesh: "Mesh") -> "Mesh":
     """The mesh with outward faces: shells that are inside out are reversed, with a note."""
-    turned = facing_outward(mesh, mesh)
-    return mesh if turned is mesh else dataclasses.replace(turned, source=None)
+    return facing_outward(mesh, mesh)
 
 
 def outward_character(character: "Character") -> "Character":

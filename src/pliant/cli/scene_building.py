@@ -328,8 +328,11 @@ def _refuse_wear_options(wear: WearOptions, why: str) -> None:
     """Raise ValueError for an option of worn garments where it would have no effect."""
     for option, chosen in dataclasses.asdict(wear).items():
         if chosen != getattr(WearOptions, option):
+            name = f"--{option.replace('_', '-')}"
+            if option in ("fps", "body_points"):
+                raise ValueError(f"{name} is for a BODY that is a sequence of meshes; {why}")
             worn = "from a file, on a body" if option == "hold" else "on a character"
-            raise ValueError(f"--{option.replace('_', '-')} is for a garment {worn}; {why}")
+            raise ValueError(f"{name} is for a garment {worn}; {why}")
 
 
 def check_stepping(stepping: str, scene: "Scene | None", method: str | None, self_method: str | None = None) -> None:

@@ -90,9 +90,19 @@ def _put_played(character: Character, track: Track, color: tuple[float, float, f
     return track
 
 
-def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
+def write_for_texture(path: str | os.PathLike[str], clip: Clip, second_uv: NDArray[np.float64]) -> None:
+    """Write the first frame as a new mesh with a second set of texture coordinates (n,2), v down, of its vertices."""
+    track = Track(Builder(), 1.0)
+    _put_new(track.builder, Clip(clip.mesh, clip.frames[:1], clip.color), track, True, second_uv)
+    with atomic_write(path) as stream:
+        track.builder.write(stream)
+
+
+def _put_new(
+    builder: Builder, clip: Clip, track: Track, normals: bool, more_uv: NDArray[np.float64] | None = None
+) -> None:
     """Add a new mesh: vertices in order, duplicates for texture seams after them, one primitive per material; lines
-    are one primitive of mode LINES, without normals."""
+    are one primitive of mode LINES, without normals. more_uv (n,2): a second set of texture coordinates, v down."""
     mesh = clip.mesh
     take, faces, uv = split_seams(mesh)
     material = np.zeros(mesh.n_faces, np.int64) if mesh.material is None else mesh.material
@@ -101,6 +111,10 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
     before = builder.count("materials")
     if uv is not None:
         shared["TEXCOORD_0"] = builder.accessor(uv.astype(np.float32), VERTICES)
+    if more_uv is not None:
+        if uv is None:  # sets are numbered without gaps
+            shared["TEXCOORD_0"] = builder.accessor(np.zeros((len(take), 2), np.float32), VERTICES)
+        shared["TEXCOORD_1"] = builder.accessor(more_uv[take].astype(np.float32), VERTICES)
     for k in np.unique(material):
         definition = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
         primitives.append({

@@ -322,8 +322,9 @@ class Result:
         return intersections_text(self)
 
     def save(self, path: str | os.PathLike[str], subdivide: int = 0) -> list[pathlib.Path]:
-        """Save as .glb, .usda, .usdc, .usd, .npz, .pc2 or .mdd (a file per deforming mesh) or .obj (a sequence); return
-        the written paths. Cloth is written as simulated, or after `subdivide` subdivision steps."""
+        """Save as .glb, .usda, .usdc, .usd, .npz, .pc2 or .mdd (a file per deforming mesh), .vat.exr or .vat.png
+        (vertex animation textures) or .obj (a sequence); return the written paths. Cloth is written as simulated, or
+        after `subdivide` subdivision steps."""
         clips = self.clips
         if subdivide:
             n = sum(4.0**subdivide * x.shape[0] * x.shape[1] for x in self.x.values())

@@ -27,12 +27,14 @@ def outward_body(mesh: Mesh) -> Mesh:
 
 
 def with_reversed(mesh: Mesh, turned: Mask) -> Mesh:
-    """Return the mesh with the faces `turned` (m,) reversed, together with their texture coordinates."""
+    """Return the mesh with the faces `turned` (m,) reversed, together with their texture coordinates; writers into
+    the file that it was loaded from leave them as they are there."""
     if not turned.any():
         return mesh
     faces = np.where(turned[:, None], mesh.faces[:, ::-1], mesh.faces)
     uv = None if mesh.uv is None else np.where(turned[:, None, None], mesh.uv[:, ::-1], mesh.uv)
-    return dataclasses.replace(mesh, faces=faces, uv=uv)
+    source = None if mesh.source is None else mesh.source.with_reversed(turned)
+    return dataclasses.replace(mesh, faces=faces, uv=uv, source=source)
 
 
 def inside_out(mesh: Mesh) -> Mask:
