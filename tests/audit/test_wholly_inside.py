@@ -35,10 +35,10 @@ def test_the_likely_cause_is_named(garment, body, said):
 
 def test_garments_that_are_too_tight_or_half_outside_are_not_mentioned():
     tight = BODY.moved(0.99 * BODY.vertices)
-    half = SHIRT.moved(SHIRT.vertices + [0.5, 0.0, 0.0])
+    half = SHIRT.moved(SHIRT.vertices + AWAY * [5.0, 0.0, 0.0])
     assert pliant.check(tight, BODY).frames[0].inside == tight.n_vertices
     assert pliant.check(half, BODY).frames[0].inside > 0
-    assert told(tight) == told(half) == told(SHIRT.moved(SHIRT.vertices + [2.0, 0.0, 0.0])) == []
+    assert told(tight) == told(half) == told(SHIRT.moved(SHIRT.vertices + 10.0 * AWAY)) == []
 
 
 def test_fix_pulls_out_what_is_tight_and_leaves_what_is_lost():
