@@ -18,8 +18,6 @@ OBJECTS = {
     "clip": lambda: Clip(CLOTH, np.stack([CLOTH.vertices] * 9)),
     "motion": lambda: SLIDE,
     "recorded": lambda: Recorded(np.arange(9.0), np.stack([CLOTH.vertices] * 9)),
-    "scene": lambda: SCENE,
-    "body": lambda: SCENE.bodies[0],
     "check": lambda: pliant.check(CLOTH, BALL),
     "fix": lambda: pliant.fix(CLOTH, BALL),
     "overlap": lambda: pliant.overlap(BALL, BALL),

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from . import renamed, validate
 from .arguments import check_arguments, takes, wrong
-from .brief import brief
 from .materials import Cloth, Solid, Strands
 from .mesh import Mesh
 from .mesh.element_check import check_elements
@@ -37,8 +36,6 @@ class Grip:
 
     rows: Any
     motion: Motion | Deforming
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", validate.rows("rows", self.rows, 2**31 - 1))
@@ -78,8 +75,6 @@ class Body:
     stitches: Any = ()
     rest_scale: Any = 1.0
     heights: HeightImage | None = None
-
-    __repr__ = brief
 
     @classmethod
     def height_image(
@@ -190,8 +185,6 @@ class Scene:
     self_friction: float | None = None
     stitches: Sequence[Stitches] = ()
     closing: float = 0.5
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
