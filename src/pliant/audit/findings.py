@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import renamed
+from .. import brief, renamed
 from ..files import atomic_write
 from ..motion.clip import Clip
 from .limits import Finding as Finding
@@ -196,6 +196,9 @@ class Report:
         if own:
             out["body intersects itself"] = f"{own:,} pairs of triangles: between such parts there may be no outside"
         return out
+
+    def __repr__(self) -> str:
+        return brief.facts(self, self.garment.mesh.name)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: frames coloured by depth, charts over time, the worst locations."""

@@ -269,7 +269,7 @@ class _CharacterReader(Reader):
             inverse=np.array([self.bones[b][2][:3] for b in sequence]),
             morphs=morphs,
         )
-        source.rig = rig_of(character)
+        source.rig, source.clips = rig_of(character), character.clips
         return character
 
     def _bone_parents(self, order: list[int], sequence: list[int]) -> NDArray[np.int32]:

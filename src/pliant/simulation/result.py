@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import renamed, validate
+from .. import brief, renamed, validate
 from ..io import save_animation
 from ..motion.character import Character
 from ..motion.clip import Clip
@@ -358,4 +358,4 @@ class Result:
         return iframe_html(replay_html(clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn))
 
     def __repr__(self) -> str:
-        return f"<Result {self.scene.name!r}: " + ", ".join(f"{k} {v}" for k, v in self.facts.items() if v) + ">"
+        return brief.facts(self, self.scene.name)

@@ -131,6 +131,10 @@ class Simulation:
         """Whether a response separates contacts iteratively at the end of a frame."""
         return self.response.iterates or self.self_contact.iterates
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.scene.bodies)} bodies, {len(self.state.x):,} vertices"
+        return f"<Simulation {self.scene.name!r}: {counts}, at {self.state.time:g} s, dt {self.dt:g} s>"
+
     def step(self) -> Frame:
         """Advance by a frame of `dt` seconds, in equal substeps: `substeps`, or a multiple where bodies are fast."""
         began, lost = time.perf_counter(), self.dynamics.lost
