@@ -120,6 +120,7 @@ class Simulation:
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self.index = 0
+        self.failed_before = 0, 0  # substeps that failed before the first frame, and pairs given up (see preroll.py)
 
     hands = renamed.attribute("hands", "drags")
     guard = renamed.attribute("guard", "self_contact")
