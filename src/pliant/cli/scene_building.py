@@ -234,6 +234,8 @@ def build_scene(
         _refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
+        if body.suffix.lower() in (".glb", ".gltf") and not isinstance(read_body(body, files), Mesh):
+            _note(f"{body.name} has clips; under a tablecloth it stays in its rest pose, with a garment it plays them")
         if "name" not in given:  # the parameters of a named material do not depend on the size
             options["material"] = tablecloth_material(rigid, **given)
         built = tablecloth_scene(rigid, resolution=count, name=f"tablecloth on {rigid.name}", **options)
