@@ -214,6 +214,7 @@ def drape(
     from ..scenes import SCENE_METHODS
     from ..simulation import Simulation
     from ..simulation.live import LiveCaches
+    from ..simulation.preroll import preroll, preroll_frames
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
@@ -274,6 +275,13 @@ def drape(
             stepping=stepping,
             **self_contact_options,
         )
+    if defaults.preroll:
+        output.say(
+            "note: the first pose of the clip is not the rest pose, in which the garments lie: "
+            f"{defaults.preroll:.3g} s between the two are simulated before the first frame"
+        )
+        with output.progress("moving to the first pose", preroll_frames(defaults.preroll)) as advance:
+            preroll(sim, defaults.preroll, lambda _: advance())
     with output.progress(f"draping {built.name}", frames) as advance, LiveCaches(live) as watch:
         # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure
         counted = True if self_contact is not None else None

@@ -49,7 +49,8 @@ def write_bound(
         _leave_out_meshes(builder, n_nodes)
     nodes = _garment_nodes(builder, garment, to_pose, skin)
     names = [str(entry.get("name", "")) for entry in builder.json["nodes"][:n_nodes]]
-    name = unique([*dict.fromkeys(names), garment.mesh.name])[-1]
+    own = str(builder.entry("nodes", nodes[0]).get("name") or "") if len(nodes) == 1 else ""  # that of the file
+    name = unique([*dict.fromkeys(names), own or garment.mesh.name])[-1]
     if len(nodes) == 1:
         builder.entry("nodes", nodes[0])["name"] = name
         builder.roots += nodes

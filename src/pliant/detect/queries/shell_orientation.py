@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ...mesh import Mesh
 from .closest_point import ClosestPoints
 from .consistent_faces import against_their_shell
+from .duplicate_faces import without_duplicates
 from .winding import INSIDE, OUTSIDE
 
 FREE = 0.1  # fraction of the vertices of a shell outside of the other shells, from which it is no cavity
@@ -19,7 +20,9 @@ Mask = NDArray[np.bool_]
 
 
 def outward_body(mesh: Mesh) -> Mesh:
-    """Return the mesh with the faces of its shells that are inside out reversed; the mesh itself where none is."""
+    """Return the mesh without faces that it has more than once, and with the faces of its shells that are inside out
+    reversed; the mesh itself where there are none."""
+    mesh = without_duplicates(mesh)
     return with_reversed(mesh, inside_out(mesh))
 
 
