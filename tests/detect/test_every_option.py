@@ -35,6 +35,7 @@ VALUES = {
     "camera": [[0.0, 3.0, 0.0]],
     "tolerance": [1e-3, 0.3],
     "budget_ms": [1e-3, 1e3],
+    "budget_tests": [0, 1000],
     "margin": [0.0, 0.2],
     "worse": [1.0, 3.0],
     "cell": [0.02, 0.2],
