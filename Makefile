@@ -114,6 +114,7 @@ extension: $(VENV)/.run  ## build the Blender extension: dist/pliant-VERSION.zip
 fuzz: $(VENV)/.fuzz  ## fuzz the file readers: 20 000 mutants, then RUNS=1000000 guided by coverage (READERS, SEED)
 	$(BIN)/python tests/io/fuzz.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_characters.py --cases 20000 --seed $(or $(SEED),2003)
+	$(BIN)/python tests/io/fuzz_draco.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_coverage.py --runs $(or $(RUNS),1000000) --seed $(or $(SEED),2003) --only $(READERS)
 
 attack: $(VENV)/.test  ## random cases against every guarantee: MINUTES=120 SEED=1 ONLY=safe CASES=9 RESUME=1

@@ -24,24 +24,32 @@ const validator = require(process.argv[1] + '/gltf-validator'), fs = require('fs
 
 
 @functools.cache
-def validator() -> tuple[str, pathlib.Path] | None:
-    """node and the folder of the package, where both are there."""
+def packages(*names: str) -> tuple[str, pathlib.Path] | None:
+    """node and the folder in which npm has put all these packages, where both are there."""
     node = shutil.which("node")
     home = pathlib.Path(__file__).parents[1]
     for folder in (os.environ.get("PLIANT_GLTF_VALIDATOR"), home / "node_modules"):
-        if node and folder and (pathlib.Path(folder) / "gltf-validator").is_dir():
+        if node and folder and all((pathlib.Path(folder) / name).is_dir() for name in names):
             return node, pathlib.Path(folder).resolve()
     return None
 
 
+def needs_packages(*names: str) -> pytest.MarkDecorator:
+    missing = packages("gltf-validator", *names) is None
+    return pytest.mark.skipif(
+        missing, reason=f"npm install {' '.join(names)}, or set PLIANT_GLTF_VALIDATOR to node_modules"
+    )
+
+
 needs_validator = pytest.mark.skipif(
-    validator() is None, reason="no node with gltf-validator (set PLIANT_GLTF_VALIDATOR to its node_modules)"
+    packages("gltf-validator") is None,
+    reason="no node with gltf-validator (set PLIANT_GLTF_VALIDATOR to its node_modules)",
 )
 
 
 def faults(paths: Iterable[pathlib.Path]) -> list[Any]:
     """[file, errors, warnings, the first few] of each file with any."""
-    found = validator()
+    found = packages("gltf-validator")
     assert found is not None
     files = sorted(map(str, paths))
     run = subprocess.run([found[0], "-e", _SCRIPT, str(found[1]), *files], capture_output=True, text=True, timeout=120)

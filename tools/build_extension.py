@@ -1,12 +1,16 @@
 """Build the Blender extension: `build_extension.py FOLDER` writes `pliant-VERSION.zip` there, as Blender's own command
-`extension build` does, without Blender."""
+`extension build` does, without Blender. In it is the wheel of pliant, for the button Install: Blender never sees it as
+a package of its own."""
 
 import pathlib
+import subprocess
 import sys
+import tempfile
 import tomllib
 import zipfile
 
-SOURCE = pathlib.Path(__file__).resolve().parents[1] / "integrations" / "blender"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "integrations" / "blender"
 
 
 def build(folder: pathlib.Path) -> pathlib.Path:
@@ -14,9 +18,14 @@ def build(folder: pathlib.Path) -> pathlib.Path:
     manifest = tomllib.loads((SOURCE / "blender_manifest.toml").read_text("utf-8"))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{manifest['id']}-{manifest['version']}.zip"
+    files = {file.name: file.read_bytes() for file in [*SOURCE.glob("*.py"), SOURCE / "blender_manifest.toml"]}
+    with tempfile.TemporaryDirectory() as name:
+        command = [sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", name, str(ROOT)]
+        subprocess.run(command, check=True)
+        files |= {f"program/{wheel.name}": wheel.read_bytes() for wheel in pathlib.Path(name).glob("*.whl")}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted([*SOURCE.glob("*.py"), SOURCE / "blender_manifest.toml"]):
-            archive.writestr(zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)), file.read_bytes(), zipfile.ZIP_DEFLATED)
+        for file, content in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(file, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
     return path
 
 

@@ -37,7 +37,7 @@ def line(kind: str, parts: int, runs: int) -> str:
 
     from characters import striker
 
-    kinematics.MOST_PARTS = parts
+    kinematics.GUARDED_PARTS = parts
     who, (garment, held) = striker(60.0), worn_by_striker(kind)
     scene: pliant.Scene = dress_scene([garment], who, lead_in=0.2, **held)
     watched = Watched(scene, DT, method="bvh").watch(garment, who)
@@ -57,7 +57,7 @@ def line(kind: str, parts: int, runs: int) -> str:
 
 
 if __name__ == "__main__":
-    most_parts = kinematics.MOST_PARTS
+    most_parts = kinematics.GUARDED_PARTS
     for kind in ("sleeve", "cape"):
         for parts in (most_parts, 1):
             print(line(kind, parts, int(sys.argv[1]) if len(sys.argv) > 1 else 2), flush=True)

@@ -6,6 +6,7 @@ import bpy
 from . import jobs
 from .commands import Bind, Check, Fix
 from .drape import Drape
+from .installation import Install
 from .process import Problem
 from .recording import DRAPE, FIX, own_keys
 
@@ -67,6 +68,15 @@ class PLIANT_OT_bind(_Command, bpy.types.Operator):
     bl_idname = "pliant.bind"
     bl_label = "Bind"
     job = Bind
+
+
+class PLIANT_OT_install(_Command, bpy.types.Operator):
+    """Download what pliant needs and install it in a folder of its own; Blender's own packages stay as they are"""
+
+    bl_idname = "pliant.install"
+    bl_label = "Install Pliant"
+    bl_options = {"REGISTER"}  # noqa: RUF012
+    job = Install
 
 
 class PLIANT_OT_cancel(bpy.types.Operator):
@@ -146,6 +156,6 @@ class PLIANT_OT_layer_remove(bpy.types.Operator):
 
 
 CLASSES = (
-    PLIANT_OT_check, PLIANT_OT_fix, PLIANT_OT_drape, PLIANT_OT_bind, PLIANT_OT_cancel, PLIANT_OT_before_after,
-    PLIANT_OT_layer_add, PLIANT_OT_layer_remove,
+    PLIANT_OT_check, PLIANT_OT_fix, PLIANT_OT_drape, PLIANT_OT_bind, PLIANT_OT_install, PLIANT_OT_cancel,
+    PLIANT_OT_before_after, PLIANT_OT_layer_add, PLIANT_OT_layer_remove,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import bpy
 
-from . import jobs
+from . import jobs, settings
 
 
 class PLIANT_UL_findings(bpy.types.UIList):
@@ -37,6 +37,8 @@ class PLIANT_PT_panel(_Panel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, chosen = self.layout, context.scene.pliant
         layout.use_property_split = True
+        if jobs.current() is None:
+            settings.draw_installation(layout)
         layout.prop(chosen, "garment")
         layout.prop(chosen, "body")
         layout.prop(chosen, "bodies")

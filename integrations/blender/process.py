@@ -26,9 +26,8 @@ class PliantProcess:
         """Start the command in the folder; its stdout and stderr are files there."""
         found = shutil.which(program)
         if found is None:
-            raise Problem(
-                f"{program!r} is not a program; install pliant (pip install pliant) and name it in the preferences"
-            )
+            mend = "press Install Pliant, or run pip install pliant and name it in the preferences"
+            raise Problem(f"{program!r} is not a program; {mend}")
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         with open(self.folder / "stdout", "wb") as out, open(self.folder / "stderr", "wb") as err:
             self._process = subprocess.Popen(

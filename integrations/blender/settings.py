@@ -1,6 +1,8 @@
 """What the user chooses: garments, body, and how they are fixed and draped; and what a check found, frame by frame."""
 
 import os
+import pathlib
+import shutil
 
 import bpy
 from bpy.props import (
@@ -13,7 +15,10 @@ from bpy.props import (
     StringProperty,
 )
 
+from .install_program import READY, program
+
 PACKAGE = __package__ or "pliant"
+ON_PATH = "pliant"  # the command where nothing else is named
 MATERIALS = (
     ("DEFAULT", "Default", "A firm cotton that stretches by at most 1.7 %"),
     ("COTTON", "Cotton", ""), ("DENIM", "Denim", ""), ("SILK", "Silk", ""), ("WOOL", "Wool", ""),
@@ -93,17 +98,45 @@ class PliantPreferences(bpy.types.AddonPreferences):
     bl_idname = PACKAGE
 
     command: StringProperty(
-        name="Pliant", subtype="FILE_PATH", default="pliant", description="The program, as pip installed it"
-    )
+        name="Pliant", subtype="FILE_PATH", default=ON_PATH,
+        description="The program, where pip has installed it; not needed after Install",
+    )  # fmt: skip
 
     def draw(self, context: bpy.types.Context) -> None:
+        draw_installation(self.layout)
         self.layout.prop(self, "command")
 
 
+def draw_installation(layout: bpy.types.UILayout) -> None:
+    """The button Install, where there is no program."""
+    if shutil.which(command()) is None:
+        layout.label(text="Pliant itself is not installed yet", icon="INFO")
+        layout.operator("pliant.install", icon="IMPORT")
+
+
 def command() -> str:
-    """The pliant program: that of the variable PLIANT_COMMAND if it is set, otherwise that of the preferences."""
+    """The pliant program: of the variable PLIANT_COMMAND, of the preferences, of Install, or on the path."""
     found = bpy.context.preferences.addons.get(PACKAGE)
-    return os.environ.get("PLIANT_COMMAND") or (found.preferences.command if found else "pliant")
+    named = found.preferences.command if found else ON_PATH
+    if os.environ.get("PLIANT_COMMAND") or named not in ("", ON_PATH):
+        return os.environ.get("PLIANT_COMMAND") or named
+    return str(program(environment(), "pliant")) if installed() else ON_PATH
+
+
+def wheel() -> pathlib.Path | None:
+    """The wheel of pliant in this extension."""
+    return next(iter(sorted(pathlib.Path(__file__).parent.glob("program/*.whl"))), None)
+
+
+def environment() -> pathlib.Path:
+    """Where Install puts this version of pliant."""
+    made = wheel()
+    name = made.name.split("-py3")[0] if made else "pliant"
+    return pathlib.Path(bpy.utils.extension_path_user(PACKAGE, path="", create=False), name)
+
+
+def installed() -> bool:
+    return PACKAGE.startswith("bl_ext.") and (environment() / READY).is_file()
 
 
 CLASSES = (PliantFinding, PliantLayer, PliantSettings, PliantPreferences)

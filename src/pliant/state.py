@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .brief import brief
 from .errors import MeshFileError
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,8 @@ class State:
     v_start: Floats = dataclasses.field(default_factory=lambda: np.zeros((0, 3)))
     side: NDArray[np.int32] = dataclasses.field(default_factory=lambda: np.zeros(0, np.int32))
     posed: frozenset[int] = frozenset()
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if len(self.slid) != len(self.x):

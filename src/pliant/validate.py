@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .errors import TooBigError
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
+_MOST_WHOLE = 2**31 - 1  # largest index and count
 LARGEST = 1e12  # metres; larger values would overflow cell indices
 _Number = TypeVar("_Number", bound=np.generic)
 Floats = NDArray[np.float64]
@@ -115,17 +116,19 @@ def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf,
     if not np.isfinite(result):
         raise ValueError(f"{name} = {result} is not finite")
     if above is not None and not result > above:
-        raise ValueError(f"{name} = {result:g} must be greater than {above:g}")
+        raise ValueError(f"{name} = {_plain(result)} must be greater than {_plain(above)}")
     if not low <= result <= high:
-        wanted = (
-            f"at least {low:g}"
-            if high == np.inf
-            else f"at most {high:g}"
-            if low == -np.inf
-            else f"in {low:g}..{high:g}"
-        )
-        raise ValueError(f"{name} = {result:g} must be {wanted}")
+        if result < low and high >= _MOST_WHOLE:  # the upper bound says nothing to a reader
+            wanted = f"at least {_plain(low)}"
+        else:
+            wanted = f"at most {_plain(high)}" if low == -np.inf else f"in {_plain(low)}..{_plain(high)}"
+        raise ValueError(f"{name} = {_plain(result)} must be {wanted}")
     return result
+
+
+def _plain(value: float) -> str:
+    """Format a number as it would be typed: whole ones below 1e9, and the largest index, with all of their digits."""
+    return str(int(value)) if value == np.floor(value) and (abs(value) < 1e9 or value == _MOST_WHOLE) else f"{value:g}"
 
 
 def _brief(value: Any) -> str:
@@ -178,7 +181,7 @@ def color(name: str, value: Any) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def whole(name: str, value: Any, *, low: int = 0, high: int = 2**31 - 1) -> int:
+def whole(name: str, value: Any, *, low: int = 0, high: int = _MOST_WHOLE) -> int:
     result = number(name, value, low=low, high=high)
     if result != int(result):
         raise ValueError(f"{name} = {value!r} must be a whole number")
@@ -227,7 +230,7 @@ def budget(what: str, needed: float, advice: str, max_bytes: float | None = None
         raise TooBigError(f"{what} needs {size_text(needed)}, limit {size_text(limit)}{note}; {advice}")
 
 
-def count(name: str, value: Any, *, low: int = 0, high: int = 2**31 - 1) -> int:
+def count(name: str, value: Any, *, low: int = 0, high: int = _MOST_WHOLE) -> int:
     """Return a whole number from a number, or from text such as 5000, 5k or 2.5k."""
     text = str(value).strip().lower()
     try:

@@ -13,9 +13,9 @@ import numpy as np
 import pliant
 import wild
 from attack.wardrobe import TALL, joined, tube
-from conftest import DATA
 from pliant.motion.animation import Animation, Skeleton, Track
 
+DATA = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"  # as in conftest.py, which needs pytest
 CLIPS = ("calm", "fast", "fold", "squeeze", "teleport", "far", "scaled", "still")
 SURFACES = (0.6, 0.1, 0.1, 0.1, 0.1)  # shares of the kinds of `any_surface`
 BONES = ("hips", "spine", "neck")

@@ -4,6 +4,7 @@
     python tests/attack/run.py --only detect,safe --minutes 5
     python tests/attack/run.py --only detect --case 1:417          # repeat one case in this process
     python tests/attack/run.py --only pairings --cases 10000 --resume --minutes 60
+    python tests/attack/run.py --only pairings --from 5000 --cases 2500 --jobs 16   # the cases 5000 to 7499
 
 Guarantees take turns according to their shares of the time. A failure prints the command that reproduces it and saves
 its input to out/attack; the attack continues. The exit code is 1 if anything failed. With --resume it goes on where
@@ -72,6 +73,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="Default: 1.")
     parser.add_argument("--only", default="", help="guarantees, separated by commas. Default: all.")
     parser.add_argument("--cases", type=int, help="maximum number of cases per guarantee")
+    parser.add_argument("--from", dest="first", type=int, default=0, help="index of the first case. Default: 0.")
     parser.add_argument("--case", help="SEED:INDEX, repeat one case")
     parser.add_argument("--resume", action="store_true", help="go on with the run whose results are in --json")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes. Default: 2.")
@@ -112,7 +114,7 @@ def again(chosen: list[str], case: str, folder: pathlib.Path) -> int:
 class Attack:
     def __init__(self, chosen, args) -> None:
         self.args, self.folder = args, pathlib.Path(args.keep)
-        self.tallies, self.before = {name: Tally() for name in chosen}, 0.0
+        self.tallies, self.before = {name: Tally(next=args.first) for name in chosen}, 0.0
         self.late: list[tuple[str, int]] = []  # cases to be repeated: timed out, or interrupted
         if args.resume:
             stored, self.before = stored_tallies(pathlib.Path(args.json), args.seed)
@@ -153,7 +155,7 @@ class Attack:
         """The guarantee that is furthest behind its share, and its next case: (guarantee, index, whether repeated)."""
         if self.late:
             return (*self.late[-1], True) if peek else (*self.late.pop(), True)
-        most = self.args.cases
+        most = None if self.args.cases is None else self.args.first + self.args.cases
         open_ = [p for p in self.tallies if (most is None or self.tallies[p].next < most) and p not in self.busy]
         if not open_:
             return None

@@ -39,7 +39,7 @@ SHORT = {
 }
 
 # cases of longer runs that found a bug, since fixed: guarantee, seed, index
-MENDED = [("audit", 2, 74), ("audit", 2, 169), ("restart", 5, 35)]
+MENDED = [("audit", 2, 74), ("audit", 2, 169), ("restart", 5, 35), ("pairings", 12, 50)]
 
 
 def assert_nothing_breaks(guarantee: str, first: int, count: int) -> None:

@@ -192,3 +192,11 @@ def test_a_bound_garment_of_a_walking_man_is_checked_and_fixed(data, tmp_path, m
     inside = [sum(f["inside"] for f in report["frames"]) for report in (before, after)]
     assert inside[0] > 0
     assert inside[1] <= inside[0]
+
+
+def test_the_garment_keeps_the_name_of_its_node(here, capsys):
+    pliant.save("export_v3.glb", dataclasses.replace(sleeve(), name="Coat"))
+    words = ("export_v3.glb", "post.glb", "-o", "out.glb", "--check-frames", "0")
+    assert told(capsys, *words)[0] == 0
+    assert pliant.load_character("out.glb", part="Coat").mesh.n_vertices == sleeve().n_vertices
+    assert b"export_v3" not in (here / "out.glb").read_bytes()

@@ -126,7 +126,7 @@ def test_the_help_names_every_scene_and_method() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "hint"), [(["docter"], 'Did you mean "doctor"'), (["doctor", "--jsn"], "Did you mean --json")]
+    ("words", "hint"), [(["docter"], "did you mean 'doctor'"), (["doctor", "--jsn"], "Did you mean --json")]
 )
 def test_a_typo_is_answered_with_a_suggestion_on_one_line(words: list[str], hint: str) -> None:
     result = call(*words)

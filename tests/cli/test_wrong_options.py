@@ -9,6 +9,7 @@ import pliant
 from characters import post, sleeve
 from pliant import cli
 
+LENGTH = "a length such as 2mm or 0.002 (units: m, cm, mm, in, ft)"
 GOOD = {
     "drape": ["skirt.obj", "--body", "body.obj", "--frames", "1"],
     "play": ["cylinders", "--port", "99999"],  # so that nothing is served where a value passes
@@ -81,3 +82,37 @@ def test_a_file_too_many_is_named_with_the_command(capsys):
     assert cli.run(["field", "shirt.obj", "body.obj"]) == 2
     said = "pliant field takes no further file or word: body.obj; other files are options, see pliant field --help"
     assert capsys.readouterr().err == f"error: {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("fix a.obj", "pliant fix needs --out; see pliant fix --help"),
+        ("tets", "pliant tets needs a file, --surface; see pliant tets --help"),
+        ("fix a.obj -o", "-o needs the name of a file"),
+        ("tets a.obj --size -1mm", "--size needs a value; one that begins with a minus is written --size=-1"),
+        ("drape --wind 1 2 --frames 2", "--wind takes 3 values, and 2 follow"),
+        ("drape --gravity 1 2 x", "--gravity is 'x'; expected a number"),
+        ("drape --frames abc", "--frames is 'abc'; expected a whole number"),
+        ("drape --frames 2.5", "--frames is '2.5'; expected a whole number"),
+        ("check a.obj --every=1.5", "--every is '1.5'; expected a whole number"),
+        ("drape --config frames.toml", "--frames is '2.5'; expected a whole number"),
+        ("drape --frames 0", "--frames = 0 must be at least 1"),
+        ("drape --material.density -1", "--material.density = -1 must be greater than 0"),
+        ("tets body.obj --size 1nm", f"--size is '1nm'; expected {LENGTH}"),
+        ("field body.obj --resolution 1000000", "--resolution = 1000000 must be in 2..100000"),
+        ("drape --fps 30", "--fps is for a BODY that is a sequence of meshes; give both as files"),
+        ("--json", "--json stands before the command; write pliant COMMAND --json, see pliant --help"),
+    ],
+)
+def test_wrong_usage_is_answered_in_the_words_that_were_typed(folder, capsys, typed, said):
+    (folder / "frames.toml").write_text("frames = 2.5\n")
+    assert cli.run(typed.split()) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"error: {said}"
+
+
+def test_an_unknown_command_is_answered_with_all_that_there_are(capsys):
+    assert cli.run(["drap"]) == 2
+    assert capsys.readouterr().err == (
+        f"error: unknown command 'drap'; did you mean 'drape'? one of: {', '.join(cli.COMMANDS)}\n"
+    )

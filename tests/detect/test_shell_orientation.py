@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pliant import Mesh, shapes
+from pliant import Mesh, load, save, shapes
 from pliant.detect.queries.closest_point import ClosestPoints
-from pliant.detect.queries.shell_orientation import inside_out, outward_body
+from pliant.detect.queries.shell_orientation import inside_out, outward_body, with_reversed
 from wild import ball, joined_shells, opened, post
 
 
@@ -103,3 +103,19 @@ def test_texture_coordinates_stay_at_their_corners():
     turned = outward_body(wrong)
     assert np.array_equal(turned.vertices[turned.faces][..., :2], turned.uv)
     assert outward_body(turned) is turned
+
+
+@pytest.mark.parametrize("ending", [".obj", ".glb"])
+def test_reversed_faces_are_written_as_the_file_has_them(tmp_path, ending):
+    two = ({"name": "red", "color": (1.0, 0.0, 0.0)}, {"name": "blue", "color": (0.0, 0.0, 1.0)})
+    sheet = shapes.cloth(1.0, 1.0, 5)
+    sheet = Mesh(sheet.vertices, sheet.faces, material=np.arange(sheet.n_faces) % 2, materials=two)
+    save(tmp_path / f"sheet{ending}", sheet)
+    given = load(tmp_path / f"sheet{ending}")
+    turned = with_reversed(given, np.arange(given.n_faces) % 3 == 0)
+    assert not np.array_equal(turned.faces, given.faces)
+    save(tmp_path / f"out{ending}", turned.moved(turned.vertices + 1.0))
+    out = load(tmp_path / f"out{ending}")
+    np.testing.assert_array_equal(out.faces, given.faces)
+    np.testing.assert_array_equal(out.material, given.material)
+    np.testing.assert_allclose(out.vertices, given.vertices + 1.0, atol=1e-6)

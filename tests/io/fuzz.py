@@ -3,7 +3,7 @@
     python tests/io/fuzz.py --cases 20000 --seed 2003 [--only .obj] [--keep FOLDER]
 
 Prints a JSON summary; exit code 1 and the offending inputs in FOLDER when something else came out. Mutants that are led
-by coverage, of these and of all other readers, are in fuzz_coverage.py.
+by coverage, of these and of all other readers, are in fuzz_coverage.py, those of Draco meshes in fuzz_draco.py.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import warnings
 import numpy as np
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1])]
+import packed_files  # noqa: E402
 import tet_files  # noqa: E402
 import yardstick  # noqa: E402
 from pliant import io  # noqa: E402
@@ -174,6 +175,8 @@ def seeds(folder: pathlib.Path) -> list[tuple[str, bytes]]:
     io.save_animation(folder / "seed.glb", [Clip(plain, np.stack([x, x + 1.0]))], 30.0)
     found.append((".glb", (folder / "seed.glb").read_bytes()))
     found += tet_files.everything().values()
+    found += [(".glb", content) for name, (content, _, _) in packed_files.made().items() if name != "draco"]
+    assert all(len(content) <= 4096 for _, content in found), [(kind, len(content)) for kind, content in found]
     return [
         *found,
         (".ply", big_endian_ply(x, faces)),

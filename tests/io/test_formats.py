@@ -23,7 +23,7 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
 def named(text: str | None) -> set[str]:
     """The extensions of the table in a text."""
-    return set(re.findall(r"(?<![\w*])\.[a-z0-9]+\b", text or "")) & set(FORMATS)
+    return set(re.findall(r"(?<![\w*])\.[a-z0-9]+\b", (text or "").replace(".vat.", "."))) & set(FORMATS)
 
 
 def parameter(docstring: str | None, name: str) -> str:

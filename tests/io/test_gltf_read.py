@@ -291,13 +291,6 @@ def test_what_is_not_json_is_refused(tmp_path: pathlib.Path, text: bytes) -> Non
     refused(put(tmp_path, text))
 
 
-@pytest.mark.parametrize("name", ["KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression"])
-def test_compressed_geometry_is_named_with_advice(tmp_path: pathlib.Path, name: str) -> None:
-    error = refused(put(tmp_path, document(extensionsUsed=[name], extensionsRequired=[name])))
-    assert name in error.why
-    assert "without compression" in error.why
-
-
 def test_an_unknown_required_extension_is_named(tmp_path: pathlib.Path) -> None:
     assert "'EXT_of_mine'" in refused(put(tmp_path, document(extensionsRequired=["EXT_of_mine"]))).why
 

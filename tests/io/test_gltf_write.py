@@ -1,5 +1,6 @@
 """GLB out: valid by the Khronos validator and by our own checks, every frame where it belongs, documents kept."""
 
+import dataclasses
 import json
 import pathlib
 import struct
@@ -335,7 +336,9 @@ def test_the_khronos_validator_finds_nothing(tmp_path: pathlib.Path, monkeypatch
     with monkeypatch.context() as few:
         few.setattr(gltf_write, "MOST_TARGETS", 4)
         save_animation(tmp_path / "long.glb", [wave(grid(), 12)], 30.0)
-    save_character(tmp_path / "skinned.glb", load_character(small_character().save(tmp_path / "small.gltf")))
+    small = load_character(small_character().save(tmp_path / "small.gltf"))
+    alone = dataclasses.replace(small.mesh, source=None)  # its own file has faults
+    save_character(tmp_path / "skinned.glb", dataclasses.replace(small, mesh=alone))
     if DATA.is_dir():
         meshes = [load(DATA / "rigged" / name) for name in RIGGED]
         for name, mesh in zip(RIGGED, meshes):

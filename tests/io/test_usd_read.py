@@ -155,7 +155,7 @@ def test_fix_writes_a_layer_that_overrides_only_points(shot, capsys):
     assert {layer.GetPrimAtPath(p).specifier for p in ("/World", "/World/Garment", "/World/Garment/Skirt")} == {
         Sdf.SpecifierOver
     }
-    assert "fixed.usda" in capsys.readouterr().out
+    assert "fixed.usda" in "".join(capsys.readouterr().out.split())  # the table may break it
     assert cli.run(["check", str(out), "--part", "Skirt", "--body-part", "Body", "--max-depth", "0.01mm"]) == 0
     assert cli.run(["check", str(shot), "--part", "Skirt", "--body-part", "Body", "--max-depth", "0.01mm"]) == 1
 

@@ -1,13 +1,16 @@
 """Writers: what is read back is what was written, to the bit where the format can."""
 
+import errno
+import io
 import locale
 import pathlib
+from typing import Any
 
 import numpy as np
 import pytest
 
 from motion.test_rigid import random_poses
-from pliant.io import load, save, save_animation
+from pliant.io import load, pc2, save, save_animation
 from pliant.mesh import Mesh
 from pliant.motion.clip import Clip
 
@@ -240,3 +243,29 @@ def test_bad_animations_are_refused_with_a_reason(tmp_path: pathlib.Path, clip: 
         save_animation(tmp_path / "a.glb", [clip], 0.0)
     with pytest.raises(ValueError, match="clips is empty"):
         save_animation(tmp_path / "a.glb", [], 30.0)
+
+
+class SmallDisk(io.FileIO):
+    """A file without a buffer on a disk with room for 500 bytes: writes are short, then refused."""
+
+    def write(self, data: Any) -> int:
+        room = 500 - self.tell()
+        if room <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(bytes(data)[: min(room, 100)])
+
+
+def test_a_growing_cache_counts_only_whole_frames_where_the_disk_is_full(
+    tmp_path: pathlib.Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pc2, "open", lambda path, mode, buffering: SmallDisk(path, "w+"), raising=False)
+    frames, path = rng.normal(size=(4, 15, 3)).astype(np.float32), tmp_path / "live.pc2"
+    cache = pc2.GrowingCache(path, 15)
+    cache.add(frames[0])
+    cache.add(frames[1])
+    with pytest.raises(OSError, match=r"cannot write .*live\.pc2: No space left on device"):
+        cache.add(frames[2])
+    cache.close()
+    data = path.read_bytes()
+    assert int(np.frombuffer(data[28:32], "<i4")[0]) == 2
+    assert data[32 : 32 + frames[:2].nbytes] == frames[:2].tobytes()

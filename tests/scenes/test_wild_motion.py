@@ -13,7 +13,7 @@ from pliant import cli
 from pliant.detect.queries.intersections import Intersections
 from pliant.motion.animation import Animation, Skeleton, Track
 from pliant.scenes.dressing import dress_scene
-from pliant.simulation.kinematics import MOST_PARTS
+from pliant.simulation.kinematics import GUARDED_PARTS
 from pliant.simulation.record import record
 
 pytestmark = pytest.mark.compiled
@@ -212,10 +212,10 @@ def test_a_hand_at_60_metres_per_second_does_not_pass_through_cloth(kind):
     assert max(sim.crossings) == 0
     s = result.summary
     assert (s["penetration_m"], s["intersecting_pairs_cloth_most"], s["given_up_pairs"]) == (0.0, 0, 0)
-    assert np.linalg.norm(np.diff(x, axis=0), axis=2).max() > 0.25  # 25 m/s: the hand takes cloth along
+    assert np.linalg.norm(np.diff(x, axis=0), axis=2).max() > 0.2  # 20 m/s: the hand takes cloth along
     # the time step divides itself, up to the bound, and only while the hand is near
-    assert max(sim.substeps_taken) == MOST_PARTS * sim.substeps
+    assert max(sim.substeps_taken) == GUARDED_PARTS * sim.substeps
     assert sim.substeps_taken[-1] == sim.substeps
-    # the work of a frame is bounded: without bounds of repredictions and of rounds after carrying there are 223 in a
-    # frame of 32 substeps for the cape, and 418 in one of 64 for the sleeve, 438 with the strain limit of worn cloth
-    assert max(np.array(sim.queries) / (24 + np.array(sim.substeps_taken))) < 4.0
+    # the work of a frame is bounded: with 16 parts and without bounds of repredictions and rounds after carrying
+    # there were 223 queries in a frame for the cape, and 438 for the sleeve
+    assert max(sim.queries) < 350

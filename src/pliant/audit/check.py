@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..arguments import check_arguments
+from ..detect.queries.duplicate_faces import unneeded, without
 from ..detect.queries.intersections import Intersections
 from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.self_intersections import SelfIntersections
@@ -20,7 +21,7 @@ from ..motion.clip import Clip
 from .contours import Contours, contours
 from .face_depth import MARGIN, DeepestPoint, deepest_point, reach_inside
 from .findings import Curves, Finding, Location, Note, NoteKind, Report
-from .notes import note_on_duplicates, notes_on_shells
+from .notes import note_on_duplicates, note_on_left_out, note_on_place, notes_on_shells
 from .shells import Shell, ShellCounter
 
 Floats = NDArray[np.float64]
@@ -71,6 +72,8 @@ def check(
     shells = checker.shells()
     if two is not None:
         checker.notes += notes_on_shells(two.mesh, shells, found)
+        place = note_on_place(one.mesh, two.mesh, np.stack(distances), shells) if checker.has_inside else None
+        checker.notes += [] if place is None else [place]
     return Report(
         garment=one,
         body=two,
@@ -253,19 +256,25 @@ class _BodyChecker:
         self.weld, self.size = body.weld_index, body.size
         self.y_welded = body.vertices[self.first]  # of the last query
         self.own_pairs: NDArray[np.int32] | None = None  # of the body with itself, at these positions
-        wrong = inside_out(body)
+        left_out = unneeded(body)
+        wrong = np.zeros(body.n_faces, np.bool_)
+        wrong[~left_out] = inside_out(without(body, left_out))
         turned = with_reversed(body, wrong)
-        issues = turned.issues
+        solid = without(turned, left_out)
+        issues, all_wrong = solid.issues, bool(wrong[~left_out].all())
         self.closed = issues.encloses
-        self.depths, self.counter = DeformingClosestPoints(turned), ShellCounter(turned, wrong & (not wrong.all()))
-        if len(wrong) and wrong.all():
+        self.depths = DeformingClosestPoints(solid)
+        self.counter = ShellCounter(turned, wrong & (not all_wrong), left_out)
+        if left_out.any():
+            notes.append(note_on_left_out(body, left_out))
+        if all_wrong:
             text = f"body {body.name!r} is inside out (its faces point inward); it was checked as if flipped"
             notes.append(Note(NoteKind.FLIPPED, text))
         self.volume = None
         if issues.closed and garment.issues.closed:
             from ..detect.queries.overlap import Overlaps
 
-            self.volume = Overlaps(_outward(garment), _outward(turned))
+            self.volume = Overlaps(_outward(garment), _outward(solid))
         elif self.closed:
             what, mesh = ("body", body) if garment.issues.closed else ("garment", garment)
             text = f"overlap volume: {what} {mesh.name!r} is not closed: {mesh.issues.words()}"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
+from ..brief import brief
 from ..detect.options import MethodChoice
 from ..mesh import Mesh
 from ..report.tables import BYTES, Column, Table
@@ -236,6 +237,8 @@ class Comparison:
     meshes: tuple[tuple[Mesh, int, bool], ...]
     picks: tuple[tuple[str, MethodChoice], ...] = ()
     seed: int = 0
+
+    __repr__ = brief
 
     @property
     def broken(self) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import renamed
+from .. import brief, renamed
 from ..files import atomic_write
 from ..motion.clip import Clip
 from .limits import Finding as Finding
@@ -49,7 +49,8 @@ class NoteKind(enum.StrEnum):
     OPEN = "open"  # shells of the body are open: near their boundaries the side of a point is unknown
     INWARD_SHELL = "inward-shell"  # shells of the body are inside out: treated as reversed
     NO_OVERLAP = "no-overlap"  # garment or body is not closed: the overlap volume is undefined
-    DUPLICATE = "duplicate"  # faces of the garment that have the same corners as earlier ones do not count
+    DUPLICATE = "duplicate"  # faces with the same corners as others do not count
+    WHOLLY_INSIDE = "wholly-inside"  # the garment is deep inside the body: wrong units, place or files
     FLIPPED = "flipped"  # the faces of the body point inward; they were reversed for the check
 
 
@@ -63,6 +64,7 @@ class Note(NamedTuple):
     def line(self) -> str:
         """The note as one line of output."""
         known = self.kind in (NoteKind.FLIPPED, NoteKind.OPEN, NoteKind.INWARD_SHELL, NoteKind.DUPLICATE)
+        known |= self.kind == NoteKind.WHOLLY_INSIDE
         return f"{'note' if known else 'not checked'}: {self.text}"
 
 
@@ -171,14 +173,13 @@ class Report:
             if most.inside:
                 total = sum(1 for f in self.frames if f.inside)
                 frames = f", in {total} of {len(self.frames)} frames" if many else ""
-                out["vertices inside"] = (
-                    f"at most {most.inside:,} ({most.share:.1%} of the surface){_in(most, many)}{frames}"
-                )
+                number = f"{'at most ' if many else ''}{most.inside:,}"
+                out["vertices inside"] = f"{number} ({most.share:.1%} of the surface){_in(most, many)}{frames}"
             if worst.depth > 0.0:
                 where = f"at vertex {worst.vertex}" if worst.deepest >= worst.between else "between vertices"
                 out["deepest"] = f"{size_words(worst.depth)} {where}{_in(worst, many)}"
         if unsure := max(f.unknown for f in self.frames):
-            out["on no known side"] = f"at most {unsure:,} vertices, near openings of the body"
+            out["on no known side"] = f"{'at most ' if many else ''}{unsure:,} vertices, near openings of the body"
         least = min(self.frames, key=lambda f: f.clearance)
         out["least clearance"] = f"{size_words(least.clearance)}{_in(least, many)}"
         crossed = max(self.frames, key=lambda f: (f.crossings, f.body_pairs))
@@ -195,6 +196,9 @@ class Report:
         if own:
             out["body intersects itself"] = f"{own:,} pairs of triangles: between such parts there may be no outside"
         return out
+
+    def __repr__(self) -> str:
+        return brief.facts(self, self.garment.mesh.name)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: frames coloured by depth, charts over time, the worst locations."""

@@ -7,6 +7,7 @@ from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from .check import as_clip, check
+from .findings import NoteKind
 from .fix_result import FixResult
 from .repair import Repair
 from .shape_changes import changes
@@ -47,7 +48,11 @@ def fix(
     before = check(one, two, fps=fps, progress=lambda share: report_progress(0.1 * share))
     work = Repair(one, two, below, clearance, untangle, max_strain, before)
     layering = work.layers.measure(work.all_given)
-    frames, unchanged = work.run(lambda share: report_progress(0.1 + 0.8 * share))
+    if any(note.kind is NoteKind.WHOLLY_INSIDE for note in before.notes):
+        # the nearest way out leads in all directions: it would be torn
+        frames, unchanged = work.all_given, list(range(count))
+    else:
+        frames, unchanged = work.run(lambda share: report_progress(0.1 + 0.8 * share))
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
     after = check(done, two, fps=fps, progress=lambda share: report_progress(0.9 + 0.1 * share))
     moved, strain, bend = changes(work.mesh, work.first, one, frames)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import renamed
+from .. import brief, renamed
 from ..motion.clip import Clip
 from .findings import Report, size_words
 from .layers import Layer
@@ -106,6 +106,9 @@ class FixResult:
     def facts(self) -> dict[str, str]:
         """Results before and after as readable text, by row heading."""
         return {name: f"{a} -> {b}" for name, a, b in self.comparison} | self.changes
+
+    def __repr__(self) -> str:
+        return brief.facts(self, self.garment.mesh.name)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML page: before and after side by side, coloured by depth, and the changes."""

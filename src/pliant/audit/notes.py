@@ -2,11 +2,17 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..mesh import Mesh
 from .findings import Finding, Note, NoteKind
 from .shells import Shell
 
 _LISTED = 4  # shells named in a note
+NEARLY_ALL = 0.95  # of the vertices of a garment, in every frame: one of which fewer are inside may be worn
+DEEP = 0.05  # of its size: median depth from which on such a garment is not one that is merely too tight
+SMALL = 0.05  # of the size of the body: a garment below this is in other units
 
 
 def notes_on_shells(body: Mesh, shells: Sequence[Shell], frames: Sequence[Finding]) -> list[Note]:
@@ -21,6 +27,29 @@ def notes_on_shells(body: Mesh, shells: Sequence[Shell], frames: Sequence[Findin
     return notes
 
 
+def note_on_place(garment: Mesh, body: Mesh, distances: NDArray[np.float32], shells: Sequence[Shell]) -> Note | None:
+    """Return the note on a garment that is deep inside the body as a whole, in every frame; None where it is not.
+    distances (T,n): of all its vertices from the body, negative inside."""
+    away = distances[:, np.unique(garment.faces)]
+    if not ((away < 0.0).mean(1) >= NEARLY_ALL).all() or float(-np.median(away)) < DEEP * garment.size:
+        return None
+    ratio = garment.size / body.size
+    if ratio < SMALL:
+        why = f"the garment has {ratio:.2g} times the size of the body, probably other units: scale one of them"
+    elif not all(shell.closed for shell in shells):
+        why = "the body is open, so its faces may point inward; or the garment is in another place"
+    else:
+        apart = float(np.linalg.norm(garment.bounds.mean(0) - body.bounds.mean(0)))
+        why = (
+            f"place it as it is worn (the centre of its bounding box is {apart:.3g} m from that of the body), or "
+            "give the files in the order garment, body"
+        )
+    inside = f"{(away < 0.0).sum(1).min():,} of {away.shape[1]:,}"
+    many = "" if len(away) == 1 else " or more in every frame"
+    text = f"{inside} vertices{many} of garment {garment.name!r} are deep inside body {body.name!r}: {why}"
+    return Note(NoteKind.WHOLLY_INSIDE, text)
+
+
 def note_on_duplicates(garment: Mesh) -> Note:
     """Return the note on faces that a garment has more than once."""
     copies = garment.issues.duplicate
@@ -30,6 +59,13 @@ def note_on_duplicates(garment: Mesh) -> Note:
     return Note(
         NoteKind.DUPLICATE, f"{text}; their self-intersections are not counted, and only deleting them removes these"
     )
+
+
+def note_on_left_out(body: Mesh, left_out: NDArray[np.bool_]) -> Note:
+    """Return the note on faces (m,) of a body that decide no side, because others have the same corners."""
+    rows = np.flatnonzero(left_out)
+    text = f"{len(rows):,} faces of body {body.name!r} have the same corners as others (first {rows[0]})"
+    return Note(NoteKind.DUPLICATE, f"{text}; inside and outside are those of the surface without them")
 
 
 def _open(body: Mesh, shells: Sequence[Shell], frames: Sequence[Finding]) -> Note:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..detect.queries.duplicate_faces import without
 from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.solid_boundary import Signs
 from ..detect.queries.winding import INSIDE
@@ -48,10 +49,11 @@ class Shell(NamedTuple):
 
 class ShellCounter:
     """The shells of a body, with what is found in them from frame to frame. `body`: its faces point outward; `turned`
-    (m,): faces that pointed inward beside others, and have been reversed."""
+    (m,): faces that pointed inward beside others, and have been reversed; `left_out` (m,): faces that decide no side,
+    because others have the same corners."""
 
-    def __init__(self, body: Mesh, turned: NDArray[np.bool_]) -> None:
-        self.mesh, self.size = body.welded, body.size
+    def __init__(self, body: Mesh, turned: NDArray[np.bool_], left_out: NDArray[np.bool_]) -> None:
+        self.mesh, self.size, self._kept = body.welded, body.size, ~left_out
         top = self.mesh.topology
         component = top.components[self.mesh.faces[:, 0]]
         _, first, self.of_face = np.unique(component, return_index=True, return_inverse=True)
@@ -63,7 +65,8 @@ class ShellCounter:
         self._turned = np.array([bool(turned[faces].any()) for faces in self.faces])
         shell_of_row = np.zeros(self.mesh.n_vertices, np.int64)
         shell_of_row[self.mesh.faces] = self.of_face[:, None]
-        self.loose = top.edges[top.loose]
+        solid = without(self.mesh, left_out).topology
+        self.loose = solid.edges[solid.loose]
         self._loose_shell = shell_of_row[self.loose[:, 0]]
         self.open_edges = np.bincount(self._loose_shell, minlength=self.count)
         self.names = [_name(body, int(faces[0])) for faces in self.faces]
@@ -152,10 +155,11 @@ class ShellCounter:
     def _query(self, s: int, y: Floats) -> DeformingClosestPoints:
         rows = self.rows[s]
         if s not in self._queries:
-            faces = np.searchsorted(rows, self.mesh.faces[self.faces[s]]).astype(np.int32)
+            own = self.faces[s][self._kept[self.faces[s]]]
+            faces = np.searchsorted(rows, self.mesh.faces[own]).astype(np.int32)
             apart = np.arange(len(rows), dtype=np.int32)
-            own = Mesh(self.mesh.vertices[rows], faces, name=self.names[s], groups=apart)
-            self._queries[s] = DeformingClosestPoints(own)
+            shell = Mesh(self.mesh.vertices[rows], faces, name=self.names[s], groups=apart)
+            self._queries[s] = DeformingClosestPoints(shell)
         return self._queries[s].update(y[rows])
 
     def shells(self) -> tuple[Shell, ...]:

@@ -13,7 +13,8 @@ from .check import check
 from .findings import Note, NoteKind, size_words
 from .fix import fix
 
-ON_BODY = (NoteKind.NO_INSIDE, NoteKind.OPEN, NoteKind.INWARD_SHELL)  # notes that also hold for a simulation
+# notes that a simulation says, too
+ON_BODY = (NoteKind.NO_INSIDE, NoteKind.OPEN, NoteKind.INWARD_SHELL, NoteKind.WHOLLY_INSIDE)
 WORN = 0.5  # share of the vertices inside: a garment with more of them is not worn on this body
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..brief import brief
 from ..motion.character import Character
 from ..motion.clip import Clip
 from ..validate import Floats
@@ -40,6 +41,8 @@ class Bound:
     n_influences: int
     lost: Floats
     max_distance: float
+
+    __repr__ = brief
 
     def frames(self, clip: str | None, times: Any) -> tuple[Clip, Clip]:
         """Return garment and body at `times` (t,) seconds of a clip, None for the default pose: the input of `check`

@@ -62,7 +62,7 @@ def run(tokens: Sequence[str]) -> int:
     debug = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
     try:
         _attach_log_handler(debug)
-        code = _app(tokens)(tokens)
+        code = _called(tokens)
         sys.stdout.flush()
     except KeyboardInterrupt:
         _say("interrupted")
@@ -72,7 +72,9 @@ def run(tokens: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except cyclopts.CycloptsError as error:
-        _say(_with_option(error), error=True)
+        from .usage import usage_error
+
+        _say(usage_error(error), error=True)
         return 2
     except (ValueError, MeshFileError, OSError) as error:
         if debug:
@@ -84,6 +86,21 @@ def run(tokens: Sequence[str]) -> int:
         _say("this is a bug in pliant; please report it with the lines above", error=True)
         return 3
     return code if isinstance(code, int) else 0
+
+
+def _called(tokens: Sequence[str]) -> Any:
+    """Run the command that `tokens` name and return its result."""
+    from .usage import check_whole_numbers, typed_options
+
+    app, config = _app(tokens), _config(tokens)
+    if tokens[:1] and tokens[0] in COMMANDS:
+        given = [*(_config_options(config).items() if config is not None else ()), *typed_options(tokens)]
+        check_whole_numbers(app[tokens[0]].assemble_argument_collection(), given)
+    if config is not None:
+        import cyclopts
+
+        app.config = cyclopts.config.Toml(config, must_exist=True, use_commands_as_keys=False)
+    return app(tokens)
 
 
 def _app(tokens: Sequence[str]) -> Any:
@@ -100,9 +117,6 @@ def _app(tokens: Sequence[str]) -> Any:
         exit_on_error=False,
         print_error=False,
     )
-    if tokens[:1] and tokens[0] in ("drape", "play") and (path := _config(tokens)) is not None:
-        _check_toml(path)
-        app.config = cyclopts.config.Toml(path, must_exist=True, use_commands_as_keys=False)
     for name, (where, line) in COMMANDS.items():
         # help of the called command comes from its docstring; the others are not imported for their one line
         called = name in tokens[:1]
@@ -125,57 +139,50 @@ def _listed(value: Any) -> Sequence[Any]:
 
 
 def _config(tokens: Sequence[str]) -> str | None:
-    """The argument of --config, needed before the other options are parsed; None without it."""
-    for token, following in zip(tokens, [*tokens[1:], ""]):
-        if token == "--config":
-            return following
-        if token.startswith("--config="):
-            return token.partition("=")[2]
+    """The file of --config, needed before the other options are parsed; None without it, and for other commands."""
+    if tokens[:1] and tokens[0] in ("drape", "play"):
+        for token, following in zip(tokens, [*tokens[1:], ""]):
+            if token == "--config":
+                return following
+            if token.startswith("--config="):
+                return token.partition("=")[2]
     return None
 
 
-def _check_toml(path: str) -> None:
-    """Raise ValueError that names the file where it is not TOML; the library's own message does not name it."""
+def _config_options(path: str) -> dict[str, Any]:
+    """The options in a TOML file, as they are typed; raise ValueError that names the file where it is not TOML, which
+    the library's own message does not."""
     import tomllib
 
     if not path or path.startswith("-"):
         raise ValueError("--config needs the name of a TOML file")
     with open(path, "rb") as stream:
         try:
-            tomllib.load(stream)
+            return {f"--{key.replace('_', '-')}": value for key, value in tomllib.load(stream).items()}
         except ValueError as error:
             raise ValueError(f"{path} is not TOML: {error}") from None
 
 
-def _with_option(error: Any) -> str:
-    """The message of the command-line library, preceded by the option where the message does not name it; another one
-    for words that a command does not take."""
-    import cyclopts
-
-    if isinstance(error, cyclopts.UnusedCliTokensError):
-        command = " ".join(("pliant", *(error.command_chain or ())))
-        more = " ".join(error.unused_tokens or ())
-        return f"{command} takes no further file or word: {more}; other files are options, see {command} --help"
-    text = one_line(error)
-    names = error.argument.names if error.argument is not None else ()
-    return text if not names or any(name in text for name in names) else f"{names[0]}: {text}"
-
-
 def _as_options(text: str, tokens: Sequence[str]) -> str:
     """An error message of the library with its parameters as the options of the command that was called: max_distance
-    is --max-distance; a single word is one where the message begins with it, as in "eps = -3 must be more than 0"."""
+    is --max-distance; a single word is one where the message begins with it, as in "eps = -3 must be more than 0", and
+    density is --material.density there."""
     if not tokens or tokens[0] not in COMMANDS:
         return text
     arguments = _app(tokens[:1])[tokens[0]].assemble_argument_collection()
     options = {name for argument in arguments for name in argument.names}
+    parts = {name.partition(".")[2]: name for name in options if "." in name}
 
     def option(word: re.Match[str]) -> str:
         name = f"--{word[0].replace('_', '-')}"
-        begins = word.start() == 0 and text[word.end() :].startswith(" = ")
+        begins = word.start() == 0 and text[word.end() :].startswith((" = ", " is "))
+        if begins and name not in options:
+            return parts.get(name[2:], word[0])
         return name if name in options and ("_" in word[0] or begins) else word[0]
 
     # not parts of paths and of names in quotes
-    return re.sub(r"(?<![\w./\\'\"-])[a-z]+(_[a-z]+)*(?![\w./\\'\"(-])", option, text)
+    text = re.sub(r"(?<![\w./\\'\"-])[a-z]+(_[a-z]+)*(?![\w./\\'\"(-])", option, text)
+    return re.sub(r"(--[a-z][a-z.-]*)='(\w+)'", r"\1 \2", text)  # as it is typed, not as in Python
 
 
 def one_line(error: BaseException) -> str:

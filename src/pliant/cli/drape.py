@@ -109,8 +109,9 @@ def drape(
     body
         Mesh file of the body it falls on, or of a character that wears it.
     out
-        The animation: .glb, .usda, .npz; .pc2 or .mdd, one file per deforming mesh; .obj, a sequence of files; .usdc or
-        .usd with the extra [usd]; .abc or .fbx with Blender. Default: drape.glb if no output is named.
+        The animation: .glb, .usda, .npz; .pc2 or .mdd, one file per deforming mesh; .vat.exr or .vat.png, vertex
+        animation textures; .obj, a sequence of files; .usdc or .usd with the extra [usd]; .abc or .fbx with Blender.
+        Default: drape.glb if no output is named.
     replay
         Write a self-contained HTML page that plays the run in a browser.
     sheet
@@ -213,6 +214,7 @@ def drape(
     from ..scenes import SCENE_METHODS
     from ..simulation import Simulation
     from ..simulation.live import LiveCaches
+    from ..simulation.preroll import preroll, preroll_frames
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
@@ -273,6 +275,13 @@ def drape(
             stepping=stepping,
             **self_contact_options,
         )
+    if defaults.preroll:
+        output.say(
+            "note: the first pose of the clip is not the rest pose, in which the garments lie: "
+            f"{defaults.preroll:.3g} s between the two are simulated before the first frame"
+        )
+        with output.progress("moving to the first pose", preroll_frames(defaults.preroll)) as advance:
+            preroll(sim, defaults.preroll, lambda _: advance())
     with output.progress(f"draping {built.name}", frames) as advance, LiveCaches(live) as watch:
         # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure
         counted = True if self_contact is not None else None

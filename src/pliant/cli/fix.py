@@ -37,8 +37,8 @@ def fix(
         A mesh, an animated GLB or glTF, an npz with frames, a folder of numbered mesh files or a pattern in quotes.
     out
         Output file. For one frame: .obj, .ply, .stl, .off, .glb, .npz, .msh, .mesh, .vtk or .usda. For several: .glb,
-        .npz, .usda, .pc2, .mdd, or .obj for a sequence of files. With the extra [usd] also .usdc and .usd,
-        with Blender .abc and .fbx.
+        .npz, .usda, .pc2, .mdd, .vat.exr, .vat.png, or .obj for a sequence of files. With the extra [usd] also .usdc
+        and .usd, with Blender .abc and .fbx.
     body
         The body it is worn on, in the same formats, static or animated.
     inner

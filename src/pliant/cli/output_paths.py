@@ -40,7 +40,7 @@ def check_animation_files(
     from ..io.named import ClipName, animation_files
 
     soft = [b for b in range(len(scene.bodies)) if b in scene.deformable or b in scene.deforming_motions]
-    written = soft if path.suffix.lower() in (".pc2", ".mdd") else range(len(scene.bodies))
+    written = soft if path.suffix.lower() in (".pc2", ".mdd", ".exr", ".png") else range(len(scene.bodies))
     still = {b for b in written if b not in soft and scene.bodies[b].motion is None}
     clips = [ClipName(scene.bodies[b].mesh.name, b in still) for b in written]
     sources = [each.resolve() for each in inputs if each is not None]

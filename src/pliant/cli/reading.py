@@ -86,8 +86,7 @@ def warn_of_mesh(path: pathlib.Path, mesh: "Mesh") -> None:
 
 def outward(mesh: "Mesh") -> "Mesh":
     """The mesh with outward faces: shells that are inside out are reversed, with a note."""
-    turned = facing_outward(mesh, mesh)
-    return mesh if turned is mesh else dataclasses.replace(turned, source=None)
+    return facing_outward(mesh, mesh)
 
 
 def outward_character(character: "Character") -> "Character":
@@ -99,9 +98,18 @@ def outward_character(character: "Character") -> "Character":
 
 
 def facing_outward(mesh: "Mesh", posed: "Mesh") -> "Mesh":
-    """The mesh with those faces reversed that are inside out where it is `posed`, with a note."""
+    """The mesh with those faces reversed that are inside out where it is `posed`, and without those that it has more
+    than once; with a note on each."""
+    from ..detect.queries.duplicate_faces import unneeded, without
     from ..detect.queries.shell_orientation import inside_out, with_reversed
 
+    left_out = unneeded(posed)
+    if left_out.any():
+        output.say(
+            f"note: {left_out.sum():,} of the {mesh.n_faces:,} faces of {mesh.name} have the same corners as others; "
+            "they are left out"
+        )
+        mesh, posed = without(mesh, left_out), without(posed, left_out)
     wrong = inside_out(posed)
     if wrong.all() and len(wrong):
         output.say(f"note: {mesh.name} is inside out; it is used with its faces flipped")

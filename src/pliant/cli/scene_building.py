@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..simulation.carrying import Proxies
     from .start_poses import StartPoses
 
+LONGEST_PREROLL = 3.0  # s
+
 
 @dataclasses.dataclass(frozen=True)
 class WearOptions:
@@ -32,7 +34,8 @@ class WearOptions:
     """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip; where the
     body is a sequence of meshes, seconds in which it stands in its first frame. Default: 0.5, or more where points of
     the skin would be faster than 3 m/s, or than 1.25 times its size per second if it is larger than 2.4 m; 0 for a
-    sequence."""
+    sequence. 0 for a character starts with the first pose of the clip: a transition to it is simulated before the
+    first frame."""
     teleports: Literal["carry", "keep"] = "carry"
     """Where the whole character jumps: carry moves the garments rigidly along, keep simulates the jump as a fast
     motion."""
@@ -254,9 +257,9 @@ def build_scene(
             raise ValueError("--ease and --rest-scale both change the rest lengths of the garment; give one of them")
         if given and "name" not in given and not strands:
             options["material"] = dataclasses.replace(options["material"], strain_limit=WORN.strain_limit)
-        built = _dress(soft, body, outward_character(found), files, wear, options, proxies, starts)
+        built, preroll = _dress(soft, body, outward_character(found), files, wear, options, proxies, starts)
         built = with_layer_materials(built, wear.layer_material, len(wear.layer))
-        return hold_cloths(built, holding, _note), default_run_length(built, dt)
+        return hold_cloths(built, holding, _note), default_run_length(built, dt, preroll)
     _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
@@ -325,8 +328,11 @@ def _refuse_wear_options(wear: WearOptions, why: str) -> None:
     """Raise ValueError for an option of worn garments where it would have no effect."""
     for option, chosen in dataclasses.asdict(wear).items():
         if chosen != getattr(WearOptions, option):
+            name = f"--{option.replace('_', '-')}"
+            if option in ("fps", "body_points"):
+                raise ValueError(f"{name} is for a BODY that is a sequence of meshes; {why}")
             worn = "from a file, on a body" if option == "hold" else "on a character"
-            raise ValueError(f"--{option.replace('_', '-')} is for a garment {worn}; {why}")
+            raise ValueError(f"{name} is for a garment {worn}; {why}")
 
 
 def check_stepping(stepping: str, scene: "Scene | None", method: str | None, self_method: str | None = None) -> None:
@@ -354,11 +360,14 @@ def _dress(
     options: dict[str, Any],
     proxies: "Proxies | None",
     starts: "StartPoses | None",
-) -> "Scene":
+) -> "tuple[Scene, float]":
+    """Return the scene of garments on a character, and the seconds of its lead-in that are a pre-roll."""
     from .. import validate
     from ..io import size_warning
     from ..scenes.dressing import default_eps_on_skin, dress_scene, rest_skin
 
+    lead_in = None if wear.lead_in is None else validate.number("--lead-in", wear.lead_in, low=0.0)
+    preroll = _preroll(character, wear, options) if lead_in == 0.0 else 0.0
     if warning := size_warning(character.mesh):
         output.warn(f"{body}: {warning}")
     skin = rest_skin(character)
@@ -372,11 +381,11 @@ def _dress(
             garments = starts.fixed(garments, skin, default_eps_on_skin(skin, garments) if eps is None else eps)
     name = f"{' and '.join(garment.name for garment in garments)} on {character.mesh.name}"
     with output.progress(f"making {name}"):
-        return dress_scene(
+        built = dress_scene(
             garments,
             character,
             clip=wear.clip,
-            lead_in=wear.lead_in,
+            lead_in=preroll or lead_in,
             teleports=wear.teleports,
             root_motion=wear.root_motion,
             hold=wear.hold,
@@ -384,3 +393,23 @@ def _dress(
             name=name,
             **options,
         )
+    return built, preroll
+
+
+def _preroll(character: "Character", wear: WearOptions, options: dict[str, Any]) -> float:
+    """Return for how many seconds a character moves from the rest pose to the first pose of a clip that starts at once;
+    warn where that would take too long."""
+    from ..scenes.dressing import is_upright, preroll_of_clip
+
+    if wear.clip is not None and wear.clip not in character.clips:
+        return 0.0  # `dress_scene` says what is wrong
+    how: dict[str, Any] = {"teleports": wear.teleports, "root_motion": wear.root_motion, "turn": is_upright(options)}
+    distance, seconds = preroll_of_clip(character, wear.clip, **how)
+    if seconds <= LONGEST_PREROLL:
+        return seconds
+    output.warn(
+        f"the first pose of the clip is up to {distance:.3g} m from the rest pose, in which the garments lie, and "
+        f"would take {seconds:.3g} s to reach: the body jumps there, and the cloth may be left behind or inside; "
+        + ("leave out --teleports keep" if wear.teleports == "keep" else "leave out --lead-in 0")
+    )
+    return 0.0

@@ -33,10 +33,14 @@ class MeshDetector:
             able = [name for name, other in METHODS.items() if other.finds & wanted]
             what = "self-contact" if b is None else "contact of two meshes"
             raise ValueError(f"method {method!r} does not find {what}; one of: {', '.join(able)}")
-        self.a, self.b = a, b
+        self.a, self.b, self.within = a, b, within
         sides = [Side(a, 0, 0)] if b is None else [Side(a, 0, 0), Side(b, a.n_vertices, 1)]
         self._detector = detector_class(*sides, within=within, **options)
         self.update()
+
+    def __repr__(self) -> str:
+        meshes = f"{self.a.name!r}" if self.b is None else f"{self.a.name!r} and {self.b.name!r}"
+        return f"<MeshDetector {self.chosen.text} of {meshes}, within {self.within:g} m>"
 
     def update(self, x_a: Any = None, x_b: Any = None, *, start_a: Any = None, start_b: Any = None) -> "MeshDetector":
         """Set the positions (n,3) of the vertices of `a` and `b`; None uses those of the mesh.

@@ -10,6 +10,7 @@ from ..kernels.team import BATCHES
 
 Ints = NDArray[np.int64]
 PATCH = 300  # vertices of a patch at least, so that few triangles belong to two
+LARGEST = float(np.finfo(np.float32).max)
 
 
 def patches_of(faces: NDArray[np.int32], n: int) -> Patches:
@@ -45,7 +46,9 @@ def stiffness_pattern(faces: NDArray[np.int32], bending: Any, patches: Patches) 
     local = number_in_patch(patches, key[order] // n, code // 6, n)
     pairs, counts = np.unique(key, return_counts=True)
     linear = coo_array(bending)
-    i, j, value = linear.row.astype(np.int64), linear.col.astype(np.int64), linear.data
+    i, j = linear.row.astype(np.int64), linear.col.astype(np.int64)
+    # of elements whose stiffness `bounded_by_inertia` has not bounded yet, it may exceed single precision
+    value = np.clip(linear.data, -LARGEST, LARGEST)
     beside = (i != j) & (value != 0.0)
     keys, value = (i * n + j)[beside], value[beside]
     by_row = np.argsort(keys)

@@ -245,7 +245,8 @@ def save(path: str | os.PathLike[str], mesh: Mesh) -> None:
 
 @check_arguments
 def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: float) -> list[pathlib.Path]:
-    """Write clips as .glb, .npz, .usda, .usdc or .usd, as .pc2 or .mdd, or as .obj files `name_0000.obj`, ...
+    """Write clips as .glb, .npz, .usda, .usdc or .usd, as .pc2 or .mdd, as vertex animation textures (.vat.exr or
+    .vat.png), or as .obj files `name_0000.obj`, ...
 
     Returns the paths of the written files: .pc2 and .mdd have one per deforming clip, a sequence one per frame. The
     extensions .usdc and .usd need the extra [usd], .abc and .fbx Blender.
@@ -273,11 +274,16 @@ def check_lines(path: str | os.PathLike[str], meshes: Sequence[Mesh]) -> None:
 
 
 def check_libraries(path: str | os.PathLike[str]) -> None:
-    """Raise ValueError if writing this extension needs a library that is not installed; nothing is written."""
+    """Raise ValueError if writing this extension needs a library that is not installed, or another name; nothing is
+    written."""
     if pathlib.Path(path).suffix.lower() in (".usdc", ".usd"):
         from .usd_core import require
 
         require(path)
+    if pathlib.Path(path).suffix.lower() in (".exr", ".png"):
+        from .vat import require_name
+
+        require_name(pathlib.Path(path))
     if pathlib.Path(path).suffix.lower() in (".abc", ".fbx"):
         from .blender import require as require_blender
 

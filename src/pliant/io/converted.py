@@ -1,14 +1,14 @@
 """Files that are read by a program of its own: it writes arrays and facts to a folder, from which a mesh is made.
 
-USD is read so, because usd-core may end its process on a damaged file, and what Blender reads, because Blender has a
-Python and NumPy of its own. The program only needs NumPy; `Refused` carries its errors.
+USD is read so, and Draco decoded, because their libraries may end the process on a damaged file, and what Blender
+reads, because Blender has a Python and NumPy of its own. The program only needs NumPy; `Refused` carries its errors.
 """
 
 import json
 import pathlib
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,8 +46,17 @@ def save_converted(folder: str, read: Callable[[], tuple[dict[str, Any], dict[st
 
 def convert(file: Input, command: Sequence[str], library: str) -> Converted:
     """Run `command` with a folder in place of {folder}; raises MeshFileError with what it says."""
+    return _converted(file, *answer(file, command, library))
+
+
+def answer(
+    file: Input, command: Sequence[str], library: str, inputs: Mapping[str, bytes] | None = None
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the facts and arrays that `command` writes to {folder}, in which it finds the files `inputs`."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        for given, content in (inputs or {}).items():
+            (folder / given).write_bytes(content)
         words = [word.replace("{folder}", name) for word in command]
         try:
             ended = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL)
@@ -61,7 +70,7 @@ def convert(file: Input, command: Sequence[str], library: str) -> Converted:
             raise file.fail("", f"{library} cannot read it ({why})")
         facts = json.loads((folder / _FACTS).read_text("utf-8"))
         with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
-            return _converted(file, facts, dict(arrays))
+            return facts, dict(arrays)
 
 
 def _converted(file: Input, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Converted:

@@ -38,6 +38,8 @@ FORMATS: dict[str, Format] = {
     ".vtu": Format("vtu.read", tets=True),
     ".pc2": Format(write_animation="pc2.write_clips", lines=True),
     ".mdd": Format(write_animation="mdd.write_clips", lines=True),
+    ".exr": Format(write_animation="vat.write_clips"),
+    ".png": Format(write_animation="vat.write_clips"),
     ".usda": Format("usd_read.read", "usd.write_mesh", "usd.write_clips", parts=True, lines=True),
     ".usdc": Format("usd_read.read", "usd.write_mesh_binary", "usd.write_clips_binary", parts=True, lines=True),
     ".usd": Format("usd_read.read", "usd.write_mesh_binary", "usd.write_clips_binary", parts=True, lines=True),

@@ -1,6 +1,7 @@
 """glTF and GLB as one mesh: all triangles of the default scene, transformed by their node or skin."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from .gltf_document import Document, Json
 from .gltf_marks import marks_of
+from .gltf_uv import Placement, of_material
 from .loaded_file import Source, digest
 from .reading import Input, Parts, check_positions
 
@@ -45,6 +47,7 @@ class GltfSource(Source):
     bone_nodes: list[int] = dataclasses.field(default_factory=list, init=False)  # node of each bone
     row_nodes: list[int] = dataclasses.field(default_factory=list, init=False)  # node of each skeleton row, -1: none
     skins: dict[int, SkinBones] = dataclasses.field(default_factory=dict, init=False)
+    clips: Mapping[str, Any] = dataclasses.field(default_factory=dict, init=False)  # of the character as read
     rig: tuple[NDArray[Any], ...] = dataclasses.field(default=(), init=False)  # of the character as read (`rig_of`)
 
 
@@ -331,21 +334,27 @@ class Reader:
         if self.n_faces > 3 * doc.most:
             raise self.file.fail(where, f"more than {3 * doc.most} faces after instancing, too many for this file")
         self.faces.append(faces + block.start)
-        self.uv.append(self._texture(primitive, faces, block.count, where))
         chosen = primitive.get("material")
         materials = len(doc.items("materials"))
         fallback = materials  # glTF's default material, appended when used
         index_of = fallback if chosen is None else doc.checked(chosen, f"{where}.material", high=materials - 1)
         self.material += [index_of]
+        self.uv.append(self._texture(primitive, faces, block.count, None if chosen is None else index_of, where))
 
-    def _texture(self, primitive: Json, faces: NDArray[np.int64], count: int, where: str) -> NDArray[np.float64] | None:
-        """Return texture coordinates (m,3,2) with v up, as in Mesh; in glTF v points down."""
-        if "TEXCOORD_0" not in primitive["attributes"]:
+    def _texture(
+        self, primitive: Json, faces: NDArray[np.int64], count: int, material: int | None, where: str
+    ) -> NDArray[np.float64] | None:
+        """Return texture coordinates (m,3,2) of the textures of a material, v up as in Mesh; in glTF v points down."""
+        placement = of_material(self.document, material)
+        name = f"TEXCOORD_{placement.set}"
+        if name not in primitive["attributes"]:
+            name, placement = "TEXCOORD_0", Placement()
+        if name not in primitive["attributes"]:
             return None
-        uv = self.document.accessor(primitive["attributes"]["TEXCOORD_0"], ("VEC2",), f"{where}.TEXCOORD_0")
+        uv = self.document.accessor(primitive["attributes"][name], ("VEC2",), f"{where}.{name}")
         if len(uv) != count:
-            raise self.file.fail(f"{where}.TEXCOORD_0", f"{len(uv)} entries for {count} vertices")
-        out = uv.astype(np.float64)
+            raise self.file.fail(f"{where}.{name}", f"{len(uv)} entries for {count} vertices")
+        out = placement(uv.astype(np.float64)) + 0.0
         out[:, 1] = 1.0 - out[:, 1]
         return out[faces] if (np.abs(out) <= 1e12).all() else None
 

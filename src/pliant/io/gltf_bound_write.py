@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MeshFileError
 from ..files import atomic_write
 from ..motion.character import Character
 from .gltf import Block, GltfSource
-from .gltf_build import VERTICES, Builder
+from .gltf_build import DAMAGED, VERTICES, Builder
 from .gltf_character import in_document
 from .gltf_character_write import put_character, put_clips, put_mesh, skin_attributes
 from .gltf_clips import unique
@@ -23,7 +22,6 @@ from .gltf_texture import put_textures
 _log = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 COLOR, BODY_COLOR = (0.35, 0.42, 0.55), (0.8, 0.6, 0.5)
-_DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError)
 _DROPPED_IF_UNUSED = ("meshes", "skins", "materials", "textures", "images", "samplers", "accessors", "bufferViews")
 
 
@@ -51,7 +49,8 @@ def write_bound(
         _leave_out_meshes(builder, n_nodes)
     nodes = _garment_nodes(builder, garment, to_pose, skin)
     names = [str(entry.get("name", "")) for entry in builder.json["nodes"][:n_nodes]]
-    name = unique([*dict.fromkeys(names), garment.mesh.name])[-1]
+    own = str(builder.entry("nodes", nodes[0]).get("name") or "") if len(nodes) == 1 else ""  # that of the file
+    name = unique([*dict.fromkeys(names), own or garment.mesh.name])[-1]
     if len(nodes) == 1:
         builder.entry("nodes", nodes[0])["name"] = name
         builder.roots += nodes
@@ -76,7 +75,7 @@ def _with_character(character: Character, garment: Character) -> tuple[Builder, 
                 entry = {"name": "units and axes", "matrix": matrix, "children": builder.roots}
                 builder.roots = [builder.add("nodes", entry)]
             return builder, _skin(builder, character, garment, source)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             # the reader validates only the geometry; other entries of the document may be damaged
             _log.warning("%s: not written into its source document (%s); written anew", character.mesh.name, error)
     builder = Builder()
@@ -145,7 +144,7 @@ def _garment_nodes(builder: Builder, garment: Character, to_pose: Floats | None,
                 nodes = _GarmentCopy(attempt, garment, to_pose, skin, source).put()
             builder.json, builder.parts, builder.lights = attempt.json, attempt.parts, attempt.lights
             return nodes
-        except _DAMAGED as error:
+        except DAMAGED as error:
             _log.warning("%s: not copied from its source document (%s); written anew", garment.mesh.name, error)
     x = garment.mesh.vertices @ skin.from_mesh[:3, :3].T + skin.from_mesh[:3, 3]
     mesh = garment.mesh.moved(x)

@@ -16,6 +16,8 @@ from .gltf_document import Document, Json
 _COMPONENTS = {"f4": 5126, "u2": 5123, "u4": 5125}
 _KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 VERTICES, INDICES = 34962, 34963
+# what a damaged part of a document raises that its reader had no need to validate
+DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError)
 _MERGED = ("accessors", "materials", "textures", "images", "samplers", "meshes", "skins", "cameras", "animations")
 # extensions whose references are resolved here, so that unreferenced entries may be dropped
 _KNOWN = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_punctual", "KHR_mesh_quantization")

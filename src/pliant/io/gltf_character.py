@@ -269,7 +269,7 @@ class _CharacterReader(Reader):
             inverse=np.array([self.bones[b][2][:3] for b in sequence]),
             morphs=morphs,
         )
-        source.rig = rig_of(character)
+        source.rig, source.clips = rig_of(character), character.clips
         return character
 
     def _bone_parents(self, order: list[int], sequence: list[int]) -> NDArray[np.int32]:
@@ -327,7 +327,8 @@ def in_document(character: Character) -> bool:
     source = character.mesh.source
     if not isinstance(source, GltfSource) or not source.rig:
         return False
-    pairs = list(zip(source.rig, rig_of(character)))
+    vertices, faces, *rest = rig_of(character)
+    pairs = list(zip(source.rig, (vertices, source.file_faces(faces), *rest)))
     # each copy of a character normalises its weights
     return all(a.shape == b.shape and bool((np.abs(a - b) <= 1e-12).all()) for a, b in pairs)
 

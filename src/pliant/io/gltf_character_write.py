@@ -1,5 +1,6 @@
 """Writing a character as a skinned GLB: nodes, one mesh, one skin, morph targets and all clips, in float32."""
 
+import logging
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -11,22 +12,49 @@ from ..files import atomic_write
 from ..mesh import Mesh
 from ..motion.animation import PARTS, Animation, Skeleton
 from ..motion.character import Character
-from .gltf_build import VERTICES, Builder
+from ..motion.clip import Clip
+from .gltf import GltfSource
+from .gltf_build import DAMAGED, VERTICES, Builder
+from .gltf_character import in_document
 from .gltf_document import Json
+from .gltf_patch import Patch
 from .gltf_shape import Normals, paint_material, split_seams
 from .gltf_shape import Track as GltfTrack
 
+_log = logging.getLogger(__name__)
 _HOW = {"step": "STEP", "linear": "LINEAR", "cubic": "CUBICSPLINE"}
 Floats = NDArray[np.float64]
 
 
 def write_character(path: str | os.PathLike[str], character: Character) -> None:
-    """Write one GLB; vertices duplicated at texture seams are numbered after the character's own."""
-    builder = Builder()
-    body = put_character(builder, character, (0.8, 0.6, 0.5))
-    put_clips(builder, character, body)
+    """Write one GLB: a copy of the file that it was loaded from, if it is unchanged, else a new one, in which vertices
+    duplicated at texture seams are numbered after the character's own."""
+    builder = _copied(character)
+    if builder is None:
+        builder = Builder()
+        body = put_character(builder, character, (0.8, 0.6, 0.5))
+        put_clips(builder, character, body)
     with atomic_write(path) as stream:
         builder.write(stream)
+
+
+def _copied(character: Character) -> Builder | None:
+    """Return the whole document of an unchanged character in metres with y up; None if it is another one."""
+    source = character.mesh.source
+    if not isinstance(source, GltfSource) or source.partly or not in_document(character):
+        return None
+    if list(source.clips) != list(character.clips):
+        return None
+    if any(source.clips[name] is not clip for name, clip in character.clips.items()):
+        return None
+    builder = Builder()
+    still = Clip(character.mesh.moved(source.vertices), source.vertices[None])
+    try:
+        Patch(GltfTrack(builder, 1.0), still, source, [], True).put(animations=True, paint=False)
+    except DAMAGED as error:
+        _log.warning("%s: not written into its source document (%s); written anew", character.mesh.name, error)
+        return None
+    return builder
 
 
 def put_character(builder: Builder, character: Character, color: tuple[float, float, float]) -> int:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .gltf_packed import PACKED, is_placeholder, unpack
 from .links import inside, percent_decoded
 from .reading import Input
 
-_COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-_COMPRESSED = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
+COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 # required extensions that affect appearance only, not geometry
 _HARMLESS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "KHR_mesh_quantization", "KHR_xmp")
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
@@ -40,28 +40,23 @@ class Document:
         self.buffers: list[bytes] = []
         for k, buffer in enumerate(self.items("buffers")):
             self.buffers.append(self._buffer(k, buffer, binary))
+        unpack(self)
         # limit for instancing, so that a small file cannot become a huge mesh
         self.most = max(250_000, 8 * (self.size + sum(map(len, self.buffers))))
         self.file = dataclasses.replace(file, data=b"")  # a mesh keeps its document; do not hold the bytes twice
 
     def _refuse_extensions(self) -> None:
         required = self.json.get("extensionsRequired", [])
-        used = self.json.get("extensionsUsed", [])
-        for name in [*(required if isinstance(required, list) else []), *(used if isinstance(used, list) else [])]:
-            if name in _COMPRESSED:
-                raise self.file.fail(
-                    "extensionsUsed",
-                    f"the geometry is compressed with {name}, which pliant does not read; "
-                    "export it again without compression",
-                )
         for name in required if isinstance(required, list) else []:
-            if not isinstance(name, str) or not name.startswith(_HARMLESS):
+            if not isinstance(name, str) or not name.startswith((*_HARMLESS, *PACKED)):
                 raise self.file.fail("extensionsRequired", f"needs the extension {name!r}, which pliant does not read")
 
     def _buffer(self, k: int, buffer: Json, binary: bytes | None) -> bytes:
         where = f"buffers[{k}]"
         length = self.whole(buffer, "byteLength", where, low=1)
         uri = buffer.get("uri")
+        if uri is None and is_placeholder(buffer):
+            return b""
         if uri is None:
             if k != 0 or binary is None:
                 raise self.file.fail(where, "has no uri, and the file has no binary chunk for it")
@@ -142,28 +137,28 @@ class Document:
         kind = entry.get("type")
         if kind not in kinds:
             raise self.file.fail(where, f"type {_short(kind)}, expected {' or '.join(kinds)}")
-        dtype = self._dtype(entry, where)
+        dtype = self.dtype(entry, where)
         count = self.whole(entry, "count", where, low=1)
         if count > self.most:
             raise self.file.fail(where, f"count {count} is more than the file's {self.size} bytes can hold")
         if "bufferView" in entry:
             offset = self.whole(entry, "byteOffset", where, 0)
-            values = self._view(entry["bufferView"], offset, dtype, count, _WIDTHS[kind], where)
+            values = self._view(entry["bufferView"], offset, dtype, count, WIDTHS[kind], where)
         else:
             if count > max(65536, self.size):
                 raise self.file.fail(where, f"count {count} without a bufferView")
-            values = np.zeros((count, _WIDTHS[kind]), dtype)
+            values = np.zeros((count, WIDTHS[kind]), dtype)
         if "sparse" in entry:
             values = self._sparse(entry["sparse"], values, where)
         if entry.get("normalized") and dtype.kind in "iu":
             return np.maximum(values / float(np.iinfo(dtype).max), -1.0)
         return values
 
-    def _dtype(self, entry: Json, where: str) -> np.dtype[Any]:
+    def dtype(self, entry: Json, where: str) -> np.dtype[Any]:
         kind = entry.get("componentType")
-        if not isinstance(kind, int) or kind not in _COMPONENTS:
+        if not isinstance(kind, int) or kind not in COMPONENTS:
             raise self.file.fail(where, f"unknown componentType {_short(kind)}")
-        return np.dtype(_COMPONENTS[kind])
+        return np.dtype(COMPONENTS[kind])
 
     def _view(self, index: Any, offset: int, dtype: np.dtype[Any], count: int, width: int, where: str) -> NDArray[Any]:
         """Return values (count, width) of a buffer view without copying."""
@@ -190,7 +185,7 @@ class Document:
         if count > len(values):
             raise self.file.fail(where, f"count {count} is more than the accessor's {len(values)}")
         rows, new = sparse["indices"], sparse["values"]
-        kind = self._dtype(rows, where)
+        kind = self.dtype(rows, where)
         if kind.kind != "u":
             raise self.file.fail(where, "indices must be unsigned")
         at = self._view(rows.get("bufferView"), self.whole(rows, "byteOffset", where, 0), kind, count, 1, where).ravel()

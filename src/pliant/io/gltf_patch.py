@@ -146,7 +146,7 @@ class Patch:
         stop = block.start + block.count
         rows = np.column_stack([self.clip.mesh.vertices[block.start : stop], given]) + 0.0
         _, group = np.unique(np.ascontiguousarray(rows).view("V48").ravel(), return_inverse=True)
-        faces = self.clip.mesh.faces
+        faces = self.source.file_faces(self.clip.mesh.faces)
         own = (faces[:, 0] >= block.start) & (faces[:, 0] < stop)  # no face joins two blocks
         smooth = Normals(faces[own] - block.start, group.ravel())
         frames = self.clip.frames if self.normals else self.clip.frames[:1]

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MeshFileError
 from ..files import atomic_write
 from ..mesh import Mesh
 from ..motion.character import Character
 from ..motion.clip import Clip
 from .gltf import GltfSource
-from .gltf_build import VERTICES, Builder
+from .gltf_build import DAMAGED, VERTICES, Builder
 from .gltf_character import in_document
 from .gltf_character_write import put_character, put_keys
 from .gltf_document import Json
@@ -22,7 +21,6 @@ from .gltf_shape import Normals, Track, morph_targets, paint_material, split_sea
 from .gltf_texture import put_textures
 
 _log = logging.getLogger(__name__)
-_DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError, MeshFileError)
 LINES = 1  # mode of a primitive
 MOST_TARGETS = 512  # per node; longer clips continue in another node (viewers store targets in texture layers)
 
@@ -61,7 +59,7 @@ def _put(clip: Clip, track: Track, *, animations: bool, normals: bool = True) ->
                 with np.errstate(invalid="ignore"):  # old normals may be invalid; they only mark hard edges
                     Patch(attempt, clip, source, back, normals).put(animations=animations, paint=not animations)
                 return attempt
-        except _DAMAGED as error:
+        except DAMAGED as error:
             # the reader validates only the geometry; other entries of the document may be damaged
             _log.warning("%s: not written into its source document (%s); written alone", clip.mesh.name, error)
     if animations and isinstance(source, GltfSource) and source.partly:
@@ -81,7 +79,7 @@ def _put_played(character: Character, track: Track, color: tuple[float, float, f
             nodes = Patch(attempt, still, source, [], True).put(animations=False, paint=True)
             put_keys(attempt, animation, [nodes.get(k) for k in source.row_nodes])
             return attempt
-        except _DAMAGED as error:
+        except DAMAGED as error:
             _log.warning("%s: not written into its source document (%s); written anew", character.mesh.name, error)
     first, before = track.builder.count("nodes"), track.builder.count("materials")
     put_character(track.builder, character, color)
@@ -90,9 +88,19 @@ def _put_played(character: Character, track: Track, color: tuple[float, float, f
     return track
 
 
-def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
+def write_for_texture(path: str | os.PathLike[str], clip: Clip, second_uv: NDArray[np.float64]) -> None:
+    """Write the first frame as a new mesh with a second set of texture coordinates (n,2), v down, of its vertices."""
+    track = Track(Builder(), 1.0)
+    _put_new(track.builder, Clip(clip.mesh, clip.frames[:1], clip.color), track, True, second_uv)
+    with atomic_write(path) as stream:
+        track.builder.write(stream)
+
+
+def _put_new(
+    builder: Builder, clip: Clip, track: Track, normals: bool, more_uv: NDArray[np.float64] | None = None
+) -> None:
     """Add a new mesh: vertices in order, duplicates for texture seams after them, one primitive per material; lines
-    are one primitive of mode LINES, without normals."""
+    are one primitive of mode LINES, without normals. more_uv (n,2): a second set of texture coordinates, v down."""
     mesh = clip.mesh
     take, faces, uv = split_seams(mesh)
     material = np.zeros(mesh.n_faces, np.int64) if mesh.material is None else mesh.material
@@ -101,12 +109,20 @@ def _put_new(builder: Builder, clip: Clip, track: Track, normals: bool) -> None:
     before = builder.count("materials")
     if uv is not None:
         shared["TEXCOORD_0"] = builder.accessor(uv.astype(np.float32), VERTICES)
+    if more_uv is not None:
+        if uv is None:  # sets are numbered without gaps
+            shared["TEXCOORD_0"] = builder.accessor(np.zeros((len(take), 2), np.float32), VERTICES)
+        shared["TEXCOORD_1"] = builder.accessor(more_uv[take].astype(np.float32), VERTICES)
+    tint, color = mesh.marks.tint, clip.color
+    if tint is not None:
+        shared["COLOR_0"] = builder.accessor(tint[take].astype(np.float32), VERTICES)
+        color = (1.0, 1.0, 1.0)
     for k in np.unique(material):
         definition = mesh.materials[k] if mesh.material is not None else {"name": mesh.name}
         primitives.append({
             "attributes": shared,
             "indices": builder.indices(mesh.lines if len(mesh.lines) else faces[material == k]),
-            "material": paint_material(builder, definition, clip.color),
+            "material": paint_material(builder, definition, color),
             **({"mode": LINES} if len(mesh.lines) else {}),
         })  # fmt: skip
     put_textures(builder, mesh, before)

@@ -83,9 +83,15 @@ def sequence_file(stem: str, still: bool, frame: int) -> str:
 
 def animation_files(path: pathlib.Path, clips: Sequence[ClipName], frames: int) -> Iterator[pathlib.Path]:
     """Yield the files that `save_animation` writes for `clips`: with .pc2 and .mdd one per clip, of those that deform
-    only; with .obj one per frame, or one for a still clip, and a material file each; otherwise `path` itself. `clips`
-    with .pc2 and .mdd: those that deform."""
+    only; with .obj one per frame, or one for a still clip, and a material file each; as a vertex animation texture
+    four per clip that deforms; otherwise `path` itself. `clips` with .pc2, .mdd, .exr and .png: those that deform."""
     kind = path.suffix.lower()
+    if kind in (".exr", ".png"):
+        from .vat import files_of
+
+        for files in files_of(path, clips):
+            yield from files
+        return
     if kind not in (".obj", ".pc2", ".mdd"):
         yield path
         return

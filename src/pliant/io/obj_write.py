@@ -118,7 +118,9 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
         if colored:
             stream.write(f"mtllib {library}\n".encode())
         stream.write(f"o {'_'.join(mesh.name.split()) or 'mesh'}\n".encode())
-        write_rows(stream, "v ", mesh.vertices)
+        colors = mesh.marks.colors
+        white = [] if colors is None else [np.nan_to_num(colors, nan=1.0)]  # a colour in every line, or in none
+        write_rows(stream, "v ", np.column_stack([mesh.vertices, *white]))
         faces: NDArray[Any] = mesh.faces + 1
         if mesh.uv is not None:
             rows = np.ascontiguousarray(mesh.uv.reshape(-1, 2) + 0.0)

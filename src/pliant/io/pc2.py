@@ -50,16 +50,26 @@ class GrowingCache:
 
     def __init__(self, path: str | os.PathLike[str], points: int) -> None:
         self.samples = 0
+        self._path = os.fspath(path)
         self._stream = open(path, "w+b", buffering=0)
-        self._stream.write(_head(points, 0))
+        self._write(_head(points, 0))
 
     def add(self, x: NDArray[np.floating]) -> None:
         """Append the positions (n,3) of a frame."""
         self._stream.seek(0, os.SEEK_END)
-        self._stream.write(np.ascontiguousarray(x, "<f4").tobytes())
+        self._write(np.ascontiguousarray(x, "<f4").tobytes())
         self.samples += 1
         self._stream.seek(_HEAD - 4)
-        self._stream.write(np.array([self.samples], "<i4").tobytes())
+        self._write(np.array([self.samples], "<i4").tobytes())
+
+    def _write(self, data: bytes) -> None:
+        """Write all of `data`: a file without a buffer takes only as much as a full disk has room for."""
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._stream.write(rest) :]
+        except OSError as error:
+            raise type(error)(error.errno, f"cannot write {self._path}: {error.strerror}") from error
 
     def close(self) -> None:
         self._stream.close()

@@ -51,12 +51,17 @@ def positions_at(file: Input, start: int, samples: int, count: int, kind: str) -
     return np.frombuffer(file.data, kind, 3 * count * samples, start).reshape(samples, count, 3).astype(np.float32)
 
 
+def cache_clips(clips: Sequence[Clip]) -> list[Clip]:
+    """Return the deforming clips, or the moving ones if none deforms, or all if none moves; each with its positions."""
+    return [c for c in clips if c.bends] or [c.unrolled() for c in clips if not c.still] or list(clips)
+
+
 def cache_files(path: str | os.PathLike[str], clips: Sequence[Clip]) -> Iterator[tuple[pathlib.Path, Clip]]:
-    """Yield the file of each deforming clip, or of each moving clip if none deforms, or of all clips if none moves.
+    """Yield the file of each of `cache_clips`.
 
     A file holds one mesh: with several, mesh names are appended, `name-skirt.pc2` and `name-body.pc2`.
     """
-    moving = [c for c in clips if c.bends] or [c.unrolled() for c in clips if not c.still] or list(clips)
+    moving = cache_clips(clips)
     target = pathlib.Path(path)
     for clip, name in zip(moving, file_stems(target.stem, moving)):
         yield target.with_name(name + target.suffix), clip

@@ -117,9 +117,14 @@ def read_input(path: pathlib.Path, max_bytes: int, part: str | None = None) -> I
     return Input(path, data, max_bytes, part)
 
 
+def unpacked_limit(size: int, max_bytes: int) -> int:
+    """Return the largest number of bytes that `size` compressed ones may become."""
+    return min(max_bytes, MAX_RATIO * size, max(4 << 20, 100 * size))
+
+
 def _gunzip(path: pathlib.Path, data: bytes, max_bytes: int) -> bytes:
     """Unpack in chunks, so that a decompression bomb is detected early."""
-    limit = min(max_bytes, MAX_RATIO * len(data), max(4 << 20, 100 * len(data)))
+    limit = unpacked_limit(len(data), max_bytes)
     out = bytearray()
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
         while True:

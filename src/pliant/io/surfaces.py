@@ -10,6 +10,7 @@ from ..files import atomic_write
 from ..mesh import Mesh
 from .gltf import GltfSource
 from .gltf_document import Document, Json
+from .gltf_uv import Placement, of_material, of_texture
 from .links import inside
 from .obj import ObjSource
 from .usd_read import UsdSource
@@ -109,7 +110,8 @@ def _of_gltf(document: Document, k: int, plain: Surface, known: dict[Any, Image 
     textures, emission = {}, _numbers(entry.get("emissiveFactor"), [0.0] * 3)
     for slot, (holder, key) in _SLOTS.items():
         info = (entry if holder is None else base).get(key)
-        image = _texture(document, info, known, f"materials[{k}].{key}") if isinstance(info, dict) else None
+        where = f"materials[{k}].{key}"
+        image = _texture(document, info, known, where, of_material(document, k)) if isinstance(info, dict) else None
         if image is not None:
             textures[slot] = image
     transparent = entry.get("alphaMode", "OPAQUE") in ("BLEND", "MASK")
@@ -135,13 +137,15 @@ def _numbers(value: Any, defaults: list[float]) -> list[float]:
     return [_number(one, default) for one, default in zip(given, defaults)]
 
 
-def _texture(document: Document, info: Json, known: dict[Any, Image | None], where: str) -> Image | None:
-    """Return the image of a texture; None, with a warning, if it has texture coordinates of its own, is neither PNG nor
-    JPEG, or cannot be read."""
-    if info.get("texCoord", 0) != 0 or info.get("extensions"):
-        _log.warning("%s: %s has texture coordinates of its own; left out", document.file.name, where)
-        return None
+def _texture(
+    document: Document, info: Json, known: dict[Any, Image | None], where: str, placement: Placement
+) -> Image | None:
+    """Return the image of a texture; None, with a warning, if its placement is another than that of the colour texture,
+    which the mesh has, if it is neither PNG nor JPEG, or cannot be read."""
     try:
+        if of_texture(document, info, where) != placement:
+            _log.warning("%s: %s has texture coordinates of its own; left out", document.file.name, where)
+            return None
         source = document.item("textures", info.get("index"), where).get("source")
         if source not in known:
             known[source] = _gltf_image(document, source, where)

@@ -150,6 +150,8 @@ def _colours(clip: Clip) -> Iterator[str]:
     else:
         colours = np.array([material.get("color", clip.color)[:3] for material in mesh.materials], np.float64)
         values, interpolation = colours[mesh.material], "uniform"
+    if mesh.marks.tint is not None:
+        values, interpolation = mesh.marks.tint, "vertex"
     yield from _attribute(
         "color3f[]", "primvars:displayColor", [_vectors(values)], 12, f'interpolation = "{interpolation}"'
     )

@@ -53,6 +53,9 @@ class Issues:
 
     border = renamed.attribute("border", "boundary")
 
+    def __repr__(self) -> str:
+        return f"<Issues: {self.words() or 'no defects'}>"
+
     @property
     def closed(self) -> bool:
         """Whether every edge has two faces, consistently oriented; so there are no boundary edges."""

@@ -24,6 +24,14 @@ class Marks:
     def __bool__(self) -> bool:
         return bool(self.groups or self.attributes or self.colors is not None or len(self.lines))
 
+    @property
+    def tint(self) -> NDArray[np.float64] | None:
+        """(n,3) linear RGB that multiplies materials, white where a vertex has no colour; None without colours."""
+        if self.colors is None:
+            return None
+        c = np.clip(np.nan_to_num(self.colors, nan=1.0), 0.0, 1.0)
+        return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
     def fits(self, n: int) -> bool:
         """Return whether these are marks of a mesh of n vertices."""
         rows = [*self.groups.values(), self.lines.ravel()]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..arguments import check_arguments
+from ..brief import brief
 from .mesh import Mesh
 
 Rows = NDArray[np.int64]
@@ -28,6 +29,8 @@ class Stitches:
     onto: Any
     share: Any = None
     bodies: Any = (0, 0)
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         put, most = object.__setattr__, 2**31 - 1

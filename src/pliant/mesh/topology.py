@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
+from ..brief import brief
 
 Ints = NDArray[np.int32]
 
@@ -27,6 +28,8 @@ class Topology:
     face_edges: Ints
     n_faces_at_edge: Ints
     orientation_sum: Ints
+
+    __repr__ = brief
 
     @classmethod
     def of(cls, faces: Ints, n_vertices: int, segments: NDArray[np.bool_] | None = None) -> "Topology":

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import renamed, validate
+from ..brief import brief
 from ..kernels.motion import animation as kernels
 from ..kernels.motion import skinning
 from ..mesh import Mesh
@@ -50,6 +51,8 @@ class Character:
     nodes: Ints
     inverse: Floats
     morphs: tuple[Morph, ...] = ()
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         count, n = len(self.names), self.mesh.n_vertices

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import check_arguments
+from ..brief import brief
 from ..mesh import Mesh
 from ..mesh.subdivision import Subdivision
 from ..mesh.tubes import Tubes
@@ -33,6 +34,8 @@ class Clip:
     poses: NDArray[np.float64] | None = None
     skin: Character | None = None
     subdivision: Subdivision | Tubes | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         frames = numbers("frames", self.frames)  # not copied: long runs are large

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..arguments import check_arguments
+from ..brief import brief
 from ..kernels.jit import worth
 from ..kernels.motion import skinning as _kernels
 from ..kernels.motion.attached import place_on_faces
@@ -69,6 +70,8 @@ class Skinned:
     loop: bool = False
     rows: Any = None
     frame: Frame | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if self.clip is not None:
@@ -214,6 +217,8 @@ class Recorded:
 
     times: Floats
     frames: Floats
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         times = validate.floats("times", self.times, (None,))

@@ -10,6 +10,7 @@ from .deforming import Skinned
 from .moving_frame import MovingFrame
 
 SHORTEST = 0.5  # s, of a lead-in that is not given
+STILL = 0.0025  # of the character's size: farthest that a first pose is from the rest pose without a pre-roll
 FASTEST, SIZES = 3.0, 1.25  # m/s, and sizes of the character per second if that is more: speed of the skin in a lead-in
 _SAMPLES = 64  # of a lead-in
 
@@ -33,6 +34,16 @@ def played(
         framed = _framed(plain, teleports, root_motion, turn)
         plain = dataclasses.replace(plain, lead_in=lead_in_of(framed))
     return _framed(plain, teleports, root_motion, turn)
+
+
+def preroll_of(motion: Skinned) -> tuple[float, float]:
+    """Return how far, in metres, the first pose of the clip is from the rest pose, and for how many seconds a body
+    that starts with the clip has to move before it, 0 if it is there; `motion` has the default lead-in."""
+    rest, ends = motion.character.shape(None, 0.0), np.array([0.0, motion.lead_in])
+    world = dataclasses.replace(motion, frame=None)
+    first, last = (world.shape(sample) for sample in world.sample(ends))
+    distance = float(np.sqrt(((last - first) ** 2).sum(1).max(initial=0.0)))
+    return distance, motion.lead_in if distance > STILL * float(np.linalg.norm(np.ptp(rest, axis=0))) else 0.0
 
 
 def lead_in_of(motion: Skinned) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..arguments import check_arguments
+from ..brief import brief
 
 Floats = NDArray[np.float64]
 Point = tuple[float, float, float]
@@ -39,6 +40,8 @@ class Motion:
     _path: Floats = dataclasses.field(init=False, repr=False)  # (k,3) position of the pivot at each keyframe
     _leap: Floats = dataclasses.field(init=False, repr=False)  # (k,3) displacement of the pivot over the span
     _rate: Floats = dataclasses.field(init=False, repr=False)  # (k,) 1 / duration of the span
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..arguments import check_arguments
+from ..brief import brief
 from ..detect.queries.closest_point import ClosestPoints
 from ..detect.queries.intersections import Intersections
 from ..mesh import Mesh
@@ -51,6 +52,8 @@ class Proxy:
     thickness: float = 0.0
     merged: int = 0
     left_out: int = 0
+
+    __repr__ = brief
 
     @functools.cached_property
     def wrap(self) -> Wrap:

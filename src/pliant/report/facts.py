@@ -56,6 +56,8 @@ def _character_facts(s: dict[str, Any]) -> dict[str, str]:
     if "lead_in_s" not in s:
         return {}
     facts = {"lead-in": f"{s['lead_in_s']:.3g} s"}
+    if s["preroll_s"]:
+        facts["lead-in"] += f"; {s['preroll_s']:.3g} s before the first frame"
     if s["lead_in_travels"]:
         skipped = "the displacement of the whole character to the first pose is not simulated"
         facts["lead-in"] += f"; {skipped}; the cloth is carried along"

@@ -22,11 +22,13 @@ class RunLength:
 
     frames: int = 250
     substeps: int | None = None
+    preroll: float = 0.0  # s of the motion before the first frame
 
 
-def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
+def default_run_length(scene: Scene, dt: float = 0.01, preroll: float = 0.0) -> RunLength:
     """The default length, in frames of `dt` seconds: 250, or what characters take to play their clips once (TIMES times
-    if they loop), or the duration of recorded frames; at most MOST_FRAMES, with a warning."""
+    if they loop), without a `preroll` of their lead-in, or the duration of recorded frames; at most MOST_FRAMES, with a
+    warning."""
     dt = validate.number("dt", dt, above=0.0)
     played = [shape.times[-1] for shape in scene.deforming_motions.values() if isinstance(shape, Recorded)]
     if played and not scene.deformable:  # recorded frames only: nothing is simulated
@@ -36,7 +38,9 @@ def default_run_length(scene: Scene, dt: float = 0.01) -> RunLength:
         for shape in scene.deforming_motions.values()
         if isinstance(shape, Skinned)
     ]
-    return RunLength(_frames(float(max(spans + played)), dt)) if spans + played else RunLength()
+    if not spans + played:
+        return RunLength(preroll=preroll)
+    return RunLength(_frames(float(max(spans + played)) - preroll, dt), preroll=preroll)
 
 
 def _frames(duration: float, dt: float) -> int:

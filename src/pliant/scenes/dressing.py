@@ -13,7 +13,7 @@ from ..mesh import Mesh
 from ..motion.character import Character
 from ..motion.deforming import Attached, Skinned, joined
 from ..motion.moving_frame import ROOT_MOTIONS
-from ..motion.playing import played
+from ..motion.playing import played, preroll_of
 from ..scene import Body, Cloth, Grip, Scene, Strands
 from .drape import edge_lengths, with_extent
 from .holding import Holding, hold_cloths
@@ -70,7 +70,7 @@ def dress_scene(
     ease = validate.number("ease", ease, low=0.0, high=1.0)
     if lead_in is not None:
         lead_in = validate.number("lead_in", lead_in, low=0.0)
-    how: dict[str, Any] = {"teleports": teleports == "carry", "root_motion": root_motion, "turn": _upright(options)}
+    how: dict[str, Any] = {"teleports": teleports == "carry", "root_motion": root_motion, "turn": is_upright(options)}
     motion = played(character, clip, lead_in, loop, **how)
     skin = rest_skin(character)
     if skin.issues.inward:
@@ -102,12 +102,25 @@ def dress_scene(
     return hold_cloths(Scene([*soft, body], eps=distance, name=name, **options), holding)
 
 
+def preroll_of_clip(
+    character: Character, clip: str | None, *, teleports: str, root_motion: str, turn: bool
+) -> tuple[float, float]:
+    """Return how far, in metres, the first pose of a clip (None: the first) is from the rest pose, and for how many
+    seconds a character that starts with this pose has to move before it, 0 if it is the rest pose."""
+    clip = next(iter(character.clips), None) if clip is None else clip
+    if clip is None:
+        return 0.0, 0.0
+    return preroll_of(
+        played(character, clip, None, False, teleports=teleports == "carry", root_motion=root_motion, turn=turn)
+    )
+
+
 def rest_skin(character: Character) -> Mesh:
     """Return the skin of a character in its rest pose."""
     return character.mesh.moved(joined(character.mesh, character.shape(None, 0.0)))
 
 
-def _upright(options: dict[str, Any]) -> bool:
+def is_upright(options: dict[str, Any]) -> bool:
     """Whether gravity and wind are the same in a frame that has turned about the vertical."""
     wind, gravity = (validate.floats(name, options.get(name, (0.0, 0.0, 0.0)), (3,)) for name in ("wind", "gravity"))
     return not (gravity[::2].any() or wind[::2].any())

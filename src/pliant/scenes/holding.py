@@ -254,5 +254,5 @@ def _told(near: list[tuple[int, int]]) -> str:
     """Return the part of a message about vertices that contacts would push away, were they not held."""
     inside, close = sum(n for n, _ in near), sum(n for _, n in near)
     words = [f"{inside} of them inside the body"] if inside else []
-    words += [f"{close} {'others' if inside else 'of them'} nearer to it than eps"] if close else []
+    words += [f"{close} {'others' if inside else 'of them'} nearer to the body than eps"] if close else []
     return f" ({' and '.join(words)}; they are held there)" if words else ""

@@ -114,6 +114,7 @@ class _Garments:
         self.bodies = {f: DeformingClosestPoints(sim.scene.bodies[f].mesh.welded) for f in sim.scene.obstacles}
         self.projected = np.zeros(n_frames + 1, np.int64)
         self.farthest, self.seconds = np.zeros(n_frames + 1), np.zeros(n_frames + 1)
+        self.prerolled = sim.state.time > 0.0
         self.record = FrameRecord(sim, self.scene, self._placed(0, sim.state.x), n_frames, measure, counted, watch)
         self.t = 0
         self.gained = np.zeros(n_frames + 1, np.int64) if measure and counted else None
@@ -159,7 +160,7 @@ class _Garments:
                 out[self.scene.rows(b)] = own
                 continue
             placed = self.wraps[b].place_welded(own)
-            out[self.scene.rows(b)] = placed if t == 0 else self._outside(t, b, placed)
+            out[self.scene.rows(b)] = placed if t == 0 and not self.prerolled else self._outside(t, b, placed)
         return out
 
     def _outside(self, t: int, b: int, x: Floats) -> Floats:

@@ -77,7 +77,7 @@ class DeformableContact(FormerNames):
         if scene.self_contact == "off":
             raise ValueError(
                 f"self_method and self_response require self-contact, and scene {scene.name!r} has "
-                "self_contact 'off'; make it with self_contact='push' or 'safe'"
+                "self_contact 'off'; make it with self_contact='safe' or self_contact='push'"
             )
         self.guard = Guard(scene, state) if scene.self_contact == "safe" else NoGuard()
         self.thickness = cast(float, scene.thickness)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed
+from ..brief import brief
 from ..contacts import Contacts
 
 
@@ -39,3 +40,5 @@ class Frame:
 
     remained = renamed.attribute("remained", "unresolved")
     cut = renamed.attribute("cut", "intersections")
+
+    __repr__ = brief

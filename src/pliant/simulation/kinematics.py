@@ -18,8 +18,9 @@ from .yielding import Yielding
 
 log = logging.getLogger("pliant.simulation")
 Floats = NDArray[np.float64]
-# the bounds on the work of a frame: parts of a substep, and substeps with all their parts
-MOST_PARTS, MOST_SUBSTEPS = 16, 128
+# the bounds on the work of a frame: parts of a substep, and substeps with all their parts; in safe mode the guard
+# keeps cloth apart from bodies that are faster, and each part of a substep costs several detection passes
+MOST_PARTS, GUARDED_PARTS, MOST_SUBSTEPS = 16, 8, 128
 RETURN = 0.2  # m/s: speed at which attached vertices that had to slip return to their places on the skin
 EVERYWHERE = np.array([[-np.inf] * 3, [np.inf] * 3])
 NOWHERE = -EVERYWHERE
@@ -160,7 +161,8 @@ class Kinematics:
         times = np.array([state.time, middle, ends[-1]])
         speed = max(self._fastest(b, state, times, box, state.v[soft].mean(0)) for b in self._moving)
         parts, step = 1, dt / substeps
-        while speed * step > parts * eps and parts < MOST_PARTS and 2 * parts * substeps <= MOST_SUBSTEPS:
+        most = GUARDED_PARTS if self.scene.self_contact == "safe" else MOST_PARTS
+        while speed * step > parts * eps and parts < most and 2 * parts * substeps <= MOST_SUBSTEPS:
             parts *= 2
         if speed * step > parts * eps and not self._warned:
             self._warned = True

@@ -22,19 +22,21 @@ def moving_frame(scene: Scene) -> Frame | None:
     return found
 
 
-def character_figures(scene: Scene) -> dict[str, Any]:
-    """Return lead-in, teleports and root motion of the first character of a scene; empty without one."""
+def character_figures(scene: Scene, begin: float = 0.0) -> dict[str, Any]:
+    """Return lead-in, teleports and root motion of the first character of a scene, for a run whose first frame is at
+    `begin` seconds; empty without one."""
     motion = next((m for m in scene.deforming_motions.values() if isinstance(m, Skinned) and m.clip is not None), None)
     if motion is None:
         return {}
     frame = motion.frame if isinstance(motion.frame, MovingFrame) else None
     jumps = () if frame is None else (*frame.jumps, *(() if frame.seam is None else (frame.seam,)))
     return {
-        "lead_in_s": motion.lead_in,
+        "lead_in_s": max(motion.lead_in - begin, 0.0),
+        "preroll_s": begin,
         "lead_in_travels": frame is not None and frame.travels,
         "teleports": [
             {
-                "time_s": motion.lead_in + jump.end,
+                "time_s": motion.lead_in - begin + jump.end,
                 "distance_m": jump.distance,
                 "turn_degrees": float(np.degrees(jump.turn)),
             }

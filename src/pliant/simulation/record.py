@@ -72,7 +72,7 @@ class FrameRecord:
         watch: Watch | None = None,
     ) -> None:
         self.sim, self.scene, self.watch = sim, scene, watch
-        size = n_frames + 1
+        size, self.begin = n_frames + 1, float(sim.state.time)
         particles = {b: scene.bodies[b].mesh.welded.n_vertices for b in (*scene.deformable, *scene.deforming_motions)}
         soft, deforming = (sum(particles[b] for b in some) for some in (scene.deformable, scene.deforming_motions))
         what = f"{n_frames} frames of {soft} particles" + (f" and {deforming} vertices of bodies" if deforming else "")
@@ -149,8 +149,9 @@ class FrameRecord:
             intersecting_pairs_bodies_at_end=statistics.with_bodies() if statistics and on_bodies else None,
             shared=self.intersection_volumes.found,
             unresolved=self.unresolved if sim.separates else None,
-            failed_substeps=sim.self_contact.failed_substeps,
-            given_up_pairs=sim.self_contact.given_up_pairs,
+            failed_substeps=sim.self_contact.failed_substeps - sim.failed_before[0],
+            given_up_pairs=sim.self_contact.given_up_pairs - sim.failed_before[1],
+            begin=self.begin,
             without_room=self.without_room,
             slipped=self.slipped,
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import renamed, validate
+from .. import brief, renamed, validate
 from ..io import save_animation
 from ..motion.character import Character
 from ..motion.clip import Clip
@@ -101,6 +101,7 @@ class Result:
 
     scene: Scene
     dt: float  # s, duration of a frame
+    begin: float = 0.0  # s of the motion of bodies at the first frame: after a pre-roll, or of a run that is continued
     substeps: int = 1  # per frame; fast bodies increase it, see `frame_substeps`
     x: dict[int, Floats]  # deformable body -> positions (T,n,3) of its welded vertices, m
     poses: Floats  # (T,bodies,3,4) of all bodies
@@ -180,7 +181,7 @@ class Result:
         motion = self.scene.bodies[b].motion
         if not self.skins or not isinstance(motion, Skinned) or motion.character.morphs:
             return None
-        return motion.keyed(self.dt * np.arange(len(self.seconds)))
+        return motion.keyed(self.begin + self.dt * np.arange(len(self.seconds)))
 
     def _colour(self, b: int) -> tuple[float, float, float]:
         """The colour of a body; cloths without one get distinct colours."""
@@ -227,7 +228,7 @@ class Result:
             "compute_s": float(steps.sum()),
             **({"shared": [s.summary for s in self.shared]} if self.shared else {}),
             **self._carried_figures(),
-            **character_figures(self.scene),
+            **character_figures(self.scene, self.begin),
         }
         return figures | {old: figures[new] for old, new in FORMER_KEYS.items()}
 
@@ -245,14 +246,14 @@ class Result:
     def edge_strain(self, frame: int = -1) -> Floats:
         """(k,) relative elongation of all edges of the deformable bodies in a frame; edges without length are left
         out."""
-        time, bodies = frame % len(self.seconds) * self.dt, self.scene.bodies
+        time, bodies = self.begin + frame % len(self.seconds) * self.dt, self.scene.bodies
         found = [edge_strains(bodies[b], x[frame], time, self.scene.closing) for b, x in self.x.items()]
         return np.concatenate([np.zeros(0), *found])
 
     @functools.cached_property
     def strain(self) -> Strain | None:
         """The strain of the edges of all cloths in the worst frame; None without cloth."""
-        return largest_strain(self.scene, self.x, self.dt)
+        return largest_strain(self.scene, self.x, self.dt, self.begin)
 
     def _pair_figures(self, measured: bool) -> dict[str, Any]:
         """The numbers of intersecting and of crossing pairs of triangles, None where they were not counted."""
@@ -321,8 +322,9 @@ class Result:
         return intersections_text(self)
 
     def save(self, path: str | os.PathLike[str], subdivide: int = 0) -> list[pathlib.Path]:
-        """Save as .glb, .usda, .usdc, .usd, .npz, .pc2 or .mdd (a file per deforming mesh) or .obj (a sequence); return
-        the written paths. Cloth is written as simulated, or after `subdivide` subdivision steps."""
+        """Save as .glb, .usda, .usdc, .usd, .npz, .pc2 or .mdd (a file per deforming mesh), .vat.exr or .vat.png
+        (vertex animation textures) or .obj (a sequence); return the written paths. Cloth is written as simulated, or
+        after `subdivide` subdivision steps."""
         clips = self.clips
         if subdivide:
             n = sum(4.0**subdivide * x.shape[0] * x.shape[1] for x in self.x.values())
@@ -356,4 +358,4 @@ class Result:
         return iframe_html(replay_html(clips, 1.0 / self.dt, title=self._title, facts=self.facts, **self._drawn))
 
     def __repr__(self) -> str:
-        return f"<Result {self.scene.name!r}: " + ", ".join(f"{k} {v}" for k, v in self.facts.items() if v) + ">"
+        return brief.facts(self, self.scene.name)

@@ -120,6 +120,7 @@ class Simulation:
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self.index = 0
+        self.failed_before = 0, 0  # substeps that failed before the first frame, and pairs given up (see preroll.py)
 
     hands = renamed.attribute("hands", "drags")
     guard = renamed.attribute("guard", "self_contact")
@@ -129,6 +130,10 @@ class Simulation:
     def separates(self) -> bool:
         """Whether a response separates contacts iteratively at the end of a frame."""
         return self.response.iterates or self.self_contact.iterates
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.scene.bodies)} bodies, {len(self.state.x):,} vertices"
+        return f"<Simulation {self.scene.name!r}: {counts}, at {self.state.time:g} s, dt {self.dt:g} s>"
 
     def step(self) -> Frame:
         """Advance by a frame of `dt` seconds, in equal substeps: `substeps`, or a multiple where bodies are fast."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...arguments import check_arguments
+from ...brief import brief
 from ...files import atomic_write
 from ...kernels.fields import bake as _bake
 from ...kernels.fields import bricks as _bricks
@@ -48,6 +49,8 @@ class DistanceField(Sampled):
     sign: str = "pseudonormal"
     seconds: float = 0.0  # duration of the bake
     examined: int = 0  # point-triangle distances computed by the bake, as in table 1 of the paper
+
+    __repr__ = brief
 
     @check_arguments
     @classmethod

@@ -21,20 +21,20 @@ def against_their_shell(welded: Mesh) -> Mask:
     top = welded.topology
     if not (top.n_faces_at_edge > 2).any() and not (top.loose & (top.n_faces_at_edge == 2)).any():
         return np.zeros(welded.n_faces, np.bool_)
-    copies = _copies(welded.faces)
+    copies = copies_of(welded.faces)
     shell = top.components[welded.faces[:, 0]]
     doubled = (np.bincount(shell, copies.net[copies.first] != 0, welded.n_vertices) == 0)[shell]
     active = copies.is_first & (doubled | (copies.net != 0))
     turned = _smaller_sides(welded, np.flatnonzero(active))
     # a double-sided shell is taken once only where it is closed then
-    way = np.where(turned[:, None], -1, 1) * _ways(welded.faces) * (active & doubled)[:, None]
+    way = np.where(turned[:, None], -1, 1) * ways_of(welded.faces) * (active & doubled)[:, None]
     unbalanced = np.bincount(top.face_edges.ravel(), way.ravel(), len(top.edges)) != 0.0
     open_ = np.bincount(shell, unbalanced[top.face_edges].any(1), welded.n_vertices)[shell] > 0.0
     second = doubled & ~copies.along
     return np.where(doubled, ~open_ & (turned[copies.first] ^ second), turned[copies.first] & active[copies.first])
 
 
-class _Copies(NamedTuple):
+class Copies(NamedTuple):
     """Faces with the same corners."""
 
     first: Rows  # (m,) the first face with the corners of each
@@ -46,15 +46,15 @@ class _Copies(NamedTuple):
         return self.first == np.arange(len(self.first))
 
 
-def _copies(faces: NDArray[np.int32]) -> _Copies:
+def copies_of(faces: NDArray[np.int32]) -> Copies:
     _, first, group = np.unique(np.sort(faces, 1), axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     parity = np.prod(np.sign(faces - np.roll(faces, 1, 1)), 1)  # the same for all rotations of the corners
     along = parity == parity[first[group]]
-    return _Copies(first[group], along, np.bincount(group, np.where(along, 1, -1)).astype(np.int64)[group])
+    return Copies(first[group], along, np.bincount(group, np.where(along, 1, -1)).astype(np.int64)[group])
 
 
-def _ways(faces: NDArray[np.int32]) -> NDArray[np.int32]:
+def ways_of(faces: NDArray[np.int32]) -> NDArray[np.int32]:
     """(m,3) 1 where a face runs along the direction of its edge, from the lower vertex to the higher, otherwise -1."""
     return np.sign(np.roll(faces, -1, 1) - faces)
 
@@ -65,7 +65,7 @@ def _smaller_sides(welded: Mesh, rows: Rows) -> Mask:
     from scipy.sparse.csgraph import connected_components
 
     top, count = welded.topology, welded.n_faces
-    edge, way = top.face_edges[rows].ravel(), _ways(welded.faces)[rows].ravel()
+    edge, way = top.face_edges[rows].ravel(), ways_of(welded.faces)[rows].ravel()
     face = np.repeat(rows, 3)
     order = np.argsort(edge, kind="stable")
     start = np.flatnonzero(np.bincount(edge, minlength=len(top.edges))[edge[order]] == 2)[::2]

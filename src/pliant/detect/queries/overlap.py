@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ... import validate
 from ...arguments import check_arguments
+from ...brief import brief
 from ...kernels.jit import worth
 from ...kernels.queries import overlap as _overlap
 from ...kernels.queries.depth_image import Screen
@@ -38,6 +39,8 @@ class Overlap:
     screen: Screen
     pixel: NDArray[np.int64]
     depth: Floats
+
+    __repr__ = brief
 
     @property
     def bound(self) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ...mesh import Mesh
 from .closest_point import ClosestPoints
 from .consistent_faces import against_their_shell
+from .duplicate_faces import without_duplicates
 from .winding import INSIDE, OUTSIDE
 
 FREE = 0.1  # fraction of the vertices of a shell outside of the other shells, from which it is no cavity
@@ -19,17 +20,21 @@ Mask = NDArray[np.bool_]
 
 
 def outward_body(mesh: Mesh) -> Mesh:
-    """Return the mesh with the faces of its shells that are inside out reversed; the mesh itself where none is."""
+    """Return the mesh without faces that it has more than once, and with the faces of its shells that are inside out
+    reversed; the mesh itself where there are none."""
+    mesh = without_duplicates(mesh)
     return with_reversed(mesh, inside_out(mesh))
 
 
 def with_reversed(mesh: Mesh, turned: Mask) -> Mesh:
-    """Return the mesh with the faces `turned` (m,) reversed, together with their texture coordinates."""
+    """Return the mesh with the faces `turned` (m,) reversed, together with their texture coordinates; writers into
+    the file that it was loaded from leave them as they are there."""
     if not turned.any():
         return mesh
     faces = np.where(turned[:, None], mesh.faces[:, ::-1], mesh.faces)
     uv = None if mesh.uv is None else np.where(turned[:, None, None], mesh.uv[:, ::-1], mesh.uv)
-    return dataclasses.replace(mesh, faces=faces, uv=uv)
+    source = None if mesh.source is None else mesh.source.with_reversed(turned)
+    return dataclasses.replace(mesh, faces=faces, uv=uv, source=source)
 
 
 def inside_out(mesh: Mesh) -> Mask:

@@ -35,14 +35,14 @@ def edge_strains(body: Body, x: Floats, time: float, closing: float) -> Floats:
     return np.asarray(now[rest > 0.0] / rest[rest > 0.0] - 1.0)
 
 
-def largest_strain(scene: Scene, x: dict[int, Floats], dt: float) -> Strain | None:
-    """Return the strain of all cloths in the worst of the frames x[b] (t,n,3), which are `dt` apart; None without
+def largest_strain(scene: Scene, x: dict[int, Floats], dt: float, begin: float = 0.0) -> Strain | None:
+    """Return the strain of all cloths in the worst of the frames x[b] (t,n,3), `dt` apart from `begin` on; None without
     cloth. Edges whose ends both follow pins or grips do not count."""
     bodies = [b for b in scene.cloths if b in x and len(scene.bodies[b].mesh.welded.topology.edges)]
     free = {b: _free_edges(scene, b) for b in bodies}
     most = Strain(0.0, 0.0)
     for k in range(max((len(x[b]) for b in bodies), default=0)):
-        parts = [edge_strains(scene.bodies[b], x[b][k], k * dt, scene.closing)[free[b]] for b in bodies]
+        parts = [edge_strains(scene.bodies[b], x[b][k], begin + k * dt, scene.closing)[free[b]] for b in bodies]
         strain = np.concatenate(parts)
         if len(strain):
             now = Strain(float(np.percentile(strain, 95.0)), float(strain.max()))

@@ -1,0 +1,80 @@
+"""A program of its own that decodes Draco meshes with DracoPy (extra `[gltf]`), and writes them as arrays.
+
+    python -m pliant.io.draco FOLDER OPTIONS      options: JSON with names, limit
+
+Draco is written in C++ and may end the process on damaged data, so it does not run in that of the caller. The mesh of
+the file NAME gives the arrays `NAME.faces` (m,3) and `NAME.K` (n,w), its attribute with the identifier K.
+"""
+
+import contextlib
+import importlib.util
+import json
+import pathlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from .converted import Refused, answer, save_converted
+from .reading import Input
+
+EXTRA = "pip install 'pliant[gltf]'"
+_SPARE = 512 << 20  # bytes that the library may use beside what it decodes
+
+
+def installed() -> bool:
+    return importlib.util.find_spec("DracoPy") is not None
+
+
+def decode(file: Input, meshes: Sequence[bytes], limit: int) -> list[dict[str, Any]]:
+    """Return for each mesh its arrays by name: `faces`, and attributes by the decimal digits of their identifiers."""
+    names = [f"mesh-{k}" for k in range(len(meshes))]
+    command = [sys.executable, "-P", "-m", "pliant.io.draco", "{folder}", json.dumps({"names": names, "limit": limit})]
+    _, arrays = answer(file, command, "DracoPy", dict(zip(names, meshes)))
+    out: list[dict[str, Any]] = [{} for _ in names]
+    for key, values in arrays.items():
+        name, _, attribute = key.rpartition(".")
+        out[names.index(name)][attribute] = values
+    return out
+
+
+def main(folder: str, options: str) -> None:
+    save_converted(folder, lambda: _decoded(pathlib.Path(folder), **json.loads(options)))
+
+
+def _decoded(folder: pathlib.Path, names: list[str], limit: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    import DracoPy
+
+    _guard_memory(2 * limit + _SPARE)
+    arrays: dict[str, Any] = {}
+    total = 0
+    for k, name in enumerate(names):
+        where = f"Draco mesh {k}"
+        try:
+            mesh = DracoPy.decode((folder / name).read_bytes())
+        except MemoryError:
+            raise Refused(where, f"needs more memory than the limit of {limit} bytes") from None
+        except Exception as error:
+            raise Refused(where, f"Draco cannot decode it ({error})") from None
+        if getattr(mesh, "faces", None) is None or mesh.points is None:
+            raise Refused(where, "has no faces or no positions")
+        arrays[f"{name}.faces"] = mesh.faces.reshape(-1, 3)
+        for attribute in mesh.attributes:
+            values = attribute["data"]
+            arrays[f"{name}.{attribute['unique_id']}"] = values.reshape(len(mesh.points), -1)
+        total += sum(values.nbytes for key, values in arrays.items() if key.startswith(f"{name}."))
+        if total > limit:
+            raise Refused(where, f"decodes to more than {limit} bytes, the limit for this file")
+    return {}, arrays
+
+
+def _guard_memory(most: int) -> None:
+    """At most so many bytes more than now, where the platform can say so."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        now = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + most, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

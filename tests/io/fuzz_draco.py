@@ -1,0 +1,85 @@
+"""Mutants of small glTF files with Draco meshes: `load` gives a mesh or a MeshFileError, whatever the library does.
+
+    python tests/io/fuzz_draco.py --cases 20000 --seed 2003
+
+Each decoding is a process of its own, as in use, but a copy of this one, which takes milliseconds instead of a third of
+a second (so Linux and macOS only). Prints a JSON summary; exit code 1 when something else came out.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+from typing import ClassVar
+
+import numpy as np
+
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1])]
+import DracoPy  # noqa: E402, F401
+from fuzz import mutate, try_one  # noqa: E402
+
+import packed_files  # noqa: E402
+from pliant.io import converted, draco  # noqa: E402
+
+
+class _Copied:
+    """Stands for `subprocess` in the reader: runs the program of its command in a copy of this process."""
+
+    DEVNULL = -1
+    TimeoutExpired = TimeoutError
+    signals = 0
+    odd: ClassVar[list[str]] = []
+
+    @classmethod
+    def run(cls, words, **_):
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                draco.main(*words[-2:])
+                code = 0
+            except BaseException as error:
+                os.write(2, f"{type(error).__name__}: {error}\n".encode())
+            finally:
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        cls.signals += code < 0
+        if code > 0:
+            cls.odd.append(f"the program ended with {code}")
+        return argparse.Namespace(returncode=code, stderr=b"")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=2003)
+    options = parser.parse_args()
+    converted.subprocess = _Copied
+    rng = np.random.default_rng(options.seed)
+    count = {"mesh": 0, "error": 0, "bad": 0}
+    complaints = _Copied.odd
+    content, _, _ = packed_files.made()["draco"]
+    document, stream = packed_files.json_of(content), packed_files.binary_of(content)
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        tempfile.tempdir = name
+        path = pathlib.Path(name) / "mutant.glb"
+        for k in range(options.cases):
+            if k % 3:  # mostly the stream itself, whose length the file then tells
+                data = mutate(rng, stream)
+                document["bufferViews"][0]["byteLength"] = document["buffers"][0]["byteLength"] = max(len(data), 1)
+                mutant = packed_files.glb(document, data)
+            else:
+                mutant = mutate(rng, content)
+            result, why = try_one(path, mutant)
+            count[result] += 1
+            if result == "bad":
+                complaints.append(f"case {k}: {why}")
+    print(json.dumps(count | {"ended": _Copied.signals, "seed": options.seed, "complaints": complaints[:20]}))
+    return int(bool(complaints))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

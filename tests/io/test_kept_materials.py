@@ -1,0 +1,235 @@
+"""What every output keeps of the look of a character: the table of docs/files.md, row by row.
+
+The character is made here: two materials, an embedded and an external image, a texture transform, a second set of
+texture coordinates, vertex colours, a normal texture, and KHR_materials_clearcoat and _emissive_strength.
+"""
+
+import io
+import pathlib
+
+import numpy as np
+import PIL.Image
+import pytest
+
+import packed_files
+import pliant
+from khronos import faults, needs_validator
+from pliant.motion.deforming import Skinned
+
+SHINE = {"KHR_materials_clearcoat": {"clearcoatFactor": 0.5, "clearcoatTexture": {"index": 2}}}
+BENT = {"KHR_texture_transform": {"offset": [0.25, 0.5], "rotation": 0.5, "scale": [2.0, 3.0]}}
+MATERIALS = [
+    {
+        "name": "coat",
+        "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "extensions": BENT}, "roughnessFactor": 0.25},
+        "normalTexture": {"index": 2, "extensions": BENT},
+        "extensions": SHINE,
+    },
+    {
+        "name": "hem",
+        "pbrMetallicRoughness": {
+            "baseColorFactor": [0.5, 0.25, 1.0, 1.0],
+            "baseColorTexture": {"index": 1, "texCoord": 1},
+        },
+        "emissiveFactor": [0.0, 1.0, 0.0],
+        "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 4.0}},
+    },
+]
+
+
+def png(value: int) -> bytes:
+    stream = io.BytesIO()
+    PIL.Image.fromarray(np.full((4, 8, 3), value, np.uint8)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+IMAGES = {"woven": png(10), "outside": png(20), "bumps": png(30)}
+X = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], "<f4")
+UV = [np.array([[0, 0], [1, 0], [1, 1], [0, 1]], "<f4") * 0.5, np.array([[0, 1], [0, 0], [1, 0], [1, 1]], "<f4")]
+COLORS = np.array([[255, 0, 0, 255], [0, 255, 0, 255], [0, 0, 255, 255], [255, 255, 255, 255]], "u1")
+
+
+@pytest.fixture
+def coat(tmp_path) -> pathlib.Path:
+    """coat.glb with outside.png beside it."""
+    arrays = [X, *UV, COLORS, np.zeros((4, 4), "u1"), np.tile(np.array([[255, 0, 0, 0]], "u1"), (4, 1))]
+    arrays += [np.array([0, 1, 2], "<u2"), np.array([0, 2, 3], "<u2"), np.array([0.0, 1.0], "<f4")]
+    arrays += [np.array([[0, 0, 0], [0, 0.5, 0]], "<f4")]
+    pieces = [array.tobytes() for array in arrays] + [IMAGES["woven"], IMAGES["bumps"]]
+    views, binary = [], b""
+    for piece in pieces:
+        views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(piece)})
+        binary += piece + b"\0" * (-len(piece) % 4)
+    kinds = {"<f4": 5126, "|u1": 5121, "<u2": 5123}
+    accessors = []
+    for k, array in enumerate(arrays):
+        width = array.shape[1] if array.ndim == 2 else 1
+        kind = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}[width]
+        accessors.append({"bufferView": k, "componentType": kinds[array.dtype.str], "count": len(array), "type": kind})
+    accessors[0] |= {"min": X.min(0).tolist(), "max": X.max(0).tolist()}
+    accessors[3]["normalized"] = accessors[5]["normalized"] = True
+    accessors[8] |= {"min": [0.0], "max": [1.0]}
+    shared = {"POSITION": 0, "TEXCOORD_0": 1, "TEXCOORD_1": 2, "COLOR_0": 3, "JOINTS_0": 4, "WEIGHTS_0": 5}
+    document = {
+        "asset": {"version": "2.0"},
+        "scene": 0,
+        "scenes": [{"nodes": [0, 1]}],
+        "nodes": [{"name": "coat", "mesh": 0, "skin": 0}, {"name": "bone"}],
+        "skins": [{"joints": [1]}],
+        "meshes": [{"primitives": [{"attributes": shared, "indices": 6 + k, "material": k} for k in (0, 1)]}],
+        "materials": MATERIALS,
+        "textures": [{"source": 0}, {"source": 1}, {"source": 2}],
+        "images": [
+            {"name": "woven", "bufferView": 10, "mimeType": "image/png"},
+            {"uri": "outside.png"},
+            {"name": "bumps", "bufferView": 11, "mimeType": "image/png"},
+        ],
+        "accessors": accessors,
+        "animations": [
+            {
+                "name": "rise",
+                "samplers": [{"input": 8, "output": 9}],
+                "channels": [{"sampler": 0, "target": {"node": 1, "path": "translation"}}],
+            }
+        ],
+        "bufferViews": views,
+        "buffers": [{"byteLength": len(binary)}],
+        "extensionsUsed": [*SHINE, *BENT, "KHR_materials_emissive_strength"],
+    }
+    given = tmp_path / "given"
+    given.mkdir()
+    (given / "coat.glb").write_bytes(packed_files.glb(document, binary))
+    (given / "outside.png").write_bytes(IMAGES["outside"])
+    return given / "coat.glb"
+
+
+def sampled(kind: int) -> np.ndarray:
+    """(3,2) where the face of a material samples its colour texture, v up; worked out by hand from the extension."""
+    uv = UV[kind][[0, 1, 2] if kind == 0 else [0, 2, 3]].astype(np.float64)
+    if kind == 0:
+        c, s = np.cos(0.5), np.sin(0.5)
+        u, v = (uv * [2.0, 3.0]).T
+        uv = np.column_stack([c * u + s * v + 0.25, -s * u + c * v + 0.5])
+    return np.column_stack([uv[:, 0], 1.0 - uv[:, 1]])
+
+
+def kept_in(path: pathlib.Path) -> dict:
+    """The document of a GLB, whose materials must be those above with the images in the file."""
+    content = path.read_bytes()
+    document = packed_files.json_of(content)
+    named = {material["name"]: material for material in document["materials"]}
+    for given in MATERIALS:
+        found = named[given["name"]]
+        for entry, out in (
+            (given, found),
+            *((given[k], found[k]) for k in ("pbrMetallicRoughness", "normalTexture") if k in given),
+        ):
+            assert all(out[key] == value for key, value in entry.items() if isinstance(value, str | float | list))
+        assert set(found["extensions"]) == set(given["extensions"])
+        base = found["pbrMetallicRoughness"]["baseColorTexture"]
+        assert {k: v for k, v in base.items() if k != "index"} == {
+            k: v for k, v in given["pbrMetallicRoughness"]["baseColorTexture"].items() if k != "index"
+        }
+    images = []
+    for image in document["images"]:
+        view = document["bufferViews"][image["bufferView"]]
+        start = view.get("byteOffset", 0)
+        images.append(packed_files.binary_of(content)[start : start + view["byteLength"]])
+    assert sorted(images) == sorted(IMAGES.values())
+    primitives = [p for mesh in document["meshes"] for p in mesh["primitives"]]
+    assert all({"TEXCOORD_0", "TEXCOORD_1", "COLOR_0"} <= set(p["attributes"]) for p in primitives)
+    return document
+
+
+def clips(path: pathlib.Path) -> dict[str, list[pliant.Clip]]:
+    """The ways in which a run holds a character: moved points, and bones that play a clip."""
+    mesh = pliant.load(path)
+    character = pliant.load_character(path)
+    keyed = Skinned(character, "rise").keyed(np.arange(3) / 30.0)
+    x = np.stack([keyed.shape("run", t / 30.0) for t in range(3)])
+    return {
+        "points": [pliant.Clip(mesh, np.stack([mesh.vertices, mesh.vertices + 0.1]))],
+        "bones": [pliant.Clip(character.mesh.moved(x[0]), x, skin=keyed)],
+    }
+
+
+def test_texture_coordinates_are_those_at_which_the_colour_texture_is_sampled(coat):
+    mesh = pliant.load(coat)
+    np.testing.assert_allclose(mesh.uv[0], sampled(0), atol=1e-6)
+    np.testing.assert_allclose(mesh.uv[1], sampled(1), atol=1e-6)
+
+
+def test_a_glb_of_the_mesh_keeps_everything(coat, tmp_path):
+    mesh = pliant.load(coat)
+    pliant.save(tmp_path / "a.glb", mesh.moved(mesh.vertices + 0.5))
+    kept_in(tmp_path / "a.glb")
+
+
+@pytest.mark.parametrize("way", ["points", "bones"])
+def test_a_glb_of_a_run_keeps_everything(coat, tmp_path, way):
+    pliant.save_animation(tmp_path / "a.glb", clips(coat)[way], 30.0)
+    kept_in(tmp_path / "a.glb")
+
+
+def test_a_glb_of_the_character_keeps_everything(coat, tmp_path):
+    pliant.save_character(tmp_path / "a.glb", pliant.load_character(coat))
+    kept_in(tmp_path / "a.glb")
+
+
+@needs_validator
+def test_the_validator_finds_no_error(coat, tmp_path):
+    for way, given in clips(coat).items():
+        pliant.save_animation(tmp_path / f"{way}.glb", given, 30.0)
+    assert [found for found in faults(tmp_path.glob("*.glb")) if found[1]] == []
+
+
+@pytest.mark.parametrize("way", ["points", "bones"])
+def test_usd_keeps_colours_images_coordinates_and_vertex_colours(coat, tmp_path, way):
+    written = pliant.save_animation(tmp_path / "a.usda", clips(coat)[way], 30.0)
+    assert {p.read_bytes() for p in written[1:]} == set(IMAGES.values())
+    text = written[0].read_text("utf-8")
+    assert "inputs:roughness = 0.25" in text
+    assert "inputs:emissiveColor = (0, 1, 0)" in text
+    for name in ("woven", "outside", "bumps"):
+        assert f"@./a-textures/{name}.png@" in text
+    colours = text.split("primvars:displayColor = [")[1].split("]")[0]
+    assert "(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)" in colours
+    stored = text.split("texCoord2f[] primvars:st = [")[1].split("]")[0]
+    uv = np.array(stored.replace("(", "").replace(")", "").split(","), np.float64).reshape(-1, 3, 2)
+    np.testing.assert_allclose(uv, [sampled(0), sampled(1)], atol=1e-6)
+
+
+def test_obj_keeps_colours_images_coordinates_and_vertex_colours(coat, tmp_path):
+    mesh = pliant.load(coat)
+    pliant.save(tmp_path / "a.obj", mesh)
+    back = pliant.load(tmp_path / "a.obj")
+    np.testing.assert_allclose(back.uv, mesh.uv, atol=1e-12)
+    np.testing.assert_allclose(back.marks.colors, COLORS[:, :3] / 255.0, atol=1e-6)
+    assert [material["name"] for material in back.materials] == ["coat", "hem"]
+    images = [(tmp_path / material["texture"]).read_bytes() for material in back.materials]
+    assert images == [IMAGES["woven"], IMAGES["outside"]]
+
+
+def test_an_obj_with_vertex_colours_keeps_them_as_glb(tmp_path):
+    (tmp_path / "a.obj").write_text("v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0.5 0.5 0.5\nf 1 2 3\n")
+    pliant.save(tmp_path / "a.glb", pliant.load(tmp_path / "a.obj"))
+    np.testing.assert_allclose(
+        pliant.load(tmp_path / "a.glb").marks.colors, [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0.5]], atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("ending", ["pc2", "mdd", "npz"])
+def test_point_caches_leave_the_file_of_the_character_as_it_is(coat, tmp_path, ending):
+    before = coat.read_bytes()
+    written = pliant.save_animation(tmp_path / f"a.{ending}", clips(coat)["points"], 30.0)
+    assert [path.name for path in written] == [f"a.{ending}"]
+    assert coat.read_bytes() == before
+
+
+def test_vertex_animation_textures_keep_colours_and_the_colour_textures(coat, tmp_path):
+    _, _, glb, _ = pliant.save_animation(tmp_path / "a.vat.png", clips(coat)["points"], 30.0)
+    document = packed_files.json_of(glb.read_bytes())
+    assert [material["name"] for material in document["materials"]] == ["coat", "hem"]
+    assert len(document["images"]) == 2
+    mesh = pliant.load(glb)
+    np.testing.assert_allclose(mesh.uv, [sampled(0), sampled(1)], atol=1e-6)
