@@ -23,6 +23,7 @@ author = "the pliant authors"
 copyright = "MIT licence"
 release = version = pliant.__version__
 
+highlight_language = "text"  # of blocks without a language: tables of commands, output, errors
 extensions = ["myst_parser"]
 exclude_patterns: list[str] = []
 nitpicky = True

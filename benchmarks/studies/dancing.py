@@ -170,8 +170,8 @@ def measured(one: Case, frames: Floats) -> Frames:
     first = np.unique(one.body.mesh.weld_index, return_index=True)[1]
     for t, x in enumerate(frames):
         y = np.asarray(one.body.at(t), np.float64)[first]
-        depth, deep, pinched = gauge.penetration(x, y)
-        with_body, pinched_pairs = gauge._body_pairs(x, y)
+        depth, deep, pinched, *_ = gauge.penetration(x, y)
+        with_body, _, pinched_pairs = gauge.body_pairs(x, y)
         own, pinched_own = _tangles(gauge, x, y)
         inside, deepest, crossings = inside + deep, max(deepest, depth), crossings + with_body
         tangles, no_room = tangles + own, no_room + pinched + pinched_pairs + pinched_own
@@ -199,10 +199,8 @@ def _room(gauge: Gauge, points: Floats, body: Floats) -> NDArray[np.bool_]:
     """(k,) whether the body leaves cloth room at `points` (k,3)."""
     if not len(points):
         return np.zeros(0, np.bool_)
-    gauge._distances.update(body)
-    face, weights = gauge._distances.nearest_faces(points)
-    nearest = (weights[:, :, None] * body[gauge.skin.faces[face]]).sum(1)
-    return np.asarray(gauge._leaves_room(body, nearest, face))
+    gauge.room.update(body)
+    return gauge.room.exists(*gauge.room.nearest(points))
 
 
 def strained(one: Case, frames: Floats, excess: Floats) -> NDArray[np.bool_]:

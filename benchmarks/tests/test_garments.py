@@ -8,9 +8,10 @@ import pytest
 from pliant.mesh import Mesh
 from pliant.shapes import ball, box, cloth, walking_mannequin
 from pliant_bench.garments import characters, gauntlet, hanging, verdicts, wearing
-from pliant_bench.garments.measuring import Gauge, leaves_room
+from pliant_bench.garments.measuring import BodyPairs, Gauge, Measured, Penetration
 from pliant_bench.garments.outline import Outline, Unfit
 from pliant_bench.garments.patterns import pattern
+from pliant_bench.garments.room import Room, leaves_room
 from pliant_bench.garments.tailor import MAKERS, Garment, fault, garment
 from pliant_bench.garments.wearing import Run
 from pliant_bench.garments.workers import Worker
@@ -115,8 +116,8 @@ def test_a_known_stretch_is_measured() -> None:
     x[:, 0] *= 1.05  # edges along x by 5 %, diagonals by 2.5 %, edges along z not at all
     found = gauge.measure(x, skin.welded.vertices)
     assert found.strain == pytest.approx((0.05, 0.05, 0.05), abs=1e-9)
-    assert (found.depth, found.deep, found.pinched) == (0.0, 0, 0)
-    assert (found.cloth_pairs, found.body_pairs, found.pinched_pairs) == (0, 0, 0)
+    assert found.points == Penetration()
+    assert (found.cloth_pairs, found.pairs) == (0, BodyPairs())
     x = worn.mesh.vertices.copy()
     x[0] += 0.004 * (x[0] - x[1]) / np.linalg.norm(x[0] - x[1])  # one edge by 40 %
     found = gauge.measure(x, skin.welded.vertices)
@@ -127,8 +128,8 @@ def test_a_known_stretch_is_measured() -> None:
 def test_a_known_depth_is_measured_and_so_is_the_drop() -> None:
     worn, skin = _sheet(0.1 - 0.003), box((0.3, 0.2, 0.3), 4)
     found = Gauge(worn, skin, EPS).measure(worn.mesh.vertices, skin.welded.vertices)
-    assert found.depth == pytest.approx(0.003)
-    assert found.deep == worn.mesh.n_vertices + len(worn.mesh.topology.edges)
+    assert found.points.depth == found.points.avoidable_depth == pytest.approx(0.003)
+    assert found.points.deep == found.points.avoidable == worn.mesh.n_vertices + len(worn.mesh.topology.edges)
     assert found.drop == pytest.approx(0.0, abs=1e-12)
     lower = worn.mesh.vertices.copy()
     lower[worn.hem, 1] -= 0.05
@@ -143,9 +144,10 @@ def test_points_between_two_near_surfaces_have_no_room() -> None:
         faces = np.concatenate([lower.faces, lower.faces + lower.n_vertices])
         both = Mesh(x, faces, name="two boxes").welded
         worn = _sheet(0.1 - 0.003)
-        depth, deep, pinched = Gauge(worn, both, EPS).penetration(worn.mesh.vertices, both.vertices)
+        depth, deep, pinched, _, avoidable = Gauge(worn, both, EPS).penetration(worn.mesh.vertices, both.vertices)
         total = worn.mesh.n_vertices + len(worn.mesh.topology.edges)
         assert (deep, pinched) == ((total, 0) if room else (0, total))
+        assert avoidable == deep
         assert depth == pytest.approx(0.003 if room else 0.0)
         up = np.flatnonzero((both.vertices[both.faces][:, :, 1] == 0.1).all(1))
         free = leaves_room(both.vertices, both.faces, both.vertices[both.faces[up]].mean(1), up, 2.0 * EPS)
@@ -157,7 +159,7 @@ def test_known_intersections_are_counted() -> None:
     x = worn.mesh.vertices.copy()
     x[60] += (0.001, -0.02, 0.002)  # the middle dips into the body
     found = Gauge(worn, skin, EPS).measure(x + np.array([0.0, 0.005, 0.0]), skin.welded.vertices)
-    assert found.body_pairs >= 6
+    assert found.pairs.counted == found.pairs.avoidable >= 6
     assert found.cloth_pairs == 0
     x[60] = x[0] + (0.004, 0.0, 0.003)
     assert Gauge(worn, skin, EPS).measure(x + np.array([0.0, 0.1, 0.0]), skin.welded.vertices).cloth_pairs > 0
@@ -173,22 +175,81 @@ def test_a_pair_has_room_where_it_crosses_not_in_the_middle_of_the_face() -> Non
         dipped = worn.mesh.vertices * 0.2 + np.array([at, 0.084, 0.0])  # 2 cm wide, 5 mm above the side
         dipped[60] -= (0.0, 0.01, 0.0)
         found = Gauge(worn, both, EPS).measure(dipped, both.vertices)
-        counted, apart = (found.body_pairs, found.pinched_pairs) if room else (found.pinched_pairs, found.body_pairs)
+        counted, avoidable, apart = found.pairs if room else (found.pairs.pinched, found.pairs.avoidable, 0)
         assert counted >= 6
         assert apart == 0
-        assert found.open_pairs == found.body_pairs
+        assert avoidable == found.pairs.counted
 
 
-def test_a_pair_of_a_triangle_with_a_corner_without_room_is_not_open() -> None:
-    """A sheet just below the upper side of a box goes on under a second box, where there is no room for it."""
-    lower, upper = box((0.3, 0.2, 0.3), 4), box((0.15, 0.1, 0.32), 4)
-    x = np.concatenate([lower.vertices, upper.vertices + np.array([-0.1, 0.155, 0.0])])  # 5 mm above it, x < -0.025
-    both = Mesh(x, np.concatenate([lower.faces, upper.faces + lower.n_vertices]), name="two boxes").welded
-    worn = _sheet(0.1)
-    wavy = worn.mesh.vertices.copy()
-    wavy[:, 1] = 0.1 + np.where(np.arange(len(wavy)) % 2, 0.001, -0.001)
-    found = Gauge(worn, both, EPS).measure(wavy, both.vertices)
-    assert 0 < found.open_pairs < found.body_pairs
+def _crease() -> Mesh:
+    """A trunk, the half space below y = 0 of 40 cm, and an arm that stands in it at a right angle, x from 0 to 5 cm."""
+    trunk, arm = box((0.4, 0.2, 0.4), 4, centre=(0.0, -0.1, 0.0)), box((0.05, 0.3, 0.38), 4, centre=(0.025, 0.1, 0.0))
+    x = np.concatenate([trunk.vertices, arm.vertices])
+    return Mesh(x, np.concatenate([trunk.faces, arm.faces + trunk.n_vertices]), name="arm in a trunk").welded
+
+
+@pytest.mark.parametrize(("times", "touchable"), [(0.9, False), (0.95, False), (1.0, True), (1.1, True)])
+def test_a_ball_in_a_right_angle_touches_what_is_a_radius_off_the_crease(times, touchable) -> None:
+    skin = _crease()
+    room = Room(skin, EPS)
+    room.update(skin.vertices)
+    trunk = np.flatnonzero((skin.vertices[skin.faces][:, :, 1] == 0.0).all(1))
+    arm = np.flatnonzero((skin.vertices[skin.faces][:, :, 0] == 0.0).all(1))
+    arm = arm[skin.vertices[skin.faces[arm]][:, :, 1].max(1) > 0.0]
+    for faces, place in ((trunk, (-times * EPS, 0.0, 0.011)), (arm, (0.0, times * EPS, 0.011))):
+        corners = skin.vertices[skin.faces[faces]]
+        (one,) = [f for f, c in zip(faces, corners, strict=True) if _contains(c, np.array(place))]
+        assert room.exists(np.array([place]), np.array([one])).all()  # a segment along the normal meets nothing
+        assert room.is_touchable(np.array([place]), np.array([one])).all() == touchable
+
+
+def _contains(corners: np.ndarray, point: np.ndarray) -> bool:
+    weights = wearing.barycentric(corners[None], point[None])[0]
+    return bool((weights >= -1e-9).all() and np.allclose(weights @ corners, point))
+
+
+def _strip(x: list[float], y: list[float]) -> Garment:
+    """A strip of 2 cm along z with columns of vertices at x, y."""
+    made = cloth(1.0, 0.02, (len(x), 3), centre=(0.0, 0.0, 0.003))
+    column = np.rint((made.vertices[:, 0] + 0.5) * (len(x) - 1)).astype(int)
+    placed = np.column_stack([np.array(x)[column], np.array(y)[column], made.vertices[:, 2]])
+    return Garment(made.moved(placed), (), np.arange(3), np.arange(3), 1)
+
+
+def _measured(worn: Garment, skin: Mesh) -> Measured:
+    return Gauge(worn, skin, EPS).measure(worn.mesh.welded.vertices, skin.vertices)
+
+
+@pytest.mark.parametrize(("times", "avoidable"), [(0.8, False), (0.95, False), (1.1, True), (4.0, True)])
+def test_a_pair_is_avoidable_where_a_ball_can_touch_the_body_and_not_nearer_to_the_crease(times, avoidable) -> None:
+    """A strip leaves the arm at a height over the trunk; its corners inside of the arm are nearest to the place where
+    it does, so that nothing else excuses its pairs."""
+    worn = _strip([-0.037, -0.027, -0.017, -0.007, 0.003], [times * EPS] * 5)
+    found = _measured(worn, _crease()).pairs
+    assert found.counted > 0
+    assert found.avoidable == (found.counted if avoidable else 0)
+
+
+@pytest.mark.parametrize(("times", "implied"), [(2.5, True), (5.0, False)])
+def test_an_edge_from_a_corner_without_room_may_leave_near_the_crease_but_not_in_free_space(times, implied) -> None:
+    """From a corner in the overlap, an edge leads out through the arm, at a height over the trunk."""
+    slope = (times * EPS + 0.002) / 0.006
+    x = np.array([[0.006, -0.002, 0.003], [-0.01, 0.016 * slope - 0.002, 0.003], [-0.01, 0.016 * slope, 0.013]])
+    worn = Garment(Mesh(x, np.array([[0, 1, 2]]), name="one triangle"), (), np.arange(1), np.arange(1), 1)
+    found = _measured(worn, _crease()).pairs
+    assert found.counted > 0
+    assert found.avoidable == (0 if implied else found.counted)
+
+
+def test_cloth_that_passes_through_an_arm_into_free_space_is_avoidable() -> None:
+    """Edges of 8 cm lead from corners in the overlap through the arm and out of its other side: neither these corners
+    nor the crease excuse the pairs there, nor the midpoints inside of the arm."""
+    skin, x, y = _crease(), [-0.055, 0.005, 0.065], [0.02, -0.002, 0.08]
+    through, before = _measured(_strip(x, y), skin), _measured(_strip(x[:2], y[:2]), skin)
+    assert before.pairs.counted > 0
+    assert before.pairs.avoidable == before.points.avoidable == 0
+    assert through.pairs.avoidable > 0
+    assert through.points.avoidable > 0
 
 
 GOOD = {
@@ -202,8 +263,11 @@ GOOD = {
     "strain_most": 2.9,
     "depth_mm": 0.0,
     "deep": 0,
+    "avoidable_mm": 0.0,
+    "avoidable": 0,
     "cloth_pairs": 0,
     "body_pairs": 0,
+    "avoidable_pairs": 0,
     "period_ms": 16.0,
     "period_cpu_ms": 30.0,
     "drop": 1.0,
@@ -217,9 +281,11 @@ GOOD = {
         ({}, "strain", "stretch"),
         ({"strain_95": 1.9}, "strain", "must"),
         ({"strain_most": 6.1}, "strain", "missed"),
-        ({"depth_mm": 0.5}, "room", "must"),
-        ({"depth_mm": 2.0, "deep": 1}, "room", "missed"),
-        ({"body_pairs": 1}, "pairs", "missed"),
+        ({"depth_mm": 0.5, "avoidable_mm": 0.5}, "room", "must"),
+        ({"depth_mm": 2.0, "deep": 1}, "room", "stretch"),
+        ({"depth_mm": 2.0, "deep": 1, "avoidable_mm": 2.0, "avoidable": 1}, "room", "missed"),
+        ({"body_pairs": 1}, "pairs", "stretch"),
+        ({"body_pairs": 1, "avoidable_pairs": 1}, "pairs", "missed"),
         ({"cloth_pairs": 1}, "pairs", "missed"),
         ({"state": "not finite"}, "finite", "missed"),
         ({"period_ms": 20.0}, "cost", "must"),

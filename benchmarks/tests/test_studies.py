@@ -25,7 +25,9 @@ def long_runs(study):
 
 def _row(**changes) -> dict:
     row = {"hashes": {"10": "a", "20": "b"}, "finite": True, "lost": 0, "frames": 20, "cpu": 1.0, "bad_frames": 0}
-    return row | {"start_pairs": 0, "cloth_pairs": 0, "body_pairs": 0, "pinched_pairs": 0, "given_up": 0} | changes
+    figures = dict.fromkeys(("cloth_pairs", "avoidable_pairs", "body_pairs", "pinched_pairs", "given_up"), 0)
+    more = dict.fromkeys(("avoidable_pairs_sum", "body_pairs_sum", "avoidable_points", "deep_points", "start_pairs"), 0)
+    return row | figures | more | changes
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,8 @@ def _row(**changes) -> dict:
     [
         ("one thread", {}, []),
         ("one thread", {"cloth_pairs": 2, "first_bad": 7}, ["pairs from frame 7"]),
+        ("one thread", {"avoidable_pairs": 1, "body_pairs": 3, "first_bad": 9}, ["pairs from frame 9"]),
+        ("one thread", {"body_pairs": 3}, []),
         ("two threads", {"hashes": {"10": "a", "20": "c"}}, ["two threads: differ at 20"]),
         ("restart", {"hashes": {"20": "b"}}, []),
         ("restart", {"hashes": {"20": "x"}}, ["restart: differ at 20"]),
@@ -53,10 +57,11 @@ def test_cases_are_scenes_and_garments(long_runs) -> None:
 def test_the_parts_of_a_run_have_equal_bits(long_runs, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(long_runs, "HASHED", 1)
     scene = SCENES["tablecloth-on-ball"](resolution=8)
+    judge = long_runs.OfScene(scene)
     before, book = jit.threads(), long_runs.Book(tmp_path, {"sources": "s", "wanted": 4, "size": 0})
     try:
         for part in long_runs.PARTS:
-            book.write("ball", part, long_runs.play(scene, part, 4, book.path("ball", "middle", "npz")))
+            book.write("ball", part, long_runs.play(scene, judge, part, 4, book.path("ball", "middle", "npz")))
     finally:
         jit.set_threads(before)
     rows = {part: book.read("ball", part) for part in long_runs.PARTS}

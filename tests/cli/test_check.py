@@ -76,9 +76,9 @@ def test_limits_decide_the_exit_code(here, capsys, words, code):
 def test_the_table_says_what_is_wrong_and_where(here, capsys):
     cli.run(["check", "falling.npz", "--body", "ball.ply"])
     out = capsys.readouterr().out
-    for word in ("vertices inside", "deepest", "least clearance", "garment intersects body", "frames with problems"):
+    for word in ("vertices inside", "deepest", "least clearance", "garment intersects body", "frames have problems"):
         assert word in out
-    assert "worst locations" in out
+    assert "locations" in out
     assert "mm deep" in out
 
 
@@ -238,3 +238,15 @@ def test_distances_are_written_for_other_programs_with_progress_as_lines(here, c
         assert np.abs(found["distances"][2] - height).max() < 1e-3
         assert found["distances"][2].min() < 0.0
     assert cli.run(["check", "clips.obj", "--distances", "far.npz"]) == 2
+
+
+def test_without_a_body_the_table_of_frames_has_no_columns_about_one(here, capsys):
+    x = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, -1], [0.3, 0.2, 1], [0.2, 0.3, 1]], float)
+    sheet = pliant.Mesh(x, [[0, 1, 2], [3, 4, 5]])
+    pliant.save_animation("through.npz", [pliant.Clip(sheet, [x, x])], fps=30)
+    assert cli.run(["check", "through.npz"]) == 1
+    out = capsys.readouterr().out
+    assert "2 of 2 frames have problems" in out
+    assert "self" in out
+    assert "inside" not in out
+    assert "deepest" not in out

@@ -295,3 +295,11 @@ def test_a_part_of_a_character_that_is_inside_out_is_used_with_its_faces_flipped
     assert np.array_equal(np.load("right.npz")["frames_0"], np.load("wrong.npz")["frames_0"])
     assert cli.run([*worn[:2], "wrong.glb", *SHORT, "-o", "b.glb", "--no-fix-start"]) in (0, 1)
     assert len(document(here / "b.glb")["skins"]) == 1  # written with its bones
+
+
+def test_a_tablecloth_over_a_character_says_that_no_clip_is_played(here, wardrobe, capsys):
+    told = {}
+    for name in ("post.glb", "statue.glb"):
+        assert cli.run(["drape", "--body", str(wardrobe / name), "--frames", "1", "--resolution", "4"]) == 0
+        told[name] = "post.glb has clips; under a tablecloth it stays in its rest pose" in capsys.readouterr().err
+    assert told == {"post.glb": True, "statue.glb": False}

@@ -64,11 +64,16 @@ def _positions(built: Scene, sim: Simulation) -> tuple[Floats, Floats]:
     return sim.state.x[built.rows(0)].copy(), sim.state.x[built.rows(1)].copy()
 
 
+def gauge(built: Scene, worn: Garment) -> Gauge:
+    """What measures a garment on its character."""
+    grips = [grip.rows for grip in built.bodies[0].grips]
+    return Gauge(worn, built.bodies[1].mesh, built.eps, np.concatenate(grips) if grips else None)
+
+
 def _stepped(sim: Simulation, worn: Garment, kept: _Kept, count: int) -> Iterator[int]:
     """Step and measure; ends early when the state is no longer finite."""
-    built, skin = sim.scene, sim.scene.bodies[1].mesh
-    grips = [grip.rows for grip in built.bodies[0].grips]
-    gauge = Gauge(worn, skin, built.eps, np.concatenate(grips) if grips else None)
+    built = sim.scene
+    judge = gauge(built, worn)
     follow = _Follower(worn, built)
     for index in range(1, count + 1):
         began, start = time.process_time(), time.perf_counter()
@@ -84,7 +89,7 @@ def _stepped(sim: Simulation, worn: Garment, kept: _Kept, count: int) -> Iterato
         if index * DT > SETTLED:
             kept.wall.append(wall)
             kept.cpu.append(cpu)
-            kept.measured.append(gauge.measure(x, body))
+            kept.measured.append(judge.measure(x, body))
             if jerk is not None:
                 kept.jerks.append(jerk)
         yield index
@@ -137,13 +142,15 @@ def _row(run: Run, built: Scene, sim: Simulation, worn: Garment, kept: _Kept, co
         "strain_95": float(strain[0]),
         "strain_99": float(strain[1]),
         "strain_most": float(strain[2]),
-        "depth_mm": 1e3 * max(one.depth for one in seen),
-        "deep": max(one.deep for one in seen),
-        "pinched": max(one.pinched for one in seen),
+        "depth_mm": 1e3 * max(one.points.depth for one in seen),
+        "deep": max(one.points.deep for one in seen),
+        "avoidable_mm": 1e3 * max(one.points.avoidable_depth for one in seen),
+        "avoidable": max(one.points.avoidable for one in seen),
+        "pinched": max(one.points.pinched for one in seen),
         "cloth_pairs": max(one.cloth_pairs for one in seen),
-        "body_pairs": max(one.body_pairs for one in seen),
-        "open_pairs": max(one.open_pairs for one in seen),
-        "pinched_pairs": max(one.pinched_pairs for one in seen),
+        "body_pairs": max(one.pairs.counted for one in seen),
+        "avoidable_pairs": max(one.pairs.avoidable for one in seen),
+        "pinched_pairs": max(one.pairs.pinched for one in seen),
         "ms": 1e3 * float(np.median(kept.wall)),
         "cpu_ms": 1e3 * float(np.median(kept.cpu)),
         "slowest_ms": 1e3 * max(kept.wall),

@@ -1,4 +1,8 @@
-"""The bars of the gauntlet: which of them a run meets."""
+"""The bars of the gauntlet: which of them a run meets.
+
+Penetration and pairs of cloth with bodies are judged where cloth could have avoided them (see `room`); `deep` and
+`body_pairs`, which count them wherever the body leaves room, are reported beside them.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,8 +53,8 @@ def bars_of(row: dict[str, Any]) -> dict[str, str]:
         return {"finite": MISSED}
     bars = {
         "strain": _level(lambda goal: row["strain_95"] <= STRAIN[goal][0] and row["strain_most"] <= STRAIN[goal][1]),
-        "room": _level(lambda goal: row["depth_mm"] <= 0.0 if goal == STRETCH else row["deep"] == 0),
-        "pairs": _level(lambda _: row["cloth_pairs"] == 0 and row["body_pairs"] == 0),
+        "room": _level(lambda goal: row["avoidable_mm"] <= 0.0 if goal == STRETCH else row["avoidable"] == 0),
+        "pairs": _level(lambda _: row["cloth_pairs"] == 0 and row["avoidable_pairs"] == 0),
         "finite": _level(lambda _: not state),
     }
     if row["self_contact"] != "off":

@@ -1,6 +1,6 @@
 """Tables of `pliant check`: frames with problems, shells of the body, the worst locations, and one row per file."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import output
@@ -47,22 +47,18 @@ def _show_frames(report: Any) -> None:
     listed = sorted(
         sorted(bad, key=lambda f: (-f.depth, -f.crossings - f.self_pairs, f.frame))[:_SHOWN], key=lambda f: f.frame
     )
-    rows = [
-        (
-            f.frame,
-            f"{f.time:.2f} s",
-            f.inside,
-            f"{1e3 * f.depth:.2f} mm",
-            f"{f.share:.1%}",
-            f.crossings,
-            f.self_pairs,
-            f.loops + f.self_loops,
-        )
-        for f in listed
-    ]
-    names = ("frame", "time", "inside", "deepest", "surface", "crossings", "self", "curves")
-    of = f"the worst {len(listed)} of {len(bad)} frames" if len(listed) < len(bad) else "frames"
-    output.table(names, rows, title=f"{of} with problems, of {len(report.frames)}", right=" ".join(names))
+    columns: dict[str, Callable[[Any], Any]] = {"frame": lambda f: f.frame, "time": lambda f: f"{f.time:.2f} s"}
+    if report.body is not None:
+        columns["inside"] = lambda f: f.inside
+        columns["deepest"] = lambda f: f"{1e3 * f.depth:.2f} mm"
+        columns["surface"] = lambda f: f"{f.share:.1%}"
+        columns["crossings"] = lambda f: f.crossings
+    columns["self"] = lambda f: f.self_pairs
+    columns["curves"] = lambda f: f.loops + f.self_loops
+    rows = [tuple(value(f) for value in columns.values()) for f in listed]
+    title = f"{len(bad)} of {len(report.frames)} frames have problems"
+    title += f": the worst {len(listed)}" if len(listed) < len(bad) else ""
+    output.table(tuple(columns), rows, title=title, right=" ".join(columns))
 
 
 def _show_shells(report: Any) -> None:
@@ -84,4 +80,7 @@ def _show_places(report: Any) -> None:
         how = f"{deep}{count}" if p.kind == "inside" else f"{deep}{size_words(p.length)} long"
         at = ", ".join(f"{v:.3f}" for v in p.place)
         rows.append((p.frame, KIND_TEXT[p.kind], how, f"({at}) m"))
-    output.table(("frame", "what", "how much", "where"), rows, title=f"worst locations, of {report.place_count}")
+    title = (
+        f"the worst {len(rows)} of {report.place_count} locations" if len(rows) < report.place_count else "locations"
+    )
+    output.table(("frame", "what", "how much", "where"), rows, title=title)
