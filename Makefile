@@ -106,7 +106,7 @@ test-long: test-bounds  ## test-bounds, the whole suite with the compiler off, a
 
 test-blender: $(VENV)/.test $(VENV)-blender/.ready $(VENV)-blender5/.ready  ## install Blender 4.5 and 5.0 as modules and test files and extension in them
 	$(PYTEST) tests/blender
-	PLIANT_BLENDER=$(VENV)-blender5/bin/python $(PYTEST) tests/blender/test_extension.py tests/blender/test_drape_operator.py
+	PLIANT_BLENDER=$(VENV)-blender5/bin/python $(PYTEST) tests/blender/test_extension.py tests/blender/test_drape_operator.py tests/blender/test_install.py
 
 extension: $(VENV)/.run  ## build the Blender extension: dist/pliant-VERSION.zip
 	$(BIN)/python tools/build_extension.py dist

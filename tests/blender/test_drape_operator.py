@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from blender import opened as blender
-from blender.test_extension import PLIANT, Used, extension, fake, in_metres, use  # noqa: F401
+from blender.test_extension import PLIANT, Used, belt_of, extension, fake, in_metres, use  # noqa: F401
 from pliant import cli, shapes
 from pliant.materials.fabrics import MATERIALS
 
@@ -117,12 +117,7 @@ def test_a_garment_that_starts_inside_the_body_is_fixed_first(extension, tmp_pat
 
 def belt_on(path: pathlib.Path, folder: pathlib.Path) -> None:
     body = pliant.load_character(path)
-    welded = body.mesh.welded
-    x, size = welded.vertices, body.mesh.size
-    middle = np.abs(x[welded.faces].mean(1)[:, 1] - 0.5 * (x[:, 1].min() + x[:, 1].max())) < 0.08 * size
-    rows, faces = np.unique(welded.faces[middle], return_inverse=True)
-    outward = x[rows] + 0.008 * size * welded.vertex_normals[rows]
-    pliant.bind(pliant.Mesh(outward, faces.reshape(-1, 3), name="skirt"), body).save(folder / "dressed.glb")
+    pliant.bind(belt_of(body, 0.008), body).save(folder / "dressed.glb")
 
 
 @pytest.mark.parametrize(

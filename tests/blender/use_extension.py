@@ -325,14 +325,16 @@ def character(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Objec
 
 
 def unbound(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """A skirt beside the armature of a character, from the OBJ and the GLB in a folder that the environment names."""
-    scene.render.fps = 40  # as its keyframes
+    """A garment beside the armature of a character, from the OBJ and the GLB in a folder that the environment names."""
+    scene.render.fps = int(os.environ.get("PLIANT_TEST_RATE", "40"))  # as its keyframes
     folder = os.environ["PLIANT_TEST_CHARACTER"]
     bpy.ops.import_scene.gltf(filepath=os.path.join(folder, "walker.glb"))
     bpy.ops.wm.obj_import(filepath=os.path.join(folder, "skirt.obj"))
     scene.frame_start, scene.frame_end = 5, 8
     scene.frame_set(6)
-    return bpy.data.objects["skirt"], bpy.data.objects["mannequin"]
+    garment = bpy.data.objects["skirt"]
+    bodies = [o for o in scene.objects if o.type == "MESH" and o != garment and not o.name.startswith("Icosphere")]
+    return garment, max(bodies, key=lambda thing: len(thing.data.vertices))
 
 
 SCENES = {

@@ -185,8 +185,8 @@ def seeds(folder: pathlib.Path) -> list[tuple[str, bytes]]:
     ]
 
 
-def mutate(rng: np.random.Generator, data: bytes) -> bytes:
-    """One to three random edits, mostly one."""
+def mutate(rng: np.random.Generator, data: bytes, most: int = 4096) -> bytes:
+    """One to three random edits, mostly one; no more than `most` bytes."""
     for _ in range(int(rng.choice([1, 1, 1, 2, 3]))):
         out = bytearray(data)
         at = int(rng.integers(0, len(out) + 1))
@@ -214,7 +214,7 @@ def mutate(rng: np.random.Generator, data: bytes) -> bytes:
         else:
             other = int(rng.integers(0, len(out) + 1))
             out[at:at] = out[other : other + 4 * size]
-        data = bytes(out[:4096])
+        data = bytes(out[:most])
     return data
 
 

@@ -2,8 +2,8 @@
 
     python tests/io/fuzz_draco.py --cases 20000 --seed 2003
 
-Each decoding is a process of its own, as in use, but a copy of this one, which takes milliseconds instead of a third of
-a second (so Linux and macOS only). Prints a JSON summary; exit code 1 when something else came out.
+Each decoding is a process of its own, as in use, but a copy of this one (`copied.py`). Prints a JSON summary;
+exit code 1 when something else came out.
 """
 
 import argparse
@@ -12,43 +12,16 @@ import os
 import pathlib
 import sys
 import tempfile
-from typing import ClassVar
 
 import numpy as np
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1])]
 import DracoPy  # noqa: E402, F401
+from copied import Copied  # noqa: E402
 from fuzz import mutate, try_one  # noqa: E402
 
 import packed_files  # noqa: E402
 from pliant.io import converted, draco  # noqa: E402
-
-
-class _Copied:
-    """Stands for `subprocess` in the reader: runs the program of its command in a copy of this process."""
-
-    DEVNULL = -1
-    TimeoutExpired = TimeoutError
-    signals = 0
-    odd: ClassVar[list[str]] = []
-
-    @classmethod
-    def run(cls, words, **_):
-        child = os.fork()
-        if not child:
-            code = 1
-            try:
-                draco.main(*words[-2:])
-                code = 0
-            except BaseException as error:
-                os.write(2, f"{type(error).__name__}: {error}\n".encode())
-            finally:
-                os._exit(code)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        cls.signals += code < 0
-        if code > 0:
-            cls.odd.append(f"the program ended with {code}")
-        return argparse.Namespace(returncode=code, stderr=b"")
 
 
 def main() -> int:
@@ -56,10 +29,10 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=2003)
     options = parser.parse_args()
-    converted.subprocess = _Copied
+    copied = converted.subprocess = Copied(draco.main, 2)
     rng = np.random.default_rng(options.seed)
     count = {"mesh": 0, "error": 0, "bad": 0}
-    complaints = _Copied.odd
+    complaints = copied.odd
     content, _, _ = packed_files.made()["draco"]
     document, stream = packed_files.json_of(content), packed_files.binary_of(content)
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -77,7 +50,7 @@ def main() -> int:
             count[result] += 1
             if result == "bad":
                 complaints.append(f"case {k}: {why}")
-    print(json.dumps(count | {"ended": _Copied.signals, "seed": options.seed, "complaints": complaints[:20]}))
+    print(json.dumps(count | {"ended": copied.signals, "seed": options.seed, "complaints": complaints[:20]}))
     return int(bool(complaints))
 
 
