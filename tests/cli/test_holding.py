@@ -10,7 +10,8 @@ from characters import post, sleeve
 from pliant import cli
 from pliant.cli.play import make_session
 from pliant.cli.reading import PLAIN
-from pliant.cli.scene_building import HoldOptions, WearOptions
+from pliant.cli.scene_building import HoldOptions
+from pliant.cli.wear_options import WearOptions
 
 SHORT = ["--frames", "3", "--substeps", "2", "-o", "a.npz"]
 

@@ -17,12 +17,12 @@ from .scene_building import (
     UNHELD,
     ClothOptions,
     HoldOptions,
-    WearOptions,
     build_scene,
     check_stepping,
     given_material,
 )
 from .start_poses import StartPoses
+from .wear_options import WearOptions
 
 if TYPE_CHECKING:
     from ..simulation.result import Result

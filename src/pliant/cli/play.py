@@ -18,7 +18,6 @@ from .scene_building import (
     UNHELD,
     ClothOptions,
     HoldOptions,
-    WearOptions,
     build_scene,
     check_stepping,
     chosen_material,
@@ -26,6 +25,7 @@ from .scene_building import (
     refuse_place,
 )
 from .start_poses import StartPoses
+from .wear_options import WearOptions
 
 if TYPE_CHECKING:
     from ..view.session_interface import SessionInterface

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ..scene import Scene
     from ..scenes.holding import Holding
     from ..simulation.carrying import Proxies
-    from .scene_building import WearOptions
     from .start_poses import StartPoses
+    from .wear_options import WearOptions
 
 
 def is_recorded(body: pathlib.Path, points: pathlib.Path | None) -> bool:

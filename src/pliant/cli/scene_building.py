@@ -3,13 +3,14 @@
 import dataclasses
 import pathlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from . import output
 from .height_options import NO_HEIGHTS, HeightOptions
 from .proxies import simulated
 from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
 from .recorded_bodies import build_recorded, is_recorded
+from .wear_options import WearOptions, refuse_wear_options
 
 if TYPE_CHECKING:
     from ..mesh import Mesh
@@ -21,42 +22,6 @@ if TYPE_CHECKING:
     from .start_poses import StartPoses
 
 LONGEST_PREROLL = 3.0  # s
-
-
-@dataclasses.dataclass(frozen=True)
-class WearOptions:
-    """Garments on a body; all but `hold` need a character, a .glb or .gltf file with a clip, or a sequence of
-    meshes."""
-
-    clip: str | None = None
-    "Clip of the character to play. Default: the first."
-    lead_in: float | None = None
-    """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip; where the
-    body is a sequence of meshes, seconds in which it stands in its first frame. Default: 0.5, or more where points of
-    the skin would be faster than 3 m/s, or than 1.25 times its size per second if it is larger than 2.4 m; 0 for a
-    sequence. 0 for a character starts with the first pose of the clip: a transition to it is simulated before the
-    first frame."""
-    teleports: Literal["carry", "keep"] = "carry"
-    """Where the whole character jumps: carry moves the garments rigidly along, keep simulates the jump as a fast
-    motion."""
-    root_motion: Literal["keep", "remove"] = "keep"
-    """remove simulates the character in place, without its translation, and puts that back into the result; the
-    garments then feel neither its acceleration nor the air resistance of its motion."""
-    hold: Literal["auto", "none"] = "auto"
-    """auto: waistbands, cuffs and collars of a garment stay fixed to the skin, unless --pin, --attach, --stitch or
-    --stitches say what holds it; none: only friction holds them."""
-    ease: str = "0"
-    """Largest growth of a garment where the clip stretches the skin below it: 15% or 0.15. For tops that were modelled
-    in another pose than those of the clip and are too tight for it."""
-    layer: tuple[pathlib.Path, ...] = ()
-    "Mesh file of another garment over the first; repeat for each, inner to outer."
-    layer_material: tuple[str, ...] = ()
-    """Material of the first --layer by name, or default, that of garments without a name; repeat for the others.
-    Default: that of the first garment."""
-    body_points: pathlib.Path | None = None
-    "A point cache, .pc2 or .mdd, that animates BODY, a mesh file without bones."
-    fps: float | None = None
-    "Frames per second of a BODY that is a sequence of meshes. Default: as stored in the file, otherwise 30."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,18 +185,18 @@ def build_scene(
         if cloth is not None:
             raise ValueError("--resolution is for generated cloth; it does not apply to a mesh file")
     if heights.heights is not None:
-        _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{heights.heights} is a height image")
+        refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{heights.heights} is a height image")
         built = _on_heights(cloth, heights, place, files, options)
         return hold_cloths(built, holding, _note), RunLength()
     if body is None:
-        _refuse_wear_options(wear, "give both as files")
+        refuse_wear_options(wear, "give both as files")
         refuse_place(place, "a built-in scene has its own positions")
         name = "tablecloth-on-bust" if scene is None else validate.choice("scene", scene, tuple(SCENES))
         with output.progress(f"making {name}"):
             built = SCENES[name](**options)
         return hold_cloths(built, holding, _note), default_run_length(built, dt)
     if cloth is None:
-        _refuse_wear_options(wear, "a tablecloth is not worn")
+        refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
         rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
         if body.suffix.lower() in (".glb", ".gltf") and not isinstance(read_body(body, files), Mesh):
@@ -262,7 +227,7 @@ def build_scene(
         built, preroll = _dress(soft, body, outward_character(found), files, wear, options, proxies, starts)
         built = with_layer_materials(built, wear.layer_material, len(wear.layer))
         return hold_cloths(built, holding, _note), default_run_length(built, dt, preroll)
-    _refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
+    refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
     warn_of_mesh(body, found)
     rigid = outward(found)
     assert soft is not None
@@ -324,17 +289,6 @@ def with_layer_materials(scene: "Scene", names: Sequence[str], layers: int) -> "
 
 def _note(text: str) -> None:
     output.say(f"note: {text}")
-
-
-def _refuse_wear_options(wear: WearOptions, why: str) -> None:
-    """Raise ValueError for an option of worn garments where it would have no effect."""
-    for option, chosen in dataclasses.asdict(wear).items():
-        if chosen != getattr(WearOptions, option):
-            name = f"--{option.replace('_', '-')}"
-            if option in ("fps", "body_points"):
-                raise ValueError(f"{name} is for a BODY that is a sequence of meshes; {why}")
-            worn = "from a file, on a body" if option == "hold" else "on a character"
-            raise ValueError(f"{name} is for a garment {worn}; {why}")
 
 
 def check_stepping(stepping: str, scene: "Scene | None", method: str | None, self_method: str | None = None) -> None:
