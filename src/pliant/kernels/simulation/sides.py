@@ -63,16 +63,14 @@ def face_of(around, a, b, c):
 def remember(found, around, x, within, before, side):
     """Fill `side` (n,) from `before` (n,), -1 for what is no face, and from the contacts `found` (k,) of vertices
     outside of bodies with faces: a vertex stays on its side up to a distance of `within` metres, and then changes to
-    the face of its nearest contact, of equally near ones the first. Return whether there are contacts with faces."""
-    nearest, any_face = np.full(len(x), -1, np.int32), False
+    the face of its nearest contact, of equally near ones the first."""
+    nearest = np.full(len(x), -1, np.int32)
     for c in range(len(found)):
         if found[c]["kind"] != VERTEX_FACE:
             continue
-        any_face, i, distance = True, found[c]["vertices"][0], found[c]["distance"]
+        i, distance = found[c]["vertices"][0], found[c]["distance"]
         if distance > 0.0 and (nearest[i] < 0 or distance < found[nearest[i]]["distance"]):
             nearest[i] = c
-    if not any_face:
-        return False
     for i in range(len(side)):
         side[i] = before[i] if 0 <= before[i] < len(around.faces) else -1
     for c in range(len(found)):
@@ -88,7 +86,6 @@ def remember(found, around, x, within, before, side):
             if math.sqrt(far) <= within:
                 f = g
         side[i] = f
-    return True
 
 
 @kernel

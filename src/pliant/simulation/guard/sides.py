@@ -8,6 +8,7 @@ other side.
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...kernels.simulation import sides as _kernels
 from ...kernels.simulation.no_room import FacesAround
@@ -34,10 +35,10 @@ class Sides:
 
     def remember(self, found: Contacts, state: State) -> None:
         """Let vertices outside of bodies lie on the surfaces that they touch, as of the contacts `found`."""
-        if len(self._around.faces) and len(found):
-            before, side = state.side.astype(np.int32, copy=False), np.empty(len(state.side), np.int32)
-            if _kernels.remember(np.ascontiguousarray(found), self._around, state.x, KEPT * self._eps, before, side):
-                state.side = side
+        if len(self._around.faces) and (found["kind"] == _contacts.VERTEX_FACE).any():
+            before, state.side = state.side.astype(np.int32, copy=False), np.empty(len(state.side), np.int32)
+            place = state.x, KEPT * self._eps
+            _kernels.remember(np.ascontiguousarray(found), self._around, *place, before, state.side)
 
     def nearest(self, points: Floats, side: Rows, x: Floats) -> tuple[Rows, Floats]:
         """Return the corners (k,3) of the faces nearest to points (k,3) on their sides (k,), which are updated, and
