@@ -298,7 +298,8 @@ OPTIONS: dict[str, dict[str, str]] = {
     "sphere-surface": {"levels": "whole?", "tolerance": "number?", "camera": "array?", "child": "choice", "cull": "flag", "max_bytes": "number?", **TREE},
     "spatial-hash": {"cell": "number?", "table": "whole?", "hash": "choice", "depth": "choice", "max_bytes": "number?"},
     "stochastic-bvh": {
-        "quality": "number", "budget_ms": "number?", "clock": "called", "max_bytes": "number?", "arity": "whole", "split": "choice",
+        "quality": "number", "budget_ms": "number?", "budget_tests": "whole?", "clock": "called", "max_bytes": "number?",
+        "arity": "whole", "split": "choice",
     },
     "active-pairs": {"fresh": "whole", "seed": "whole", "far": "number?", "spread": "whole?", "tracking": "choice", "max_bytes": "number?"},
     "image-space": {"test": "choice?", "resolution": "whole?"},

@@ -1,5 +1,6 @@
 """Recall against cost of the stochastic detectors: three moving scenes, and the exact BVH on the same frames."""
 
+import gc
 import pathlib
 import time
 from collections.abc import Callable, Sequence
@@ -167,19 +168,22 @@ def budget_table(moving: Sequence[Moving], *, budget_ms: float, frames: int, pro
                 *scene.sides, within=scene.within, budget_ms=budget_ms, clock=time.process_time
             )
             spent = []
-            for k in range(frames + 5):
+            gc.collect()
+            gc.freeze()  # a collection of everything that was imported takes 20 ms
+            for k in range(frames):
                 state = State.at(scene.frames[k % len(scene.frames)])
                 begin = time.process_time()
                 detector.update(state).find(state)
                 spent.append(1e3 * (time.process_time() - begin))
-            told = np.percentile(spent[5:], [0.0, 50.0, 95.0, 99.0, 100.0])
-            late = float(np.mean(np.array(spent[5:]) > budget_ms + 1.0))
+            gc.unfreeze()
+            told = np.percentile(spent, [0.0, 50.0, 95.0, 99.0, 100.0])
+            late = float(np.mean(np.array(spent) > 1.1 * budget_ms))
             keys = ("least", "median", "p95", "p99", "most")
             row = dict(zip(keys, told.tolist(), strict=True)) | {"late": late, "frames": frames}
             rows.append({"scene": scene.name, "triangles": scene.triangles, "budget": budget_ms} | row)
     shown = [Column(key, f"{key}-ms", "{:.2f}") for key in ("least", "median", "p95", "p99", "most")]
     columns = (Column("scene"), Column("triangles", show="{:,}"), Column("budget", "budget-ms", "{:g}"), *shown)
-    more = (Column("late", "later-by-1-ms", "{:.1%}"), Column("frames", show="{}"))
+    more = (Column("late", "over-by-10%", "{:.1%}"), Column("frames", show="{}"))
     return Table("stochastic-budget", "A time budget: milliseconds of a frame, one thread", (*columns, *more), rows)
 
 
@@ -323,7 +327,7 @@ def findings(quality: Table, pairs: Table, budget: Table) -> list[str]:
     for row in budget.rows:
         said.append(
             f"{row['scene']}: {row['budget']:g} ms per frame, at most {row['most']:.2f} ms; {row['late']:.1%} of "
-            f"{row['frames']} frames exceed it by more than 1 ms"
+            f"{row['frames']} frames exceed it by more than 10 %"
         )
     return said
 

@@ -36,7 +36,7 @@ import pliant
 from pliant.detect.choose import resolve_method_for_scene
 from pliant.kernels import jit
 from pliant.scene import Scene
-from pliant.scenes import SCENES
+from pliant.scenes import SCENE_METHODS, SCENES
 from pliant.scenes.defaults import default_run_length
 from pliant.simulation.measure.intersection_statistics import IntersectionStatistics
 from pliant_bench import models
@@ -120,7 +120,8 @@ def build(name: str, run: wearing.Run | None) -> tuple[Scene, Judge | None]:
 def begin(scene: Scene) -> pliant.Simulation:
     """The simulation that the commands would make of a scene."""
     substeps = default_run_length(scene).substeps
-    return pliant.Simulation(scene, DT, substeps=substeps, method=resolve_method_for_scene(scene, None))
+    method = SCENE_METHODS.get(scene.name) or resolve_method_for_scene(scene, None)
+    return pliant.Simulation(scene, DT, substeps=substeps, method=method)
 
 
 def play(scene: Scene, judge: Judge | None, part: str, frames: int, checkpoint: pathlib.Path) -> Row:

@@ -101,10 +101,14 @@ class _Lease:
         self._pool.memory = self._memory
 
 
+SMALL = 1024  # records
+
+
 class Pool:
     """A buffer for records that is reused once the last array made of it is released.
 
-    Allocating a large array costs as much as filling it, because the system has to clear its pages.
+    Allocating a large array costs as much as filling it, because the system has to clear its pages. A small one costs
+    less than a loan.
     """
 
     def __init__(self) -> None:
@@ -112,6 +116,8 @@ class Pool:
 
     def take(self, count: int) -> Contacts:
         """Return (count,) uninitialised records."""
+        if count <= SMALL:
+            return uninitialised(count)
         memory, self.memory = self.memory, None
         if memory is None or not count <= len(memory) <= 4 * count + 4096:
             memory = cast("Contacts", np.empty(count + count // 8 + 64, CONTACT))

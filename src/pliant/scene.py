@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -347,13 +347,19 @@ class Scene:
         parts = [np.full(len(rows), isinstance(motion, (Attached, Recorded))) for rows, _, motion in self.grips]
         return np.concatenate([np.zeros(0, np.bool_), *parts])
 
-    def gripped_at(self, times: Floats) -> Floats:
-        """Return the positions (t,k,3) of all gripped vertices at `times` (t,), seconds."""
+    def gripped_at(self, times: Floats, sample: Callable[[Deforming, Floats], Floats] | None = None) -> Floats:
+        """Return the positions (t,k,3) of all gripped vertices at `times` (t,), seconds. `sample` replaces the method
+        of that name of deforming motions, for callers that have sampled them before."""
         parts = [np.zeros((len(times), 0, 3))]
         for _, rest, motion in self.grips:
-            found = motion.sample(times)
-            rigid = isinstance(motion, Motion)
-            parts.append(np.stack([placed(rest, at) if rigid else motion.shape(at) for at in found]))  # type: ignore
+            if isinstance(motion, Motion):
+                parts.append(np.stack([placed(rest, at) for at in motion.sample(times)]))
+                continue
+            attached = motion if isinstance(motion, Attached) else None
+            carrier = motion if attached is None else attached.carrier
+            found = carrier.sample(times) if sample is None else sample(carrier, times)
+            shapes = np.stack([motion.shape(at) for at in found]) if attached is None else attached.shapes(found)
+            parts.append(shapes)
         return np.concatenate(parts, 1)
 
     @functools.cached_property

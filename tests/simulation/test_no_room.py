@@ -206,3 +206,26 @@ def solid_of(solids: list[Solids], body: int) -> Solids:
 def cut(mesh: Mesh) -> Mesh:
     """Return the mesh without its first face: an open shell has no inside."""
     return Mesh(mesh.vertices, mesh.faces[1:])
+
+
+def test_a_corner_outside_beside_cloth_without_room_stays_guarded_until_its_edges_are_too_long():
+    """A strip leads from between an arm and a trunk out of the arm: the row without room is given up, the row outside
+    that triangles join to it only when the strain limit asks for it."""
+    trunk, arm = box((0.4, 0.2, 0.4), 2, centre=(0.0, -0.1, 0.0)), box((0.05, 0.3, 0.3), 2, centre=(0.025, 0.1, 0.0))
+    faces = np.concatenate([trunk.faces, arm.faces + trunk.n_vertices])
+    body = Mesh(np.concatenate([trunk.vertices, arm.vertices]), faces)
+    strip = cloth(0.06, 0.02, (4, 3), centre=(-0.01, 0.0, 0.003))
+    x = strip.vertices.copy()
+    columns = np.rint((x[:, 0] + 0.04) / 0.02).astype(int)  # the last at x = 2 cm, inside of the arm
+    x[:, 1] = np.where(columns == 3, 0.001, 0.004)
+    scene = Scene([Body(strip.moved(x)), Body(body, obstacle=True)], eps=0.003, self_contact="safe")
+    state = scene.start()
+    guard = Guard(scene, state)
+    faces = guard._faces_around.faces
+    state.side[: len(x)][columns == 3] = np.flatnonzero((state.x[faces][:, :, 1] == 0.0).all(1))[0]  # on the trunk
+    guard.begin(state, 0.0025)
+    given_up, inside, beside = guard._detection.given_up[: len(x), 1], columns == 3, columns == 2
+    assert np.array_equal(guard.rows_without_room, np.flatnonzero(inside))
+    assert np.array_equal(given_up, inside)
+    assert guard.give_up_beside(np.flatnonzero(columns <= 2))
+    assert np.array_equal(given_up, inside | beside)

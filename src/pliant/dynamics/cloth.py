@@ -77,6 +77,7 @@ class ClothDynamics:
         self._shares: dict[float, Floats] = {}
         self._team = np.zeros((0, 0, COUNTERS), np.int64)
         self._gravity = np.asarray(scene.gravity)
+        self._fallen = -1.0, np.zeros(3)  # the last result of `_fall`, and by what it scales gravity
         self.seams = StitchSprings(scene)
         self._scaling = RestScaling(scene, self.membrane)
         elements = softened(self.membrane, self.hinges)
@@ -183,7 +184,10 @@ class ClothDynamics:
 
     def _fall(self, state: State, dt: float) -> Floats:
         """Return the displacement (3,) that gravity adds in a substep of dt, metres."""
-        return np.asarray(dt * dt * self.seams.weight_at(state.time) * self._gravity)
+        weight = dt * dt * self.seams.weight_at(state.time)
+        if weight != self._fallen[0]:
+            self._fallen = weight, np.asarray(weight * self._gravity)
+        return self._fallen[1]
 
     def relax_in_contact(self, state: State, contacts: Contacts, pushed: Floats, dt: float) -> bool:
         """Solve again, by the implicit solver, if anything has moved vertices since the first solve; vertices that

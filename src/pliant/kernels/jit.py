@@ -63,15 +63,20 @@ def is_cached(name: str) -> bool:
     return any(kernel_cache(source).glob(f"**/{source.stem}.{function}-*.nbc"))
 
 
-def kernel(function=None, *, parallel=False):
-    """Compile `function`: cached on disk, without the GIL, IEEE arithmetic (fastmath breaks isnan and determinism)."""
+def kernel(function=None, *, parallel=False, inline=False):
+    """Compile `function`: cached on disk, without the GIL, IEEE arithmetic (fastmath breaks isnan and determinism).
+
+    `inline`: into its callers, whatever its size; a call copies all arrays of a tuple, 0.1 us for twenty of them.
+    """
     if function is None:
-        return functools.partial(kernel, parallel=parallel)
+        return functools.partial(kernel, parallel=parallel, inline=inline)
     if not COMPILED:
         if parallel:
             function.serial = function
         return function
     options = {"nogil": True, "error_model": "numpy", "parallel": parallel and PARALLEL, "no_cfunc_wrapper": True}
+    if inline:
+        options["forceinline"] = True
     compiled = numba.njit(**options)(function)
     disk_cache.share(compiled, kernel_cache(pathlib.Path(function.__code__.co_filename)))
     return _one_at_a_time(compiled) if parallel else compiled

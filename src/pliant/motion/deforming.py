@@ -12,7 +12,7 @@ from ..arguments import check_arguments
 from ..brief import brief
 from ..kernels.jit import worth
 from ..kernels.motion import skinning as _kernels
-from ..kernels.motion.attached import place_on_faces
+from ..kernels.motion.attached import place_on_faces, place_on_shapes
 from ..mesh import Mesh
 from .animation import Animation, Track
 from .character import Character
@@ -114,9 +114,19 @@ class Skinned:
         if self.character.morphs:
             x = self.character.blended(sample[bones:].reshape(-1))
             x = x if self.rows is None else np.ascontiguousarray(x[self.rows])
-        out = np.empty_like(x)
-        arrays = (validate.read_only(array) for array in (x, joints, weights, np.ascontiguousarray(sample[:bones])))
-        worth(_kernels.skin, len(x), _SOME)(*arrays, out)
+        out = np.empty(x.shape)
+        matrices = validate.read_only(np.ascontiguousarray(sample[:bones]))
+        worth(_kernels.skin, len(x), _SOME)(validate.read_only(x), joints, weights, matrices, out)
+        return out
+
+    def shapes(self, samples: Floats) -> Floats:
+        """Return the skinned positions (t,n,3) of samples (t,k,3,4), for few vertices in one call."""
+        x, joints, weights = self._skin
+        if self.character.morphs or len(x) >= _SOME:
+            return np.stack([self.shape(sample) for sample in samples])
+        out = np.empty((len(samples), *x.shape))
+        matrices = validate.read_only(np.ascontiguousarray(samples[:, : len(self.character.names)]))
+        _kernels.skin_poses(x, joints, weights, matrices, out)
         return out
 
     def poses(self, times: Floats) -> Floats:
@@ -207,7 +217,8 @@ class Skinned:
     @functools.cached_property
     def _skin(self) -> tuple[Floats, NDArray[Any], Floats]:
         c, rows = self.character, slice(None) if self.rows is None else self.rows
-        return tuple(np.ascontiguousarray(a[rows]) for a in (c.mesh.vertices, c.joints, c.weights))  # type: ignore[return-value]
+        arrays = (np.ascontiguousarray(a[rows]) for a in (c.mesh.vertices, c.joints, c.weights))
+        return tuple(validate.read_only(array) for array in arrays)  # type: ignore[return-value]
 
 
 @check_arguments
@@ -296,6 +307,14 @@ class Attached:
     def shape(self, sample: Floats) -> Floats:
         out = np.empty((len(self.places), 3))
         place_on_faces(self._used[0].shape(sample), self._used[1], self.places, out)
+        return out
+
+    def shapes(self, samples: Floats) -> Floats:
+        """Return the positions (t,k,3) at all samples (t,b,3,4) of the carrier."""
+        carrier, corners = self._used
+        x = carrier.shapes(samples) if isinstance(carrier, Skinned) else np.stack([carrier.shape(at) for at in samples])
+        out = np.empty((len(samples), len(self.places), 3))
+        place_on_shapes(x, corners, self.places, out)
         return out
 
     def taking(self, rows: Rows) -> "Attached":

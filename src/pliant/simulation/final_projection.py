@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contacts import VERTEX_FACE, Contacts
+from ..contacts import Contacts
 from ..detect.base import InsideQuery, with_defaults
+from ..kernels.simulation import final_projection as _kernels
 from ..respond.projection import RECOVERY
 from ..scene import Scene
 from ..state import State
@@ -69,13 +70,11 @@ class FinalProjection:
         """Return the vertices that have moved at least their distance from the body since the detection pass."""
         soft, first = detector.deformable, self._rows.start
         mine = slice(soft.first - first, soft.first - first + soft.mesh.n_vertices)
-        clear = np.full(soft.mesh.n_vertices, detector.within)
-        rows = np.flatnonzero(found["kind"] == VERTEX_FACE)
-        bodies = found["bodies"][rows]
-        rows = rows[(bodies[:, 0] == soft.body) & (bodies[:, 1] == detector.body.body)]
-        np.minimum.at(clear, found["vertices"][rows, 0] - soft.first, found["distance"][rows])
-        possible = (_length(x[mine] - self._seen[mine]) >= clear) & self._free[mine]
-        return np.flatnonzero(possible) + mine.start
+        rows = np.empty(soft.mesh.n_vertices, np.int64)
+        bodies = soft.body, detector.body.body, soft.first
+        place = x[mine], self._seen[mine], self._free[mine]
+        count = _kernels.list_possibly_inside(np.ascontiguousarray(found), bodies, detector.within, *place, rows)
+        return rows[:count] + mine.start
 
 
 def _length(a: Floats) -> Floats:

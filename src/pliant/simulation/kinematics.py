@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.simulation import kinematics as _kernels
+from ..motion.deforming import Deforming
 from ..motion.rigid import Motion, placed
 from ..scene import Scene
 from ..state import State
@@ -38,6 +39,32 @@ class Target(NamedTuple):
     gripped: Floats
 
 
+class Samples:
+    """Samples of deforming motions in a frame, each made once for obstacles, grips and the division of substeps."""
+
+    def __init__(self) -> None:
+        self._times = np.zeros(0)  # s: those at which samples will be needed
+        self._known: dict[int, dict[float, Floats]] = {}  # by identity of the motion and time
+
+    def begin(self, times: Floats) -> None:
+        """Begin a frame in which samples will be needed at `times` (t,), seconds, and perhaps at others."""
+        self._times, self._known = times, {}
+
+    def at(self, motion: Deforming, times: Floats) -> Floats:
+        """Return the samples (t,k,3,4) of a motion at `times` (t,), as `Deforming.sample`."""
+        if id(motion) not in self._known:
+            self._known[id(motion)] = {}
+            self._add(motion, self._times)
+        known, wanted = self._known[id(motion)], times.tolist()
+        if missing := [time for time in wanted if time not in known]:
+            self._add(motion, np.array(missing))
+        return np.stack([known[time] for time in wanted])
+
+    def _add(self, motion: Deforming, times: Floats) -> None:
+        if len(times):
+            self._known[id(motion)].update(zip(times.tolist(), motion.sample(times), strict=True))
+
+
 class Kinematics:
     """Moves the kinematic bodies and the gripped vertices of a scene.
 
@@ -58,6 +85,7 @@ class Kinematics:
         self._span = 0.0, 1.0  # times at which it begins and ends
         self._own_shapes: dict[int, Floats] = {}  # by obstacle that yields: its vertices without the inset
         self._shapes: dict[tuple[int, float], Floats] = {}  # by obstacle and time: vertices that `division` has moved
+        self._samples = Samples()
 
     def targets(self, time: float, dt: float, substeps: int) -> list[Target]:
         """Return the target of each of `substeps` substeps of dt from `time` on."""
@@ -65,8 +93,8 @@ class Kinematics:
         motions = [self.scene.bodies[b].motion for b in self._posed]
         ahead = [motion.sample(ends) for motion in motions if motion is not None]
         poses = np.stack(ahead, 1) if ahead else np.zeros((substeps, 0, 3, 4))
-        bones = {b: shape.sample(ends) for b, shape in self.scene.deforming_motions.items()}
-        gripped = self.scene.gripped_at(np.concatenate([[time], ends]))
+        bones = {b: self._samples.at(shape, ends) for b, shape in self.scene.deforming_motions.items()}
+        gripped = self.scene.gripped_at(np.concatenate([[time], ends]), self._samples.at)
         self._places = gripped[-1].copy()
         self._slipping.apply(gripped)
         each = enumerate(ends.tolist())
@@ -149,6 +177,7 @@ class Kinematics:
         """Return into how many parts each of `substeps` substeps of a frame of dt has to be divided, a power of two, so
         that near deformable bodies no obstacle moves farther than the contact offset in a part, relative to them; see
         the bounds above."""
+        self._samples.begin(np.zeros(0))
         if not self._moving or not self.scene.deformable:
             return 1
         self._shapes.clear()
@@ -159,6 +188,7 @@ class Kinematics:
         ends = _ends(state.time, dt / substeps, substeps)
         middle = ends[substeps // 2 - 1] if substeps % 2 == 0 else state.time + 0.5 * dt
         times = np.array([state.time, middle, ends[-1]])
+        self._samples.begin(np.unique(np.concatenate([times, ends])))
         speed = max(self._fastest(b, state, times, box, state.v[soft].mean(0)) for b in self._moving)
         parts, step = 1, dt / substeps
         most = GUARDED_PARTS if self.scene.self_contact == "safe" else MOST_PARTS
@@ -180,7 +210,7 @@ class Kinematics:
             corners = np.array(list(itertools.product(*body.mesh.bounds.T)))
             path = [placed(corners, pose) for pose in cast(Motion, body.motion).sample(times)]
         else:
-            ahead = [shape.shape(sample) for sample in shape.sample(times[1:])]
+            ahead = [shape.shape(sample) for sample in self._samples.at(shape, times[1:])]
             self._shapes.update(zip([(b, float(time)) for time in times[1:]], ahead, strict=True))
             path = [state.x[self.scene.rows(b)], *ahead]
         most = 0.0

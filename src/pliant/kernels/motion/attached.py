@@ -17,3 +17,10 @@ def place_on_faces(x, corners, places, out):
         length = max(math.sqrt(vec.norm2(n)), 1e-300)
         n = n[0] / length, n[1] / length, n[2] / length
         vec.store(out, r, vec.add(a, vec.madd(vec.madd(vec.scale(e, places[r, 0]), f, places[r, 1]), n, places[r, 2])))
+
+
+@kernel
+def place_on_shapes(x, corners, places, out):
+    """`place_on_faces` for each of the shapes x (t,n,3): out (t,k,3)."""
+    for t in range(len(x)):
+        place_on_faces(x[t], corners, places, out[t])

@@ -34,3 +34,12 @@ def skin(x, joints, weights, matrices, out):
     columns_of(matrices, columns)
     for part in prange(PARTS):
         skin_range(x, joints, weights, columns, part * n // PARTS, (part + 1) * n // PARTS, out)
+
+
+@kernel
+def skin_poses(x, joints, weights, matrices, out):
+    """Write the skinned positions of few points (n,3) for bone matrices (t,b,3,4) to `out` (t,n,3), on one thread."""
+    columns = np.empty((matrices.shape[1], 4, 4))
+    for t in range(len(matrices)):
+        columns_of(matrices[t], columns)
+        skin_range(x, joints, weights, columns, 0, len(x), out[t])

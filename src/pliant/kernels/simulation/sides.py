@@ -6,9 +6,12 @@ than the last, stays on the limb on which it begins.
 
 import math
 
+import numpy as np
+
 from .. import vec
 from ..geometry.triangle import closest_on_triangle
 from ..jit import kernel
+from ..kinds import VERTEX_FACE
 
 STEPS = 64  # faces of a walk; it continues in the next frame
 NEARER = 1.0 - 1e-12  # ratio of squared distances below which a walk continues
@@ -57,15 +60,27 @@ def face_of(around, a, b, c):
 
 
 @kernel
-def remember(vertices, around, x, within, side, seen):
-    """Update the `side` (n,) of the vertices of contacts (k,4), the nearest contacts first: a vertex stays on its side
-    up to a distance of `within` metres, and then changes to the face of its contact. seen (n,) is False before."""
-    for c in range(len(vertices)):
-        i = vertices[c, 0]
-        if seen[i]:
+def remember(found, around, x, within, before, side):
+    """Fill `side` (n,) from `before` (n,), -1 for what is no face, and from the contacts `found` (k,) of vertices
+    outside of bodies with faces: a vertex stays on its side up to a distance of `within` metres, and then changes to
+    the face of its nearest contact, of equally near ones the first. Return whether there are contacts with faces."""
+    nearest, any_face = np.full(len(x), -1, np.int32), False
+    for c in range(len(found)):
+        if found[c]["kind"] != VERTEX_FACE:
             continue
-        seen[i] = True
-        f = face_of(around, vertices[c, 1], vertices[c, 2], vertices[c, 3])
+        any_face, i, distance = True, found[c]["vertices"][0], found[c]["distance"]
+        if distance > 0.0 and (nearest[i] < 0 or distance < found[nearest[i]]["distance"]):
+            nearest[i] = c
+    if not any_face:
+        return False
+    for i in range(len(side)):
+        side[i] = before[i] if 0 <= before[i] < len(around.faces) else -1
+    for c in range(len(found)):
+        v = found[c]["vertices"]
+        i = v[0]
+        if nearest[i] != c:
+            continue
+        f = face_of(around, v[1], v[2], v[3])
         if f < 0 or f == side[i]:
             continue
         if side[i] >= 0:
@@ -73,6 +88,7 @@ def remember(vertices, around, x, within, side, seen):
             if math.sqrt(far) <= within:
                 f = g
         side[i] = f
+    return True
 
 
 @kernel

@@ -34,6 +34,17 @@ def list_pairs(x, pairs, most, moved, margin, which):
 
 
 @kernel
+def any_too_far(x, pairs, most, which, count):
+    """As `are_too_far` with `SLACK`, for the first `count` pairs listed in `which`."""
+    for t in range(count):
+        c = which[t]
+        d = vec.sub(vec.load(x, pairs[c, 1]), vec.load(x, pairs[c, 0]))
+        if vec.norm2(d) > (SLACK * most[c]) ** 2:
+            return True
+    return False
+
+
+@kernel
 def largest_excess(x, pairs, most):
     """Return by how much the points of any pair are farther apart than most (k,), metres."""
     excess = 0.0
@@ -54,13 +65,14 @@ def bring_together(x, pairs, most, sweeps, moved):
 
     Sweeps pass over a list of pairs. A pair without a correction that is shorter than its limit by a margin does
     nothing until one of its points has gone half the margin; the list is then made anew, and the result is the same.
+    For the same reason the list alone tells whether any pair is still too far apart.
     """
     moved[:] = 0.0
     which, gone = np.empty(len(most), np.int64), np.zeros(len(x))
     margin = MARGIN * largest_excess(x, pairs, most)
     count = list_pairs(x, pairs, most, moved, margin, which)
     for sweep in range(sweeps):
-        if 2 * sweep >= sweeps and not are_too_far(x, pairs, most, SLACK):
+        if 2 * sweep >= sweeps and not any_too_far(x, pairs, most, which, count):
             return
         t = 0
         while t < count:

@@ -281,7 +281,7 @@ class Guard(Unguarded):
         for rows, b in joined:
             self._detection.give_up(rows, b)
             self.given_up_pairs += len(rows)
-        if not squeezed_pairs and not joined:
+        if not self.give_up_beside(ends) and not squeezed_pairs and not joined:
             return NONE
         self._count_failure("bodies leave the cloth no room at %.3f s", state.time)
         self.hindered = True  # so that the strain is limited again

@@ -2,8 +2,9 @@
 
 Such cloth cannot be kept free of intersections and within its strain limit at once. The strain limit is kept, and so is
 the separation of cloth from cloth; what is inside of a body is counted. It is held between the bodies: it moves with
-the surface that it lies on (see sides.py), and no body pushes it out, because either way leads into the other one. When
-they part, it has room again, and moves out through that surface.
+the surface that it lies on (see sides.py), and no body pushes it out, because either way leads into the other one. It
+is drawn onto that surface, so that the edges that lead out of the body leave it near the crease in which its parts
+meet. When they part, it has room again, and moves out through that surface.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 DEEP = 2.0  # times eps: cloth that is farther inside is not pushed out by contacts, which would throw it
 OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
-TAUT = 0.5  # m/s: speed of cloth without room to the contact offset, and along the surface towards its neighbours
+TAUT = 0.5  # m/s: speed of cloth without room onto its surface, and along it towards its neighbours
 
 
 class NearestPoints(NamedTuple):
@@ -145,6 +146,10 @@ class NoRoom:
         rows, bodies = np.nonzero(self._without_room)
         return rows, bodies
 
+    def stuck(self, body: int) -> Flags:
+        """Return which vertices (n,) have no room at a body."""
+        return self._without_room[:, body]
+
     def spread(self, edges: Rows) -> list[tuple[Rows, int]]:
         """Add the vertices that `edges` (k,2) join to vertices without room, and return them with their bodies."""
         found = []
@@ -165,8 +170,8 @@ class NoRoom:
 
     def follow(self, state: State, dt: float) -> None:
         """Let cloth inside of bodies move with the surface that it lies on, in place of its own motion, and out of it:
-        where there is room, up to the surface, from where contacts push it on; otherwise up to the contact offset above
-        it, and towards its neighbours."""
+        where there is room, up to the surface, from where contacts push it on; otherwise onto it, and towards its
+        neighbours."""
         for found in (self._held, self._leaving):
             if len(found.rows):
                 state.x[found.rows] = state.x_start[found.rows] + found.at(state.x) - found.at(state.x_start)
@@ -175,10 +180,10 @@ class NoRoom:
             near, n = self._beside[rows], self._held.normals(state.x)
             middle = (near @ state.x_start) / np.maximum(near.sum(1), 1.0)[:, None] - state.x_start[rows]
             height = ((state.x[rows] - self._held.at(state.x)) * n).sum(1)
-            rise = np.clip(self.eps - height, -TAUT * dt, TAUT * dt)
+            rise = np.clip(-height, -TAUT * dt, TAUT * dt)
             along = middle - (middle * n).sum(1, keepdims=True) * n
             state.x[rows] += rise[:, None] * n + _shortened(along, TAUT * dt)
-            self._risen = np.minimum(height + rise, self.eps), n
+            self._risen = np.minimum(height + rise, 0.0), n
         rows = self._leaving.rows
         if len(rows):
             way = self._leaving.at(state.x) - state.x[rows]

@@ -8,7 +8,6 @@ other side.
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import contacts as _contacts
 from ...contacts import Contacts
 from ...kernels.simulation import sides as _kernels
 from ...kernels.simulation.no_room import FacesAround
@@ -35,13 +34,10 @@ class Sides:
 
     def remember(self, found: Contacts, state: State) -> None:
         """Let vertices outside of bodies lie on the surfaces that they touch, as of the contacts `found`."""
-        touches = found["kind"] == _contacts.VERTEX_FACE
-        if len(self._around.faces) and touches.any():
-            found = _contacts.taken(found, touches & (found["distance"] > 0.0))
-            order = np.argsort(found["distance"], kind="stable")
-            vertices, seen = np.ascontiguousarray(found["vertices"][order]), np.zeros(len(state.x), np.bool_)
-            state.side = self.valid(state.side)
-            _kernels.remember(vertices, self._around, state.x, KEPT * self._eps, state.side, seen)
+        if len(self._around.faces) and len(found):
+            before, side = state.side.astype(np.int32, copy=False), np.empty(len(state.side), np.int32)
+            if _kernels.remember(np.ascontiguousarray(found), self._around, state.x, KEPT * self._eps, before, side):
+                state.side = side
 
     def nearest(self, points: Floats, side: Rows, x: Floats) -> tuple[Rows, Floats]:
         """Return the corners (k,3) of the faces nearest to points (k,3) on their sides (k,), which are updated, and

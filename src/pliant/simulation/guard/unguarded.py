@@ -18,6 +18,7 @@ from .detection import Detection
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .pairs import GuardedPairs, vertices_and_bodies
+from .ridges import hits_of
 from .thickness import thickness_of
 
 log = logging.getLogger("pliant.simulation.guard")
@@ -43,6 +44,7 @@ class Unguarded(FormerNames):
         self._solids = solids_of(scene) if self.safe else []
         self._no_room = NoRoom(scene, self._detection.links, self._faces_around)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
+        self._beside: list[tuple[Rows, int]] = []  # guarded corners of triangles that intersect a body, and the body
         self.failed_substeps, self._failed_at = 0, -1  # `substeps_left` at the last failure of this frame; -1: none
         self.given_up_pairs = 0  # pairs of features given up, and vertices released, in total
 
@@ -118,10 +120,37 @@ class Unguarded(FormerNames):
         self._detection.give_up(*self._no_room.pairs)
         for b, rows in inside:
             self._detection.give_up(rows, b)
+        self._beside = []
         for b, c, corners in found:
-            self._detection.give_up(corners[:, 0], c)
             if c in self._detection.cloths:
+                self._detection.give_up(corners[:, 0], c)
                 self._detection.give_up(corners[:, 1], b)
+            else:
+                self._detection.give_up(self._without_side(corners, c, state.x), c)
+                self._beside.append((np.unique(corners[:, 0]).astype(np.int32), c))
+
+    def _without_side(self, corners: Rows, c: int, x: Floats) -> Rows:
+        """Return the corners of triangles that intersect a body c, corners (k,2,3) of both, which have no side of it
+        either: those of triangles with a corner that has room inside of it, or without any inside of it, and the ends
+        of edges that pass through it. A corner outside that a triangle joins to cloth without room stays guarded: only
+        pairs that contain a vertex of that cloth intersect."""
+        given_up, cloth = self._detection.given_up[:, c], corners[:, 0]
+        leaving = given_up & ~self._no_room.stuck(c)
+        ends = hits_of(corners, self._faces_around, x).ends
+        passing = ends[~given_up[ends].any(1)]
+        whole = cloth[leaving[cloth].any(1) | ~given_up[cloth].any(1)]
+        return np.union1d(passing, whole).astype(np.int32)
+
+    def give_up_beside(self, rows: Rows) -> bool:
+        """Stop guarding those of `rows` that are corners of triangles which intersect a body: cloth without room must
+        not be stretched by what is guarded beside it; return whether any are."""
+        more = False
+        for beside, c in self._beside:
+            found = beside[np.isin(beside, rows) & ~self._detection.given_up[beside, c]]
+            self._detection.give_up(found, c)
+            self.given_up_pairs += len(found)
+            more |= len(found) > 0
+        return more
 
     def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
         """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""

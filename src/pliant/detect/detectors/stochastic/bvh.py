@@ -15,6 +15,7 @@ from ....kernels.detectors.stochastic import traversal as _kernels
 from ....kernels.detectors.stochastic.features import FacetQuery, add_features
 from ....kernels.detectors.stochastic.traversal import (
     DONE,
+    ENOUGH,
     FOUND,
     FULL,
     IN_BATCH,
@@ -22,6 +23,7 @@ from ....kernels.detectors.stochastic.traversal import (
     NUMBER,
     SIZE,
     STATUS,
+    TESTS,
     VISITED,
     Queue,
     StochasticBvh,
@@ -38,6 +40,7 @@ from ...queries.welding import Seams
 from .facets import joined
 from .records import Recorder, sorted_pairs
 from .sampled import LeafPairs
+from .time_budget import TimeBudget
 
 if TYPE_CHECKING:
     from ...structure import Structure
@@ -47,6 +50,8 @@ LEAF = 8  # triangles per leaf
 WORK = 4000  # tests between two readings of the clock: about 0.1 ms and some hundred contacts
 LITTLE = 500  # the same when less than SHORT remains
 SHORT = 5e-4  # seconds
+LARGEST = np.iinfo(np.int64).max
+CALIBRATION = 3  # steps on the rest positions that a time budget begins with
 _BYTES = 260  # peak memory per contact during detection
 
 
@@ -55,8 +60,9 @@ class StochasticBvhDetector(BaseDetector):
     """Find contacts at a distance of at most `within`, the most probable ones first; `other=None` finds self-contact.
 
     `quality` 0 to 1: stop when about this share of the contacts is found; 1 finds all, as method "bvh". `budget_ms`:
-    stop so that `update` and `find` together take this many milliseconds by `clock`. Without a budget the result is
-    deterministic and independent of earlier queries; with one, the number of contacts depends on the machine.
+    stop so that `update` and `find` together take this many milliseconds by `clock`; then the number of contacts
+    depends on the machine. `budget_tests`: stop after this many tests of pairs of bounding boxes, on any machine at
+    the same one. Without `budget_ms` the result is deterministic and independent of earlier queries.
     """
 
     name = "stochastic-bvh"
@@ -76,6 +82,7 @@ class StochasticBvhDetector(BaseDetector):
         within: float,
         quality: float = 1.0,
         budget_ms: float | None = None,
+        budget_tests: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
         max_bytes: MaxBytes = None,
         arity: Arity = 4,
@@ -84,11 +91,14 @@ class StochasticBvhDetector(BaseDetector):
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
         self.quality = validate.number("quality", quality, low=0.0, high=1.0)
         self.budget_ms = None if budget_ms is None else validate.number("budget_ms", budget_ms, above=0.0)
-        self.max_bytes, self._clock = max_bytes, clock
+        self.budget_tests = None if budget_tests is None else validate.whole("budget_tests", budget_tests, low=0)
+        self.max_bytes = max_bytes
+        self._time = None if self.budget_ms is None else TimeBudget(1e-3 * self.budget_ms, clock)
+        self._queued = self.budget_ms is not None or self.budget_tests is not None
         sides = [one] if other is None else [one, other]
         self.same = other is None
         self._seams = Seams(one, other)
-        self._exact = self.quality == 1.0 and self.budget_ms is None
+        self._exact = self.quality == 1.0 and not self._queued
         self._reweld()
         elements_of = (with_isolated_vertices(side.mesh.faces, side.mesh.n_vertices) for side in sides)
         self._elements = [validate.read_only(elements) for elements in elements_of]
@@ -107,11 +117,13 @@ class StochasticBvhDetector(BaseDetector):
         self._batch = np.empty((LEAF * LEAF + _kernels.BATCH + 64, 2), np.int32)
         self._leaf_pairs = LeafPairs(self._bvhs[0], self._bvhs[-1], self._batch, self._check_memory)
         self._found = self._out[:0]
-        self._recording, self._began = 1e-6, 0.0  # seconds per contact record, and start time of this step
         self._recall = float("nan")
         self.enqueued = 0  # pairs of nodes visited in the last update; with a budget those that entered the queue
         self.tested = 0  # pairs of leaves tested in the last update; 0 with a budget
+        self.n_tests = 0  # tests of pairs of bounding boxes in the last update with a budget
         self.leaf_pairs = np.zeros((0, 2), np.int32)  # those, as nodes; with a budget what was left in the queue
+        if self._time is not None:
+            self._calibrate(sides)
 
     opened = renamed.attribute("opened", "enqueued")
 
@@ -127,7 +139,8 @@ class StochasticBvhDetector(BaseDetector):
 
     def update(self, state: State) -> Self:
         """Refit to the positions and traverse."""
-        self._began = self._clock()
+        if self._time is not None:
+            self._time.begin()
         if self._seams.update(state.x):
             self._reweld()
         for part, tree, elements in zip(self._parts, self._trees, self._elements, strict=True):
@@ -136,6 +149,8 @@ class StochasticBvhDetector(BaseDetector):
             if query is not None:
                 query.update(state.x[part.side.rows])
         self._traverse(state.x)
+        if self._time is not None:
+            self._time.updated()
         return self
 
     def find(self, state: State) -> Contacts:
@@ -144,23 +159,27 @@ class StochasticBvhDetector(BaseDetector):
             poses = [PosedSide(*given) for given in zip(self._parts, x, self._distance_queries, strict=True)]
             pairs = sorted_pairs(self._found, self._whole, self.same)
             return contacts_of(poses[0], poses[-1], *pairs, self._recorder.pool)
-        if self.budget_ms is None:
+        if self._time is None:
             return self._recorder.make(state, self._found, self._whole)
-        began, continued = self._clock(), 0
-        # reserve time for the work that follows the search for deep vertices
-        until = self._began + 1e-3 * self.budget_ms - 0.7 * self._recording * (len(self._found) + FIXED)
-
-        def time_remains() -> bool:
-            nonlocal continued
-            more = self._clock() < until
-            continued += more
-            return more
-
-        made = self._recorder.make(state, self._found, self._whole, time_remains)
-        if not continued:
-            each = (self._clock() - began) / (len(self._found) + FIXED)
-            self._recording += 0.2 * (each - self._recording)
+        rounds = self._time.timed_rounds(len(self._found))
+        made = self._recorder.make(state, self._found, self._whole, rounds)
+        rounds.close()
         return made
+
+    def _calibrate(self, sides: list[Side]) -> None:
+        """Make what later steps need, and measure what they cost, on the rest positions."""
+        x = np.zeros((max(side.rows.stop for side in sides), 3))
+        for side in sides:
+            x[side.rows] = side.mesh.vertices
+        state = State.at(x)
+        pairs = np.array([[0, len(self._whole.facets.corners) - 1]], np.int32)
+        if len(self._elements[0]) and len(self._elements[-1]):
+            # records of features at any distance, so that the first contacts find all in place
+            far = FacetQuery(self._whole.facets, x, self.same, np.inf, np.inf)
+            some = np.empty((32, 3), np.int32)
+            self._recorder.make(state, some[: add_features(far, pairs, 0, 1, some, 0)], self._whole)
+        for _ in range(CALIBRATION):
+            self.update(state).find(state)
 
     @property
     def trees(self) -> list[Tree]:
@@ -178,8 +197,8 @@ class StochasticBvhDetector(BaseDetector):
 
     def _traverse(self, x: Floats) -> None:
         query = FacetQuery(self._whole.facets, x, self.same, with_rounding_margin(self.within, x), self.within)
-        if self.budget_ms is not None:
-            self._in_time(query)
+        if self._queued:
+            self._within_budget(query)
             return
         found = self._leaf_pairs.find(query, self.quality)
         self._found, self._recall = found.contacts, found.recall
@@ -187,23 +206,25 @@ class StochasticBvhDetector(BaseDetector):
             self._check_memory(len(self._found))
         self.enqueued, self.tested, self.leaf_pairs = found.visited, found.tested, self._leaf_pairs.tested
 
-    def _in_time(self, query: FacetQuery) -> None:
-        """Traverse by a queue, the most probable pairs of nodes first, until the time is up or the quality reached."""
+    def _within_budget(self, query: FacetQuery) -> None:
+        """Traverse by a queue, the most probable pairs of nodes first, until a budget is spent or the quality is
+        reached."""
         a, b = self._bvhs[0], self._bvhs[-1]
-        progress, expected = np.zeros(5, np.int64), np.zeros(2)
+        progress, expected = np.zeros(7, np.int64), np.zeros(2)
         if all(len(bvh.nodes) for bvh in (a, b)):
             expected[IN_QUEUE] = float(min(len(a.order), len(b.order)))
             _kernels.push(self._queue, 0, 0, 0, 0, 1.0, expected[IN_QUEUE])
             progress[SIZE] = progress[NUMBER] = 1
-        while True:
-            work = WORK if self._left(int(progress[FOUND])) > SHORT else LITTLE
+        while (work := self._next(progress)) > 0:
             traversal = Traversal(self._queue, progress, expected, self._batch, self._out)
             _kernels.advance(a, b, query, self.quality, work, traversal)
-            if progress[STATUS] == DONE or self._left(int(progress[FOUND])) <= 0.0:
+            if progress[STATUS] == DONE:
                 break
             if progress[STATUS] == FULL:
                 self._grow(int(progress[SIZE]), int(progress[FOUND]))
                 progress[STATUS] = 0
+        if self._time is not None:
+            self._time.searched()
         if progress[IN_BATCH]:
             # the time is up: process the pairs that are still in the batch
             self._grow(int(progress[SIZE]), int(progress[FOUND]))
@@ -211,19 +232,25 @@ class StochasticBvhDetector(BaseDetector):
         self._found = self._out[: progress[FOUND]]
         if self.max_bytes is not None:
             self._check_memory(len(self._found))
-        self.enqueued, self.leaf_pairs = int(progress[NUMBER]), self._queue.pair[: progress[SIZE]].copy()
+        self.enqueued, self.n_tests = int(progress[NUMBER]), int(progress[TESTS])
+        self.leaf_pairs = self._queue.pair[: progress[SIZE]].copy()
         count = progress[FOUND] + 1.0
         rate = count / (expected[VISITED] + 1.0)
         self._recall = float(count / (count + rate * max(expected[IN_QUEUE], 0.0)))
         if not progress[SIZE]:
             self._recall = 1.0
 
-    def _left(self, found: int) -> float:
-        """Return the remaining seconds of the budget, minus the expected time for the records of the pairs found."""
-        if self.budget_ms is None:
-            return np.inf
-        spent = self._clock() - self._began
-        return 1e-3 * self.budget_ms - spent - 1.3 * self._recording * (found + FIXED)
+    def _next(self, progress: NDArray[np.int64]) -> int:
+        """Return the number of tests until the clock is read again, and set the number of contacts; 0: a budget is
+        spent."""
+        work = WORK if self.budget_tests is None else self.budget_tests - int(progress[TESTS])
+        progress[ENOUGH] = LARGEST
+        if self._time is None:
+            return work
+        found = int(progress[FOUND] + progress[IN_BATCH])  # about one contact for each pair in the batch
+        left = self._time.left(found)
+        progress[ENOUGH] = progress[FOUND] + self._time.affordable(left)
+        return min(work, WORK if left > SHORT else LITTLE) if left > 0.0 else 0
 
     def _grow(self, size: int, found: int) -> None:
         """Double the capacity of the buffers that are nearly full."""
@@ -239,9 +266,6 @@ class StochasticBvhDetector(BaseDetector):
     def _check_memory(self, found: int) -> None:
         advice = "reduce the detection distance or raise max_bytes"
         validate.budget(f"{found} contacts", 2 * _BYTES * found, advice, self.max_bytes)
-
-
-FIXED = 300  # fixed cost of creating records, in contacts
 
 
 def _queue(size: int) -> Queue:

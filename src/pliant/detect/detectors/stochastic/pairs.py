@@ -20,6 +20,7 @@ from ...queries.welding import Seams
 from .coarse_pairs import CoarsePairs
 from .facets import joined, levels_of
 from .records import Recorder
+from .time_budget import ALL_ROUNDS, NO_ROUNDS
 
 if TYPE_CHECKING:
     from ...structure import Structure
@@ -134,7 +135,7 @@ class ActivePairsDetector(BaseDetector):
 
     def find(self, state: State) -> Contacts:
         # with a limited `spread`, vertices deep inside are not searched for
-        return self._recorder.make(state, self._found, self._whole, lambda: self.spread == ALL)
+        return self._recorder.make(state, self._found, self._whole, ALL_ROUNDS if self.spread == ALL else NO_ROUNDS)
 
     @property
     def tracked(self) -> tuple[Ints, Ints, CoarsePairs]:

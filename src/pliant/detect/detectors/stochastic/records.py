@@ -1,6 +1,6 @@
 """Contact records from pairs found stochastically, with signs determined locally."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from ....state import State
 from ...queries.contact_records import PosedSide, WeldedSide, contacts_of
 from .facets import Ints, Joined
 from .sides import Closed, flip_inside, with_deep
+from .time_budget import ALL_ROUNDS, Rounds, Untimed
 
 Floats = NDArray[np.float64]
 
@@ -28,11 +29,9 @@ class Recorder:
         self._unsigned = [part._replace(solid=False) for part in parts]
         self.pool = Pool()
 
-    def make(
-        self, state: State, found: Ints, whole: Joined, may_continue: Callable[[], bool] = lambda: True
-    ) -> Contacts:
+    def make(self, state: State, found: Ints, whole: Joined, rounds: Rounds | Untimed = ALL_ROUNDS) -> Contacts:
         """Return the records of rows (kind, feature, feature) of `add_features`; adds deep vertices while
-        `may_continue()` holds."""
+        further `rounds` may begin."""
         vertex_face, face_vertex, edges = sorted_pairs(found, whole, self.same)
         poses = [PosedSide(part, state.x[part.side.rows]) for part in self._unsigned]
         a, b = poses[0], poses[-1]
@@ -41,8 +40,8 @@ class Recorder:
         for closed, pose in zip(self._closed, poses, strict=True):
             if closed is not None:
                 closed.update(pose.x)
-        vertex_face, deep_a = self._deep(0, a, vertex_face, edges, may_continue)
-        face_vertex, deep_b = self._deep(1, b, face_vertex, edges[:, ::-1], may_continue)
+        vertex_face, deep_a = self._deep(0, a, vertex_face, edges, rounds)
+        face_vertex, deep_b = self._deep(1, b, face_vertex, edges[:, ::-1], rounds)
         e_a, e_b = (part.side.mesh.topology.edges for part in self.parts)
         within = np.zeros(len(edges), np.bool_)
         closed_a, closed_b = self._closed
@@ -58,7 +57,7 @@ class Recorder:
         return out
 
     def _deep(
-        self, of: int, pose: PosedSide, pairs: Ints, edges: Ints, may_continue: Callable[[], bool]
+        self, of: int, pose: PosedSide, pairs: Ints, edges: Ints, rounds: Rounds | Untimed
     ) -> tuple[Ints, NDArray[np.bool_]]:
         closed, top = self._closed[1 - of], self.parts[of].side.mesh.topology
         if closed is None:
@@ -66,7 +65,7 @@ class Recorder:
         # where edges intersect, an end may be inside without being near a face
         ends = top.edges[edges[:, 0]].ravel()
         more = np.stack([ends, np.repeat(closed.beside(edges[:, 1]), 2)], 1)
-        return with_deep(pose.x, closed, pairs, more, top.neighbours, may_continue)
+        return with_deep(pose.x, closed, pairs, more, top.neighbours, rounds)
 
 
 def sorted_pairs(found: Ints, whole: Joined, same: bool) -> tuple[Ints, Ints, Ints]:

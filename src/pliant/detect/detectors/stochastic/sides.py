@@ -1,7 +1,5 @@
 """Signs of contacts with closed sides: of vertices by the winding number, of edges by their adjacent faces."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +11,7 @@ from ...queries.contact_records import WeldedSide, with_rounding_margin
 from ...queries.penetration import writable_surface
 from ...queries.solid_boundary import EnclosedSolid
 from ...queries.winding import INSIDE
+from .time_budget import Rounds, Untimed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -66,12 +65,12 @@ class Closed:
 
 
 def with_deep(
-    x: Floats, closed: Closed, pairs: Ints, more: Ints, ring: tuple[Ints, Ints], may_continue: Callable[[], bool]
+    x: Floats, closed: Closed, pairs: Ints, more: Ints, ring: tuple[Ints, Ints], rounds: Rounds | Untimed
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Extend the vertex-face pairs of a side at x (n,3) by vertices deep inside `closed`; return also which are inside.
 
     Propagates from vertices inside near the surface to their neighbours, each with its nearest face, while these are
-    inside and `may_continue()` holds. Additional seeds: `more` (k,2), a vertex and a nearby face.
+    inside and further `rounds` may begin. Additional seeds: `more` (k,2), a vertex and a nearby face.
     """
     inside = np.zeros(len(x), np.bool_)
     start, joined = ring
@@ -90,7 +89,7 @@ def with_deep(
         deep = front[distance < 0.0]
         inside[deep] = True
         extra.append(deep)
-        if not may_continue():
+        if not (len(deep) and rounds.may_begin(len(deep))):
             break
         count = start[deep + 1] - start[deep]
         source = np.repeat(deep, count)
@@ -101,6 +100,7 @@ def with_deep(
         to, first = np.unique(to, return_index=True)
         seen[to], faces[to] = True, faces[source[first]]
         front = to.astype(np.int64)
+    rounds.ended()
     pairs = pairs_before
     deep = np.concatenate(extra) if extra else np.zeros(0, np.int64)
     deep = deep[~near[deep]]

@@ -24,11 +24,11 @@ def follow_range(x, probes, nearby, world, moved, slack, buffer):
     pace, an upper bound of the relative displacement.
 
     Boxes farther away than the greatest clearance plus the displacements cannot have passed a point or be nearest. The
-    points are copied by component to the buffer (7, k or more) first, so that the loop over them is vectorised.
+    points are copied by component to the buffer (8, k or more) first, so that the loop over them is vectorised.
     """
     points, clear, pace, n = probes.points, probes.clear, probes.pace, len(nearby)
     x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
-    to_x, to_y, to_z, at_x, at_y, at_z, most = buffer
+    to_x, to_y, to_z, at_x, at_y, at_z, most, least = buffer
     far, step = 0.0, 0.0
     for t in range(n):
         i = nearby[t]
@@ -38,15 +38,15 @@ def follow_range(x, probes, nearby, world, moved, slack, buffer):
         far, step = max(far, clear[i]), max(step, vec.norm2(vec.sub(p, q)))
         to_x[t], to_y[t], to_z[t] = p
         at_x[t], at_y[t], at_z[t] = q
-        most[t] = 0.0
-    step, stray, turn = math.sqrt(step), 0.0, 0.0
+        most[t], least[t] = 0.0, clear[i]
+    step = math.sqrt(step)
     for b in range(len(world)):
         g = far + step + moved.travel[b] + slack
         apart = (world[b, 0] - g > x_1) | (world[b, 1] - g > y_1) | (world[b, 2] - g > z_1)
         apart |= (world[b, 3] + g < x_0) | (world[b, 4] + g < y_0) | (world[b, 5] + g < z_0)
         if apart:
             continue
-        stray, turn = max(stray, moved.stray[b] + 4.0 * slack), max(turn, 1.0 - moved.cosine[b])
+        stray, turn, reach = moved.stray[b] + 4.0 * slack, 1.0 - moved.cosine[b], step + moved.travel[b] + slack
         m = moved.motion[b]
         a_0, a_1, a_2, a_3 = m[0, 0], m[0, 1], m[0, 2], m[0, 3]
         b_0, b_1, b_2, b_3 = m[1, 0], m[1, 1], m[1, 2], m[1, 3]
@@ -55,10 +55,16 @@ def follow_range(x, probes, nearby, world, moved, slack, buffer):
             u = to_x[t] - (a_0 * at_x[t] + a_1 * at_y[t] + a_2 * at_z[t] + a_3)
             v = to_y[t] - (b_0 * at_x[t] + b_1 * at_y[t] + b_2 * at_z[t] + b_3)
             w = to_z[t] - (c_0 * at_x[t] + c_1 * at_y[t] + c_2 * at_z[t] + c_3)
-            most[t] = max(most[t], u * u + v * v + w * w)
+            x_gap = max(max(world[b, 0] - to_x[t], to_x[t] - world[b, 3]), 0.0)
+            y_gap = max(max(world[b, 1] - to_y[t], to_y[t] - world[b, 4]), 0.0)
+            z_gap = max(max(world[b, 2] - to_z[t], to_z[t] - world[b, 5]), 0.0)
+            g = least[t] + reach
+            near = x_gap * x_gap + y_gap * y_gap + z_gap * z_gap <= g * g * (1.0 + 1e-12)
+            pace_t = (math.sqrt(u * u + v * v + w * w) + stray + turn * least[t]) * (1.0 + 1e-12)
+            most[t] = max(most[t], pace_t if near else 0.0)
     for t in range(n):
         i = nearby[t]
-        pace[i] = (math.sqrt(most[t]) + stray + turn * clear[i]) * (1.0 + 1e-12)
+        pace[i] = most[t]
         clear[i] = max(clear[i] - pace[i] - slack, 0.0)
         vec.store(points, i, vec.load(x, i))
 
@@ -68,7 +74,7 @@ def follow_points(x, probes, order, world, moved, slack):
     """Apply `follow_range` to all points, spatial neighbours together."""
     n = len(order)
     for task in prange(-(-n // TASK)):
-        buffer = np.empty((7, CHUNK))
+        buffer = np.empty((8, CHUNK))
         for first in range(task * TASK, min(n, (task + 1) * TASK), CHUNK):
             follow_range(x, probes, order[first : min(n, first + CHUNK)], world, moved, slack, buffer)
 

@@ -123,27 +123,27 @@ def gather(skin, probes, surface, ignored, query, out, unsure):
     those whose side is known: outside, or inside with a nearest face beyond which is outside. The others, and all
     unless `query.sided`, are listed in `unsure`. Return both numbers."""
     points, found, side, barycentric = probes.points, probes.found, probes.side, probes.barycentric
+    rows, pairs, at, where, nearest, normal = out.rows, out.pairs, out.at, out.where, out.nearest, out.normal
     count, more, sides = 0, 0, np.empty(len(points), np.int8)
-    signed = Signed(out.distance, out.nearest, out.normal)
     for i in range(len(points)):
         if found[i, 0] < 0 or (len(ignored) > 0 and ignored[i]):
             continue
-        out.rows[count], out.pairs[count, 0], out.pairs[count, 1] = i, found[i, 0], found[i, 1]
-        vec.store(out.at, count, vec.load(points, i))
-        vec.store(out.where, count, vec.load(barycentric, i))
+        rows[count], pairs[count, 0], pairs[count, 1], sides[count] = i, found[i, 0], found[i, 1], side[i]
+        vec.store(at, count, vec.load(points, i))
+        vec.store(where, count, vec.load(barycentric, i))
+        count += 1
+    if query.sided:
+        sign_range(surface, at, 0, count, pairs, where, sides, Signed(out.distance, nearest, normal))
+    for k in range(count):
         known = query.sided
         if known:
-            sides[count] = side[i]
-            sign_range(surface, out.at, count, count + 1, out.pairs, out.where, sides, signed)
-            p, q = vec.load(points, i), vec.load(out.nearest, count)
+            p, q = vec.load(at, k), vec.load(nearest, k)
             known = not is_touching(vec.sub(p, q), p, q)
-            if known and side[i] < 0:
-                beyond = vec.madd(q, vec.load(out.normal, count), query.beyond)
-                known = wind_one(skin, query.axis, beyond) <= 0
+            if known and sides[k] < 0:
+                known = wind_one(skin, query.axis, vec.madd(q, vec.load(normal, k), query.beyond)) <= 0
         if not known:
-            unsure[more] = count
+            unsure[more] = k
             more += 1
-        count += 1
     return count, more
 
 

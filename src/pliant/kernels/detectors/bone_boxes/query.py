@@ -71,17 +71,19 @@ def query_range(skin, probes, which, first, last, query):
         if bound > near + WORTH * pace[i]:
             found[i, 0], clear[i], side[i] = -1, bound, 1
             continue
-        radius = radius_of(query, pace[i])
+        radius, opened, again = radius_of(query, pace[i]), boxes, True
         enough = np.inf if query.deep and side[i] < 0 else near + EXACT * pace[i]
-        d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], radius, enough, boxes, gaps)
-        visited, measured = visited + one, measured + two
-        if query.sided and not (bound > slack or clear[i] > slack):
-            side[i] = -1 if wind_one(skin, query.axis, p) > 0 else 1
-        elif bound > slack or not query.sided:
-            side[i] = 1
-        if query.deep and f < 0 and side[i] < 0:
-            d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], np.inf, np.inf, every, gaps)
+        while again:  # the search is called in one place, into which it is inlined
+            d_2, f, feature, row, u, v, w, one, two = search_one(skin, p, found[i, 2], radius, enough, opened, gaps)
             visited, measured = visited + one, measured + two
+            again = radius < np.inf
+            if again:
+                if query.sided and not (bound > slack or clear[i] > slack):
+                    side[i] = -1 if wind_one(skin, query.axis, p) > 0 else 1
+                elif bound > slack or not query.sided:
+                    side[i] = 1
+                again = query.deep and f < 0 and side[i] < 0
+                radius, enough, opened = np.inf, np.inf, every
         distance = math.sqrt(d_2)
         clear[i] = max(distance - slack, 0.0)
         if row >= 0:

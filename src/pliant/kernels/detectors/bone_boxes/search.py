@@ -95,7 +95,7 @@ def least_beyond(gaps, row, limit, least):
     return least
 
 
-@kernel
+@kernel(inline=True)
 def search_one(skin, p, row, most, enough, near, gaps):
     """Find the nearest triangle in the boxes `near` (k,), starting from `row`; if that is -1, the nearest within
     `most`, which may be infinite. gaps (3,LANES) f4 is workspace. Return its squared distance (or `most` squared), face
@@ -169,18 +169,25 @@ def search_one(skin, p, row, most, enough, near, gaps):
 
 
 @kernel
-def is_hit(bounds, k, q, d, slack):
-    """Whether a ray from q in the direction d, a unit vector, may meet box k of `bounds` (n,6)."""
+def is_hit(bounds, k, q, slope, slack):
+    """Whether a ray from q may meet box k of `bounds` (n,6); `slope`: the inverse of its direction, infinite along axes
+    to which it is parallel."""
     enter, leave = 0.0, np.inf
     for a in range(3):
         low, high = bounds[k, a] - slack - q[a], bounds[k, a + 3] + slack - q[a]
-        if abs(d[a]) < PARALLEL:
+        if slope[a] == np.inf:
             if low > 0.0 or high < 0.0:
                 return False
             continue
-        one, two = low / d[a], high / d[a]
+        one, two = low * slope[a], high * slope[a]
         enter, leave = max(enter, min(one, two)), min(leave, max(one, two))
     return enter <= leave
+
+
+@kernel
+def inverse(a):
+    """The inverse of a component of a unit direction."""
+    return 1.0 / a if abs(a) >= PARALLEL else np.inf
 
 
 @kernel
@@ -196,12 +203,13 @@ def wind_one(skin, axis, p):
         beside |= (start[1] < world[b, v] - slack) | (start[1] > world[b, v + 3] + slack)
         if beside | (start[2] > world[b, axis + 3] + slack):
             continue
-        q, d = in_box(to_box, b, p), (to_box[b, 0, axis], to_box[b, 1, axis], to_box[b, 2, axis])
+        q = in_box(to_box, b, p)
+        slope = (inverse(to_box[b, 0, axis]), inverse(to_box[b, 1, axis]), inverse(to_box[b, 2, axis]))
         for s in range(b * slabs, (b + 1) * slabs):
-            if home[s] == home[s + 1] or not is_hit(boxes.around, s, q, d, slack):
+            if home[s] == home[s + 1] or not is_hit(boxes.around, s, q, slope, slack):
                 continue
             for g in range(groups[s], groups[s + 1]):
-                if is_hit(boxes.group_bounds, g, q, d, slack):
+                if is_hit(boxes.group_bounds, g, q, slope, slack):
                     first = home[s] + LANES * (g - groups[s])
                     total += count_rows(boxes.corners, x, axis, start, first, min(first + LANES, home[s + 1]))
     return total

@@ -23,7 +23,7 @@ SELF_HALF = 512  # triangles of a node whose self-contact probability is one hal
 BATCH = 64  # pairs of triangles whose features are tested together
 OPENED = 40  # least space for opening an entry: a node of 8 children with itself gives 36
 # entries of `Traversal.progress`
-SIZE, NUMBER, FOUND, IN_BATCH, STATUS = 0, 1, 2, 3, 4
+SIZE, NUMBER, FOUND, IN_BATCH, STATUS, TESTS, ENOUGH = 0, 1, 2, 3, 4, 5, 6
 DONE, FULL = 1, 2  # values of STATUS: quality reached or queue empty; a buffer needs more space
 IN_QUEUE, VISITED = 0, 1  # entries of `Traversal.expected`
 
@@ -47,7 +47,8 @@ class Traversal(NamedTuple):
     """A traversal in progress."""
 
     queue: Queue  # pairs of nodes still to be opened
-    progress: np.ndarray  # (5,) queue size, next sequence number, contacts, pairs in the batch, status
+    # (7,) queue size, next sequence number, contacts, pairs in the batch, status, tests, contacts at which to stop
+    progress: np.ndarray
     expected: np.ndarray  # (2,) expected near pairs of the queue, and of the leaves visited
     batch: np.ndarray  # (t,2) i4 pairs of triangles whose features are still to be tested
     out: np.ndarray  # (cap,3) i4 contacts: kind and the two features
@@ -171,11 +172,11 @@ def leaf_pairs(a, b, query, i, j, batch, n):
 @kernel
 def advance(a, b, query, quality, work, traversal):
     """Open pairs of nodes until the estimated recall is `quality` or the queue is empty (DONE), a buffer needs more
-    space (FULL), or `work` is done."""
+    space (FULL), or this many tests of pairs of boxes are done or progress[ENOUGH] contacts found."""
     queue, progress, expected, batch, out = traversal
     same, reach = query.same, query.reach
-    done, nodes_a, nodes_b = 0, a.nodes, b.nodes
-    while done < work:
+    nodes_a, nodes_b, until = a.nodes, b.nodes, progress[TESTS] + work
+    while progress[TESTS] < until and progress[FOUND] < progress[ENOUGH]:
         size, found = progress[SIZE], progress[FOUND]
         rate = (found + 1.0) / (expected[VISITED] + 1.0)
         recall = (found + 1.0) / (found + 1.0 + rate * max(expected[IN_QUEUE], 0.0))
@@ -198,7 +199,7 @@ def advance(a, b, query, quality, work, traversal):
         if end_a == i + 1 and end_b == j + 1:
             expected[VISITED] += near
             progress[IN_BATCH] = leaf_pairs(a, b, query, i, j, batch, progress[IN_BATCH])
-            done += one["count"] * two["count"]
+            progress[TESTS] += one["count"] * two["count"]
             continue
         opens = itself or end_b == j + 1 or (end_a > i + 1 and one["count"] >= two["count"])
         c = np.int64(i + 1 if opens else i)
@@ -211,5 +212,5 @@ def advance(a, b, query, quality, work, traversal):
                     progress[SIZE], progress[NUMBER] = progress[SIZE] + 1, progress[NUMBER] + 1
                     expected[IN_QUEUE] += near
                 d = np.int64(nodes_b[d]["skip"]) if itself or not opens else d + 1
-                done += 1
+                progress[TESTS] += 1
             c = np.int64(nodes_a[c]["skip"]) if opens else c + 1
