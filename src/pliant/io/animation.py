@@ -19,7 +19,7 @@ from ..validate import LARGEST, choice, number, size_text
 from . import check_part, extension, is_animated, load, load_character
 from .blender import ENDINGS as BLENDER
 from .blender import read_file
-from .formats import FORMATS, READ
+from .formats import FORMATS
 from .named import clips_of
 from .point_caches import ENDINGS, read_points
 from .reading import Input, check_frames, default_limit, read_input
@@ -70,7 +70,9 @@ def load_clip(
     kind = extension(target)
     check_part(target, part)
     if kind in ENDINGS:
-        raise MeshFileError(target, "", "a point cache has no faces; give its mesh, and this file as points")
+        raise MeshFileError(
+            target, "", "a point cache has no faces; give its mesh, and this one by --points or --body-points"
+        )
     if kind in (".glb", ".gltf") and (clip is not None or is_animated(target, max_bytes)):
         return _played(target, clip, fps, options)
     if clip is None and kind in (*STAGES, *BLENDER):
@@ -182,7 +184,7 @@ def _sequence(target: pathlib.Path, options: dict[str, Any]) -> Clip:
     known = {ending for ending, kind in FORMATS.items() if kind.read}
     files = sorted((f for f in folder.glob(pattern) if f.is_file() and extension(f) in known), key=_number)
     if not files:
-        raise MeshFileError(target, "", f"no mesh files there; expected {', '.join(sorted(READ))}, numbered")
+        raise MeshFileError(target, "", "no mesh files there; expected a numbered sequence, such as skirt_0001.obj")
     endings = {extension(f) for f in files}
     if len(endings) > 1:
         raise MeshFileError(target, "", f"files of several kinds ({', '.join(sorted(endings))}); give a pattern")
