@@ -26,6 +26,7 @@ PATH = re.compile(r"(?:[\w-]+/)+(?:[\w-]+(?:\.\w+)?)?|[\w-]+\.(?:py|md|js|css|cp
 FORMATS = {
     "csv",
     "ele",
+    "exr",
     "glb",
     "gltf",
     "gz",

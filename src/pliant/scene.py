@@ -17,6 +17,7 @@ from .mesh.height_image import HeightImage
 from .mesh.selection import rows_of
 from .mesh.stitches import Stitches, check_stitches
 from .motion.deforming import Attached, Deforming, Recorded, welds
+from .motion.gripped import positions_at
 from .motion.rigid import IDENTITY_POSE, Motion, placed
 from .state import State
 
@@ -351,15 +352,7 @@ class Scene:
         """Return the positions (t,k,3) of all gripped vertices at `times` (t,), seconds. `sample` replaces the method
         of that name of deforming motions, for callers that have sampled them before."""
         parts = [np.zeros((len(times), 0, 3))]
-        for _, rest, motion in self.grips:
-            if isinstance(motion, Motion):
-                parts.append(np.stack([placed(rest, at) for at in motion.sample(times)]))
-                continue
-            attached = motion if isinstance(motion, Attached) else None
-            carrier = motion if attached is None else attached.carrier
-            found = carrier.sample(times) if sample is None else sample(carrier, times)
-            shapes = np.stack([motion.shape(at) for at in found]) if attached is None else attached.shapes(found)
-            parts.append(shapes)
+        parts += [positions_at(motion, rest, times, sample) for _, rest, motion in self.grips]
         return np.concatenate(parts, 1)
 
     @functools.cached_property

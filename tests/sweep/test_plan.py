@@ -142,7 +142,7 @@ BAD = [
     ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-body-pairs = 0", "max-body-pairs needs a body"),
     ("run = 'bake'\nbodies = ['ball']\n[fixed]\ntiles = 2\nslabs = 2", "[fixed] slabs is given twice"),
     ("run = 'bake'\nbodies = ['ball']\n[fixed]\ntiles = 2\n[product]\nslabs = [2]", "slabs is given in [fixed] and in"),
-    ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-depth = '-1mm'", "max-depth = -0.001 must be in 0"),
+    ("run = 'check'\ngarments = ['skirt']\n[fixed]\nmax-depth = '-1mm'", "max-depth = -0.001 must be at least 0"),
 ]
 
 

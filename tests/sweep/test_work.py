@@ -70,7 +70,7 @@ def test_the_table_has_every_note_of_a_check_and_the_gallery_all_but_the_overlap
     table = {"run": "check", "garments": ["worn.ply"], "bodies": ["body.ply"], "files": []}
     finished = sweep(plan_of(table, "x", tmp_path), tmp_path / "out")
     (record,) = finished.records.values()
-    assert [note["kind"] for note in record["check_notes"]] == ["flipped", "no-overlap"]
+    assert [note["kind"] for note in record["check_notes"]] == ["flipped", "no-overlap", "wholly-inside"]
     (row,) = json.loads((tmp_path / "out" / "table.json").read_text("utf-8"))["rows"]
     assert row["unchecked"] == row["unjudged"] == "; ".join(note["text"] for note in record["check_notes"])
     card = (tmp_path / "out" / "gallery.html").read_text("utf-8").split("</article>")[0]

@@ -3,7 +3,7 @@
     python -m pliant.io.draco FOLDER OPTIONS      options: JSON with names, limit
 
 Draco is written in C++ and may end the process on damaged data, so it does not run in that of the caller. The mesh of
-the file NAME gives the arrays `NAME.faces` (m,3) and `NAME.K` (n,w), its attribute with the identifier K.
+the file NAME gives the arrays NAME.faces (m,3) and NAME.K (n,w), its attribute with the identifier K.
 """
 
 import contextlib

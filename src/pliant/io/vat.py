@@ -28,7 +28,9 @@ def require_name(path: pathlib.Path) -> None:
     """Raise ValueError unless the name ends in .vat.exr or .vat.png, so that no picture is expected in their place."""
     if not path.name.lower().endswith((".vat.exr", ".vat.png")):
         kind = path.suffix.lower()
-        raise ValueError(f"{path}: a vertex animation texture is named {path.stem}.vat{kind}; for pictures see --sheet")
+        raise ValueError(
+            f"{path}: a vertex animation texture is named {path.stem}.vat{kind}; use --sheet {path.name} for pictures"
+        )
 
 
 def files_of(path: pathlib.Path, clips: Sequence[Clip | ClipName]) -> Iterator[list[pathlib.Path]]:
