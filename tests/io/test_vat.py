@@ -114,7 +114,7 @@ def test_several_meshes_are_several_files_and_what_does_not_fit_is_refused(tmp_p
     paths = save_animation(tmp_path / "run.vat.png", clips, 24.0)
     assert len(paths) == len(set(paths)) == 8
     assert all(path.is_file() for path in paths)
-    with pytest.raises(ValueError, match=r"is named run\.vat\.png; for pictures see --sheet"):
+    with pytest.raises(ValueError, match=r"is named run\.vat\.png; use --sheet"):
         save_animation(tmp_path / "run.png", clips, 24.0)
     monkeypatch.setattr(vat, "WIDEST", 40)
     with pytest.raises(ValueError, match="write at most"):
