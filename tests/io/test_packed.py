@@ -100,6 +100,8 @@ def test_quaternions_are_those_whose_largest_component_was_dropped():
 def test_exponents_and_colours():
     words = np.array([[(-3 << 24) | (5 & 0xFFFFFF), (2 << 24) | (-7 & 0xFFFFFF), 12]], np.int64).astype("<i4")
     assert np.frombuffer(filtered(words, "EXPONENTIAL", 12), "<f4").tolist() == [0.625, -28.0, 12.0]
+    largest = np.array([[(127 << 24) | 0x7FFFFF]], "<i4")
+    assert np.isinf(np.frombuffer(filtered(largest, "EXPONENTIAL", 4), "<f4")), "without a warning of NumPy"
     for dtype, stride in (("<u1", 4), ("<u2", 8)):
         most = np.iinfo(dtype).max
         rgba = np.random.default_rng(SEED).integers(0, most + 1, (300, 4)).astype(np.int64)
