@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..simulation.carrying import Proxies
     from .start_poses import StartPoses
 
-LONGEST_PREROLL = 3.0  # s
-
 
 @dataclasses.dataclass(frozen=True)
 class HoldOptions:
@@ -355,7 +353,7 @@ def _dress(
 def _preroll(character: "Character", wear: WearOptions, options: dict[str, Any]) -> float:
     """Return for how many seconds a character moves from the rest pose to the first pose of a clip that starts at once;
     warn where that would take too long."""
-    from ..scenes.dressing import is_upright, preroll_of_clip
+    from ..scenes.dressing import LONGEST_PREROLL, is_upright, preroll_of_clip
 
     if wear.clip is not None and wear.clip not in character.clips:
         return 0.0  # `dress_scene` says what is wrong
