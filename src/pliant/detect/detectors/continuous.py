@@ -18,7 +18,7 @@ from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
-from ..bvh.tree_options import BLEND, Arity, Leaf, Margin, Split, TreeOptions, Update, UpdateOrBlend, Volume, Worse
+from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, Update, UpdateOrBlend, Volume, Worse
 from ..queries.collisions import SOLVERS, CollisionQuery, Hits, Moving
 from ..queries.contact_records import WeldedSide
 from ..queries.welding import Seams
@@ -137,7 +137,7 @@ class ContinuousDetector(BaseDetector):
         self._proximity = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree._asdict())
         near = self._proximity.near
         self._seams = Seams(one, other)
-        blended = near.broad_phase.trees[-1] if tree.update == BLEND else None
+        blended = near.broad_phase.blended if near.broad_phase is not None else None
         sides = [Moving(mesh, velocity_cones) for mesh in ([near.a] if other is None else [near.a, near.b])]
         self._collisions = CollisionQuery(
             *sides, max_bytes=max_bytes, tree=tree, within=within, velocity_cones=velocity_cones, blended=blended

@@ -64,6 +64,12 @@ class TreePairs:
                 tree.follow(x if y is None else y, sample, None if y is None else x)
 
     @property
+    def blended(self) -> "BlendedBody | None":
+        """The BVH of the second side, if its volumes are blended."""
+        last = self.trees[-1]
+        return None if isinstance(last, MovingTree) else last
+
+    @property
     def builds(self) -> int:
         """How many times BVHs were built."""
         return sum(tree.builds for tree in self.trees)
