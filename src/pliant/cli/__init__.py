@@ -55,10 +55,13 @@ def main(tokens: Sequence[str] | None = None) -> None:
 
 def run(tokens: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    import cyclopts
+    try:
+        import cyclopts
 
-    from ..errors import MeshFileError
-
+        from ..errors import MeshFileError
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return 130
     debug = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
     try:
         _attach_log_handler(debug)
