@@ -19,10 +19,8 @@ from .gradients import jax_operations as _operations
 
 __all__ = ["gaps", "inside", "penetration", "signed_distance", "winding_number"]
 
-Array = jax.Array
 
-
-def signed_distance(points: Any, vertices: Any, faces: Any) -> Array:
+def signed_distance(points: Any, vertices: Any, faces: Any) -> jax.Array:
     """Signed distances (..., n) of points (..., n, 3) from bodies (..., v, 3) with the faces (m,3), metres.
 
     Negative inside, as `pliant.closest_point`. Differentiable with respect to points and vertices, twice and more
@@ -39,7 +37,7 @@ def penetration(
     clearance: Any = 0.0,
     power: float = 2.0,
     reduction: Literal["sum", "mean", "none"] = "sum",
-) -> Array:
+) -> jax.Array:
     """Penalty for points nearer to a body than `clearance`, metres: the sum (...,) over points of
     max(clearance - distance, 0)^power.
 
@@ -47,7 +45,7 @@ def penetration(
     `clearance`: a number or an array that is broadcast to (..., n). `reduction`: "sum" or "mean" over the n points of
     each body, "none" for the values (..., n).
     """
-    _arguments.check_penalty(clearance, power, reduction, Array)
+    _arguments.check_penalty(clearance, power, reduction, jax.Array)
     depth = clearance - signed_distance(points, vertices, faces)
     deep = depth > 0.0
     values = jnp.where(deep, jnp.where(deep, depth, 1.0) ** power, 0.0)
@@ -56,7 +54,7 @@ def penetration(
     return values.sum(-1) / (max(values.shape[-1], 1) if reduction == "mean" else 1)
 
 
-def gaps(contacts: Contacts, x: Any) -> Array:
+def gaps(contacts: Contacts, x: Any) -> jax.Array:
     """Signed gaps (..., n) of contact records at positions x (..., v, 3): normal · (sum of weights x - anchor), metres.
 
     Linear in x: weights and normals stay those of the records, so that the first derivative is that of the distance at
@@ -68,17 +66,17 @@ def gaps(contacts: Contacts, x: Any) -> Array:
     return ((weights[..., None] * at).sum(-2) * normal).sum(-1).astype(x.dtype) - offset.astype(x.dtype)
 
 
-def winding_number(points: Any, vertices: Any, faces: Any) -> Array:
+def winding_number(points: Any, vertices: Any, faces: Any) -> jax.Array:
     """Winding numbers (..., n) of bodies around points; without derivatives. Exact integers for closed surfaces."""
     return _operations.winding_number(*_surface(points, vertices, faces))
 
 
-def inside(points: Any, vertices: Any, faces: Any) -> Array:
+def inside(points: Any, vertices: Any, faces: Any) -> jax.Array:
     """(..., n) whether points are inside of bodies: whether the winding number exceeds 1/2."""
     return winding_number(points, vertices, faces) > 0.5
 
 
-def _surface(points: Any, vertices: Any, faces: Any) -> tuple[Array, Array, Array]:
+def _surface(points: Any, vertices: Any, faces: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Validated arrays."""
     given = {"points": jnp.asarray(points), "vertices": jnp.asarray(vertices), "faces": jnp.asarray(faces)}
     _arguments.check_surface(_operations.described, **given)

@@ -18,10 +18,8 @@ from .gradients import torch_operations as _operations
 
 __all__ = ["gaps", "inside", "penetration", "signed_distance", "winding_number"]
 
-Tensor = torch.Tensor
 
-
-def signed_distance(points: Tensor, vertices: Tensor, faces: Tensor) -> Tensor:
+def signed_distance(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
     """Signed distances (..., n) of points (..., n, 3) from bodies (..., v, 3) with the faces (m,3), metres.
 
     Negative inside, as `pliant.closest_point`. Differentiable with respect to points and vertices, twice and more
@@ -32,14 +30,14 @@ def signed_distance(points: Tensor, vertices: Tensor, faces: Tensor) -> Tensor:
 
 
 def penetration(
-    points: Tensor,
-    vertices: Tensor,
-    faces: Tensor,
+    points: torch.Tensor,
+    vertices: torch.Tensor,
+    faces: torch.Tensor,
     *,
-    clearance: float | Tensor = 0.0,
+    clearance: float | torch.Tensor = 0.0,
     power: float = 2.0,
     reduction: Literal["sum", "mean", "none"] = "sum",
-) -> Tensor:
+) -> torch.Tensor:
     """Penalty for points nearer to a body than `clearance`, metres: the sum (...,) over points of
     max(clearance - distance, 0)^power.
 
@@ -48,7 +46,7 @@ def penetration(
     each body, "none" for the values (..., n).
     """
     _arguments.check_surface(_operations.described, points=points, vertices=vertices, faces=faces)
-    _arguments.check_penalty(clearance, power, reduction, Tensor)
+    _arguments.check_penalty(clearance, power, reduction, torch.Tensor)
     distance = _distance.signed_distance(points, vertices, faces)
     depth = clearance - distance
     deep = depth > 0.0
@@ -59,7 +57,7 @@ def penetration(
     return total / max(values.shape[-1], 1) if reduction == "mean" else total
 
 
-def gaps(contacts: Contacts, x: Tensor) -> Tensor:
+def gaps(contacts: Contacts, x: torch.Tensor) -> torch.Tensor:
     """Signed gaps (..., n) of contact records at positions x (..., v, 3): normal · (sum of weights x - anchor), metres.
 
     Linear in x: weights and normals stay those of the records, so that the first derivative is that of the distance at
@@ -71,12 +69,12 @@ def gaps(contacts: Contacts, x: Tensor) -> Tensor:
     return ((weights[..., None] * at).sum(-2) * normal).sum(-1) - offset
 
 
-def winding_number(points: Tensor, vertices: Tensor, faces: Tensor) -> Tensor:
+def winding_number(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
     """Winding numbers (..., n) of bodies around points; without derivatives. Exact integers for closed surfaces."""
     _arguments.check_surface(_operations.described, points=points, vertices=vertices, faces=faces)
     return _operations.winding_number(points, vertices, faces)
 
 
-def inside(points: Tensor, vertices: Tensor, faces: Tensor) -> Tensor:
+def inside(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
     """(..., n) whether points are inside of bodies: whether the winding number exceeds 1/2."""
     return winding_number(points, vertices, faces) > 0.5

@@ -108,7 +108,8 @@ def _of_body(query: DeformingClosestPoints, faces: NDArray[np.int32], points: Fl
     found, barycentric = query.features(points)
     result = query.signed_distances_of(points, found, barycentric)
     out = _empty((len(points),))._replace(direction=result.normal, distance=result.distance)
-    _kernels.fill_stencils(query.surface, faces, points, found, barycentric, limits, out)
+    nearest = _kernels.Nearest(points, found, barycentric)
+    _kernels.fill_stencils(query.surface, faces, nearest, limits, out)
     rows = np.flatnonzero(out.kind == _kernels.CREASE)
     if len(rows):
         find_creases(query, points, result.nearest, rows, out)

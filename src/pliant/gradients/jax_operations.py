@@ -10,8 +10,7 @@ from ..kernels.gradients.stencils import CREASE, Stencils
 from . import bodies, formulas
 from .arguments import Described
 
-Array = jax.Array
-WIDTHS = Stencils((), (3,), (), (3,), (3,), (3,), ())
+WIDTHS = ((), (3,), (), (3,), (3,), (3,), ())  # of the fields of `Stencils`
 WHOLE = {"kind": jnp.uint8, "rows": jnp.int32, "planes": jnp.int32}
 
 
@@ -22,7 +21,7 @@ def described(name: str, value: Any) -> Described:
 
 
 @jax.jit  # compiled as a whole: JAX would compile every operation by itself
-def signed_distance(points: Array, vertices: Array, faces: Array) -> Array:
+def signed_distance(points: jax.Array, vertices: jax.Array, faces: jax.Array) -> jax.Array:
     """Signed distances (..., n) of arrays of valid shapes."""
     lead = jnp.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
     p, x = (_in_one_axis(array, lead) for array in (points, vertices))
@@ -33,7 +32,7 @@ def signed_distance(points: Array, vertices: Array, faces: Array) -> Array:
     return jnp.where(s.kind == CREASE, creases, d).reshape(*lead, points.shape[-2])
 
 
-def winding_number(points: Array, vertices: Array, faces: Array) -> Array:
+def winding_number(points: jax.Array, vertices: jax.Array, faces: jax.Array) -> jax.Array:
     lead = jnp.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
 
     def find(p: Any, x: Any, f: Any) -> Any:
@@ -44,7 +43,7 @@ def winding_number(points: Array, vertices: Array, faces: Array) -> Array:
     return jax.pure_callback(find, shape, *given, faces, vmap_method="expand_dims")
 
 
-def _stencils(p: Array, x: Array, faces: Array) -> Stencils:
+def _stencils(p: jax.Array, x: jax.Array, faces: jax.Array) -> Stencils:
     """The stencils of points (p,n,3) on bodies (q,v,3), where p and q are equal or one of them is 1."""
     kinds = [WHOLE.get(name, p.dtype) for name in Stencils._fields]
 
@@ -59,14 +58,14 @@ def _stencils(p: Array, x: Array, faces: Array) -> Stencils:
     return Stencils(*jax.pure_callback(find, shapes, *given, faces, vmap_method="expand_dims"))
 
 
-def _in_one_axis(array: Array, lead: tuple[int, ...]) -> Array:
+def _in_one_axis(array: jax.Array, lead: tuple[int, ...]) -> jax.Array:
     """An array (..., n, 3) with all leading axes in one, whose length is 1 if it is the same along all of `lead`."""
     if np.prod(array.shape[:-2]) == 1:
         return array.reshape(1, *array.shape[-2:])
     return jnp.broadcast_to(array, (*lead, *array.shape[-2:])).reshape(-1, *array.shape[-2:])
 
 
-def _corners(x: Array, rows: Array) -> Array:
+def _corners(x: jax.Array, rows: jax.Array) -> jax.Array:
     """Vertices (p,...,3) of bodies x (q,v,3) by rows (p,...) of each, where q is p or 1."""
     if x.shape[0] > 1:
         rows = rows + (jnp.arange(x.shape[0]) * x.shape[1]).reshape(-1, *[1] * (rows.ndim - 1))

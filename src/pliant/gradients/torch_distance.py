@@ -14,10 +14,8 @@ from ..kernels.gradients.stencils import CREASE, Stencils
 from . import formulas
 from .torch_operations import corners, stencils
 
-Tensor = torch.Tensor
 
-
-def signed_distance(points: Tensor, vertices: Tensor, faces: Tensor) -> Tensor:
+def signed_distance(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
     """Signed distances (..., n) of validated tensors."""
     lead = torch.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
     p, x = (_in_one_axis(tensor, lead) for tensor in (points, vertices))
@@ -29,7 +27,7 @@ def signed_distance(points: Tensor, vertices: Tensor, faces: Tensor) -> Tensor:
     return d.reshape(*lead, points.shape[-2])
 
 
-def _in_one_axis(tensor: Tensor, lead: torch.Size) -> Tensor:
+def _in_one_axis(tensor: torch.Tensor, lead: torch.Size) -> torch.Tensor:
     """A tensor (..., n, 3) with all leading axes in one, whose length is 1 if it is the same along all of `lead`."""
     if tensor.shape[:-2].numel() == 1:
         return tensor.reshape(1, *tensor.shape[-2:])
@@ -45,7 +43,9 @@ def _transformed() -> bool:
     )
 
 
-def by_formulas(p: Tensor, x: Tensor, faces: Tensor, found: Stencils, creased: Tensor | None) -> Tensor:
+def by_formulas(
+    p: torch.Tensor, x: torch.Tensor, faces: torch.Tensor, found: Any, creased: torch.Tensor | None
+) -> torch.Tensor:
     """Signed distances (p,n) of points (p,n,3) with known stencils on bodies (q,v,3); `creased` (p,n) where there may
     be creases."""
     d = formulas.distances(torch, p, corners(x, found.rows), found)
@@ -60,23 +60,23 @@ class _SignedDistance(torch.autograd.Function):
     """The signed distances (p,n) of points (p,n,3) from bodies (q,v,3)."""
 
     @staticmethod
-    def forward(ctx: Any, points: Tensor, vertices: Tensor, faces: Tensor) -> Tensor:
+    def forward(ctx: Any, points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
         found = stencils(points, vertices, faces)
         ctx.save_for_backward(points, vertices, faces, *found)
         return found.distance.to(points.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         points, vertices, faces, *arrays = ctx.saved_tensors
-        found = Stencils(*arrays)
+        found: Any = Stencils(*arrays)
         if torch.is_grad_enabled():
             return (*_differentiable(ctx, gradient, points, vertices, faces, found), None)
         return (*_first(ctx, gradient.double(), points, vertices, faces, found), None)
 
 
 def _differentiable(
-    ctx: Any, gradient: Tensor, points: Tensor, vertices: Tensor, faces: Tensor, found: Stencils
-) -> list[Tensor | None]:
+    ctx: Any, gradient: torch.Tensor, points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor, found: Any
+) -> list[torch.Tensor | None]:
     """The first derivatives as functions that can be differentiated again."""
     asked = [tensor for tensor, need in zip((points, vertices), ctx.needs_input_grad) if need]
     creased = found.kind == CREASE
@@ -86,8 +86,8 @@ def _differentiable(
 
 
 def _first(
-    ctx: Any, gradient: Tensor, points: Tensor, vertices: Tensor, faces: Tensor, found: Stencils
-) -> list[Tensor | None]:
+    ctx: Any, gradient: torch.Tensor, points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor, found: Any
+) -> list[torch.Tensor | None]:
     """The first derivatives: the nearest point moves with its weights, and otherwise at right angles to the direction.
     Creases, whose nearest points slide along several faces, are added by their formula."""
     by_point, by_vertex = ctx.needs_input_grad[:2]

@@ -34,6 +34,14 @@ class Stencils(NamedTuple):
     distance: np.ndarray  # (n,) signed, metres
 
 
+class Nearest(NamedTuple):
+    """Points and what is nearest to them."""
+
+    points: np.ndarray  # (n,3)
+    found: np.ndarray  # (n,2) face and feature
+    barycentric: np.ndarray  # (n,3) of the nearest point
+
+
 class Limits(NamedTuple):
     """Where a formula would lose its accuracy in the precision in which it is evaluated."""
 
@@ -43,8 +51,9 @@ class Limits(NamedTuple):
 
 
 @kernel
-def stencil_range(surface, faces, points, first, last, found, barycentric, limits, out):
+def stencil_range(surface, faces, nearest, first, last, limits, out):
     """Fill `out` (Stencils) for points first..last-1; `faces` (m,3): vertices of the caller, before welding."""
+    points, found, barycentric = nearest.points, nearest.found, nearest.barycentric
     kind, rows, sign, weights, direction = out.kind, out.rows, out.sign, out.weights, out.direction
     for i in range(first, last):
         f, feature, p = found[i, 0], found[i, 1], vec.load(points, i)
@@ -81,11 +90,11 @@ def stencil_range(surface, faces, points, first, last, found, barycentric, limit
 
 
 @kernel(parallel=True)
-def fill_stencils(surface, faces, points, found, barycentric, limits, out):
-    """Apply `stencil_range` to all `points`."""
-    for c in prange(-(-len(points) // CHUNK)):
-        last = min(len(points), (c + 1) * CHUNK)
-        stencil_range(surface, faces, points, c * CHUNK, last, found, barycentric, limits, out)
+def fill_stencils(surface, faces, nearest, limits, out):
+    """Apply `stencil_range` to all points."""
+    n = len(nearest.points)
+    for c in prange(-(-n // CHUNK)):
+        stencil_range(surface, faces, nearest, c * CHUNK, min(n, (c + 1) * CHUNK), limits, out)
 
 
 @kernel
