@@ -55,10 +55,13 @@ def main(tokens: Sequence[str] | None = None) -> None:
 
 def run(tokens: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    import cyclopts
+    try:
+        import cyclopts
 
-    from ..errors import MeshFileError
-
+        from ..errors import MeshFileError
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return 130
     debug = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
     try:
         _attach_log_handler(debug)
@@ -158,9 +161,12 @@ def _config_options(path: str) -> dict[str, Any]:
         raise ValueError("--config needs the name of a TOML file")
     with open(path, "rb") as stream:
         try:
-            return {f"--{key.replace('_', '-')}": value for key, value in tomllib.load(stream).items()}
+            found = tomllib.load(stream)
         except ValueError as error:
             raise ValueError(f"{path} is not TOML: {error}") from None
+    if named := sorted(found.keys() & COMMANDS.keys()):  # the library passes over tables of these names
+        raise ValueError(f"{path}: options stand at the top of the file, without a table [{named[0]}]")
+    return {f"--{key.replace('_', '-')}": value for key, value in found.items()}
 
 
 def _as_options(text: str, tokens: Sequence[str]) -> str:

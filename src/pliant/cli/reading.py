@@ -158,12 +158,11 @@ def check_distinct(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: 
         raise ValueError(f"the garment is part of the body, both of {file}; name others with --part and --body-part")
 
 
-def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
-    """Warn where size or position suggest that garment and body have different units or axes."""
-    if under is None:
-        return
-    one, other = worn.mesh.bounds, under.mesh.bounds
-    sizes = worn.mesh.size, under.mesh.size
+def warn_of_pair(worn: "Mesh", under: "Mesh", *, placed: bool = False) -> None:
+    """Warn where size or position suggest that garment and body have different units or axes; where the garment may be
+    `placed`, only its size does."""
+    one, other = worn.bounds, under.bounds
+    sizes = worn.size, under.size
     if not min(sizes) > 0.0:
         return
     apart = float(max(*(one[0] - other[1]), *(other[0] - one[1])))
@@ -171,7 +170,7 @@ def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
         mismatch = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
     elif sizes[1] > 150.0 * sizes[0]:
         mismatch = f"the body is {sizes[1] / sizes[0]:.0f} times as large as the garment"
-    elif apart > 2.0 * max(sizes):
+    elif apart > 2.0 * max(sizes) and not placed:
         mismatch = f"garment and body are {apart:.3g} m apart"
     else:
         return
@@ -271,5 +270,6 @@ def read_pair(
             if given is not None and value is not None:
                 check_length(option, given, value, under)
         check_distinct(file, worn, body, under)
-    warn_of_pair(worn, under)
+    if under is not None:
+        warn_of_pair(worn.mesh, under.mesh)
     return worn, under, fps

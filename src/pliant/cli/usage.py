@@ -22,6 +22,8 @@ def usage_error(error: Any) -> str:
     if type(error) is cyclopts.CoercionError and error.token is not None and error.target_type in (int, float):
         wanted = "a whole number" if error.target_type is int else "a number"
         return f"{_name(error)} is {error.token.value!r}; expected {wanted}"
+    if type(error) is cyclopts.CoercionError and error.token is not None and error.target_type is bool:
+        return f"{_name(error)} is {error.token.value!r}; it is a switch, which takes no value"
     text, names = one_line(error), error.argument.names if error.argument is not None else ()
     return text if not names or any(name in text for name in names) else f"{names[0]}: {text}"
 
@@ -29,7 +31,10 @@ def usage_error(error: Any) -> str:
 def _name(error: Any) -> str:
     """The option as it was typed, otherwise its long name; of a file without an option its name in the help."""
     if error.token is not None and error.token.keyword:
-        return str(error.token.keyword)
+        typed = str(error.token.keyword)
+        return (
+            f"--{typed.strip('[]').replace('][', '.')}" if typed.startswith("[") else typed
+        )  # of a file: [material][density]
     names = error.argument.names if error.argument is not None else ()
     return str(names[0]) if names else "a value"
 
