@@ -97,6 +97,12 @@ def test_a_frame_without_length_is_refused_before_the_start_is_fixed(folder, cap
     assert "error: --dt = 0 must be" in said
 
 
+@pytest.mark.parametrize("dt", ["1000", "1.5"])
+def test_a_frame_too_long_to_simulate_is_refused_with_the_usual_length(folder, capsys, dt):
+    assert cli.run(["drape", "shirt.obj", "body.obj", "--dt", dt]) == 2
+    assert f"error: --dt = {dt} s is too long for one frame; expected at most 1 s" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_names_that_the_encoding_of_the_output_lacks_are_escaped(folder, encoding):
     pliant.save("Ärmel \u4e00.obj", SHIRT)

@@ -116,6 +116,7 @@ BAD = [
     ("run = 'drape'\nbodies = ['ball']\nthumbnails = 1", "expected true or false"),
     ("run = 'drape'\nbodies = ['ball']\n[fixed]\nfrction = 1", "did you mean 'friction'?"),
     ("run = 'drape'\nbodies = ['ball']\n[fixed]\nfriction = [1]", "or the list in [product]"),
+    ("run = 'drape'\nbodies = ['ball']\n[fixed]\ndt = 2", "[fixed]: dt = 2 s is too long for one frame"),
     ("run = 'drape'\nbodies = ['ball']\n[fixed]\nfriction = -1", "[fixed]: friction = -1 must be at least 0"),
     ("run = 'drape'\nbodies = ['ball']\n[fixed]\nframes = true", "expected a number"),
     ("run = 'drape'\nbodies = ['ball']\n[fixed]\nwind = [1, 2]", "wind has shape (2,)"),

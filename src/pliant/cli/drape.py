@@ -142,7 +142,7 @@ def drape(
     resolution
         Particles along the side of the cloth. Default: 36, or the scene's own.
     dt
-        Seconds per frame.
+        Seconds per frame, at most 1.
     substeps
         Substeps per frame; frames in which a body moves farther than EPS in one are divided further. Default: one
         per 2.5 ms of DT with the implicit solver, one per 0.625 ms with xpbd and with soft bodies.
@@ -212,14 +212,15 @@ def drape(
     from ..io.formats import WRITTEN_ANIMATIONS
     from ..respond import RESPONSES
     from ..scenes import SCENE_METHODS
+    from ..scenes.defaults import check_frame_length
     from ..simulation import Simulation
     from ..simulation.live import LiveCaches
     from ..simulation.preroll import preroll, preroll_frames
-    from ..simulation.step import LONGEST, SHORTEST
+    from ..simulation.step import SHORTEST
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
-    validate.number("dt", dt, low=SHORTEST, high=LONGEST)
+    check_frame_length(validate.number("dt", dt, low=SHORTEST))
     if substeps is not None:
         substeps = validate.whole("substeps", substeps, low=1, high=1000)
     if subdivide is not None:

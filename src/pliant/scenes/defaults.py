@@ -9,6 +9,7 @@ from ..scene import Scene
 
 log = logging.getLogger("pliant.scenes")
 TIMES = 3  # repetitions of a looping clip
+LONGEST_FRAME = 1.0  # s, a hundred usual frames; not much longer ones exceed the most default substeps, 1 000
 MOST_FRAMES = 100_000  # by default: a file that lasts longer probably has its times in another unit, or a stray key
 __getattr__ = renamed.module(
     __name__,
@@ -41,6 +42,16 @@ def default_run_length(scene: Scene, dt: float = 0.01, preroll: float = 0.0) -> 
     if not spans + played:
         return RunLength(preroll=preroll)
     return RunLength(_frames(float(max(spans + played)) - preroll, dt), preroll=preroll)
+
+
+def check_frame_length(dt: float) -> float:
+    """Return `dt`, the seconds of a frame; raise ValueError for a frame that is too long to be simulated as one."""
+    if validate.number("dt", dt, above=0.0) > LONGEST_FRAME:
+        raise ValueError(
+            f"dt = {validate.plain(dt)} s is too long for one frame; expected at most {LONGEST_FRAME:g} s. Frames of "
+            "0.01 s are usual, and more of them (--frames) make a longer run"
+        )
+    return dt
 
 
 def _frames(duration: float, dt: float) -> int:

@@ -70,6 +70,12 @@ def _scale(name: str, value: Any) -> Any:
     return _real(low=0.1)(name, value)
 
 
+def _frame_length(name: str, value: Any) -> float:
+    from ..scenes.defaults import check_frame_length
+
+    return check_frame_length(_real(above=0.0)(name, value))
+
+
 def _proxy(name: str, value: Any) -> int:
     from ..proxies.proxy import FEWEST
 
@@ -136,7 +142,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "resolution": _whole(2, 2000),
         "subdivide": _whole(0, 3),
         "proxy": _proxy,
-        "dt": _real(above=0.0),
+        "dt": _frame_length,
         "substeps": _whole(1, 1000),
         "solver": _one_of("implicit", "xpbd"),
         "eps": _metres(0.0),
