@@ -33,6 +33,14 @@ def test_the_likely_cause_is_named(garment, body, said):
     assert f"{garment.n_vertices} of {garment.n_vertices} vertices" in text
 
 
+def test_vertices_without_faces_do_not_make_the_garment_larger():
+    lost = SHIRT.moved(0.5 * SHIRT.vertices + AWAY)
+    astray = [Mesh(np.vstack([mesh.vertices, [[1e3, -1e3, 0.0]]]), mesh.faces) for mesh in (lost, BODY)]
+    (text,) = told(*astray)
+    assert "63 of 63 vertices" in text
+    assert "0.224 m from that of the body" in text
+
+
 def test_garments_that_are_too_tight_or_half_outside_are_not_mentioned():
     tight = BODY.moved(0.99 * BODY.vertices)
     half = SHIRT.moved(SHIRT.vertices + AWAY * [5.0, 0.0, 0.0])

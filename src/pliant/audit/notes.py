@@ -31,15 +31,17 @@ def note_on_place(garment: Mesh, body: Mesh, distances: NDArray[np.float32], she
     """Return the note on a garment that is deep inside the body as a whole, in every frame; None where it is not.
     distances (T,n): of all its vertices from the body, negative inside."""
     away = distances[:, np.unique(garment.faces)]
-    if not ((away < 0.0).mean(1) >= NEARLY_ALL).all() or float(-np.median(away)) < DEEP * garment.size:
+    own, other = (_corners(mesh) for mesh in (garment, body))
+    size, of_body = (float(np.linalg.norm(high - low)) for low, high in (own, other))
+    if not ((away < 0.0).mean(1) >= NEARLY_ALL).all() or float(-np.median(away)) < DEEP * size:
         return None
-    ratio = garment.size / body.size
+    ratio = size / of_body
     if ratio < SMALL:
         why = f"the garment has {ratio:.2g} times the size of the body, probably other units: scale one of them"
     elif not all(shell.closed for shell in shells):
         why = "the body is open, so its faces may point inward; or the garment is in another place"
     else:
-        apart = float(np.linalg.norm(garment.bounds.mean(0) - body.bounds.mean(0)))
+        apart = float(np.linalg.norm(own.mean(0) - other.mean(0)))
         why = (
             f"place it as it is worn (the centre of its bounding box is {apart:.3g} m from that of the body), or "
             "give the files in the order garment, body"
@@ -49,6 +51,12 @@ def note_on_place(garment: Mesh, body: Mesh, distances: NDArray[np.float32], she
     always = "" if len(away) == 1 else " in every frame"
     text = f"{inside} vertices of garment {garment.name!r} are deep inside body {body.name!r}{always}: {why}"
     return Note(NoteKind.WHOLLY_INSIDE, text)
+
+
+def _corners(mesh: Mesh) -> NDArray[np.float64]:
+    """(2,3): lowest and highest corner of the bounding box of all faces; unused vertices may lie anywhere."""
+    used = mesh.vertices[np.unique(mesh.faces)]
+    return np.stack([used.min(0), used.max(0)])
 
 
 def note_on_duplicates(garment: Mesh) -> Note:
