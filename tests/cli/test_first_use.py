@@ -97,6 +97,22 @@ def test_a_frame_without_length_is_refused_before_the_start_is_fixed(folder, cap
     assert "error: --dt = 0 must be" in said
 
 
+@pytest.mark.parametrize(
+    ("option", "said"), [("--friction", "at least 0"), ("--self-friction", "at least 0"), ("--restitution", "in 0..1")]
+)
+def test_options_of_scenes_are_refused_before_the_start_is_fixed(folder, capsys, option, said):
+    assert cli.run(["drape", "shirt.obj", "body.obj", "--place", "as-is", option, "-1"]) == 2
+    assert capsys.readouterr().err == f"error: {option} = -1 must be {said}\n"
+
+
+def test_advice_and_errors_name_options_as_they_are_typed(folder, capsys):
+    pliant.save("low.obj", SHIRT.moved(SHIRT.vertices - [0.0, 3.0, 0.0]))
+    assert cli.run(["drape", "low.obj", "body.obj", "--pin", "group:none"]) == 2
+    said = capsys.readouterr().err
+    assert "moved above it (--place as-is keeps it)" in said
+    assert "error: --pin: selection 'group:none': 'low' has no group 'none'" in said
+
+
 @pytest.mark.parametrize("dt", ["1000", "1.5"])
 def test_a_frame_too_long_to_simulate_is_refused_with_the_usual_length(folder, capsys, dt):
     assert cli.run(["drape", "shirt.obj", "body.obj", "--dt", dt]) == 2

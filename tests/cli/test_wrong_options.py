@@ -10,6 +10,7 @@ from characters import post, sleeve
 from pliant import cli
 
 LENGTH = "a length such as 2mm or 0.002 (units: m, cm, mm, in, ft)"
+NO_OPTION = "neither pliant nor a command of it has the option"
 GOOD = {
     "drape": ["skirt.obj", "--body", "body.obj", "--frames", "1"],
     "play": ["cylinders", "--port", "99999"],  # so that nothing is served where a value passes
@@ -107,6 +108,8 @@ def test_a_file_too_many_is_named_with_the_command(capsys):
         ("tets body.obj --size 1nm", f"--size is '1nm'; expected {LENGTH}"),
         ("field body.obj --resolution 1000000", "--resolution = 1000000 must be in 2..100000"),
         ("drape --fps 30", "--fps is for a BODY that is a sequence of meshes; give both as files"),
+        ("-v", f"{NO_OPTION} -v; pliant --version prints the version; see pliant --help"),
+        ("--jsn=1", f"{NO_OPTION} --jsn=1; see pliant --help"),
         ("--json", "--json stands before the command; write pliant COMMAND --json, see pliant --help"),
     ],
 )

@@ -134,6 +134,11 @@ def _app(tokens: Sequence[str]) -> Any:
     return app
 
 
+def arguments_of(command: str) -> Any:
+    """The files and options of a command, as the command-line library has them."""
+    return _app([command])[command].assemble_argument_collection()
+
+
 def _default_text(value: Any) -> str | None:
     """How the help shows a default: as it is typed; None for what need not be said, a flag or a list that is empty."""
     if value is None or value is False or (isinstance(value, list | tuple) and not value):
@@ -180,13 +185,14 @@ def _as_options(text: str, tokens: Sequence[str]) -> str:
     density is --material.density there."""
     if not tokens or tokens[0] not in COMMANDS:
         return text
-    arguments = _app(tokens[:1])[tokens[0]].assemble_argument_collection()
-    options = {name for argument in arguments for name in argument.names}
+    options = {name for argument in arguments_of(tokens[0]) for name in argument.names}
     parts = {name.partition(".")[2]: name for name in options if "." in name}
 
     def option(word: re.Match[str]) -> str:
         name = f"--{word[0].replace('_', '-')}"
-        begins = word.start() == 0 and text[word.end() :].startswith((" = ", " is "))
+        begins = word.start() == 0 and text[word.end() :].startswith((" = ", " is ", ": "))
+        if begins and word[0] == "pins" and "--pin" in options:  # the one whose name differs
+            return "--pin"
         if begins and name not in options:
             return parts.get(name[2:], word[0])
         return name if name in options and ("_" in word[0] or begins) else word[0]

@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -54,10 +55,11 @@ def say_if_compiling(kernel: str) -> None:
 
 
 class LogLines(logging.Handler):
-    """Log handler that prints the library's log on stderr."""
+    """Log handler that prints the library's log on stderr, its advice on `place` as the option that is typed."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        (warn if record.levelno >= logging.WARNING else say)(record.getMessage())
+        text = re.sub(r"\bplace='([\w-]+)'", r"--place \1", record.getMessage())
+        (warn if record.levelno >= logging.WARNING else say)(text)
 
 
 def print_json(value: Any) -> None:

@@ -173,6 +173,7 @@ def build_scene(
         )
     given = options.get("material", {})
     options = {name: value for name, value in options.items() if name != "material"}
+    _check_scene_options(options)
     recorded = cloth is not None and body is not None and is_recorded(body, wear.body_points)
     soft = None if cloth is None or body is None or recorded else read_mesh(cloth, files)
     strands = scene in STRAND_SCENES if soft is None else bool(len(soft.lines))
@@ -249,6 +250,15 @@ def build_scene(
         what = "vertices at the roots of strands" if len(soft.lines) else "boundary vertices close to the body"
         output.say(f"note: {pinned} {what} are pinned; --hold none releases them")
     return hold_cloths(built, holding, _note), RunLength()
+
+
+def _check_scene_options(options: dict[str, Any]) -> None:
+    """Raise ValueError for an option that no scene can have, before files are read and the start is fixed."""
+    from .. import shapes
+    from ..scene import Body, Scene
+
+    given = {name: value for name, value in options.items() if name != "resolution" and value is not None}
+    Scene([Body(shapes.cloth(1.0, 1.0, 2), obstacle=True)], **given)
 
 
 def _on_heights(

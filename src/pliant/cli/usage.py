@@ -44,9 +44,19 @@ def _unknown_command(word: str, commands: list[str]) -> str:
 
     near = difflib.get_close_matches(word, commands, n=1)
     if word.startswith("-"):
-        return f"{word} stands before the command; write pliant COMMAND {word}, see pliant --help"
+        if word.partition("=")[0] in _options_of(commands):
+            return f"{word} stands before the command; write pliant COMMAND {word}, see pliant --help"
+        version = "; pliant --version prints the version" if word in ("-v", "-V", "-version") else ""
+        return f"neither pliant nor a command of it has the option {word}{version}; see pliant --help"
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown command {word!r}; {hint}one of: {', '.join(commands)}"
+
+
+def _options_of(commands: Iterable[str]) -> set[str]:
+    """The options of all commands."""
+    from . import arguments_of
+
+    return {option for name in commands for argument in arguments_of(name) for option in argument.names}
 
 
 def _missing(error: Any, command: str) -> str:

@@ -83,7 +83,7 @@ def place_cloth(cloth: Mesh, body: Mesh, place: str) -> Mesh:
     if start is None or (start is _Start.INSIDE and not _is_sheet(cloth)):
         return cloth
     where = (cloth.name, start.value, body.name)
-    log.warning("cloth %r starts %s body %r; moved above it (place as-is keeps it)", *where)
+    log.warning("cloth %r starts %s body %r; moved above it (place='as-is' keeps it)", *where)
     return above(cloth, body)
 
 
