@@ -102,6 +102,14 @@ WRONG = {
         lambda: pliant.find_contacts(SHEET, within="2mm"),
         "within = '2mm' is not a number; lengths are in metres: 0.002",
     ),
+    "an option by position": (
+        lambda: pliant.find_contacts(SHEET, BOX, 0.01),
+        "find_contacts takes only a and b by position; give others by name: method=, within=",
+    ),
+    "too much by position": (
+        lambda: pliant.load("a.obj", 1, 2, 3),
+        "load takes only path by position; give others by name: ",
+    ),
     "a flag": (lambda: pliant.detector("bvh", SHEET, cull="no"), "cull = 'no'; expected True or False"),
     "a number": (lambda: pliant.load(123), "path = 123; expected the name of a file"),
     "a field": (

@@ -8,7 +8,6 @@ Arguments that an annotation leaves open (`Any`, arrays), and other ranges, choi
 """
 
 import collections.abc
-import difflib
 import functools
 import inspect
 import numbers
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from . import renamed, validate
+from .errors import too_many, unknown_option
 
 T = TypeVar("T")
 _CONVERSIONS: dict[type, Callable[[str, Any], Any]] = {}  # registered by `takes`
@@ -73,23 +73,25 @@ def _checked(function: Callable[..., Any], called: str, skip: int) -> Callable[.
     """Return `function` with argument checks; the first `skip` arguments (self, cls) are not checked."""
 
     @functools.cache
-    def plan() -> tuple[list[str], dict[str, Check], frozenset[str], bool]:
+    def plan() -> tuple[list[str], dict[str, Check], frozenset[str], bool, bool]:
         parameters = list(inspect.signature(function).parameters.values())[skip:]
         kinds = inspect.Parameter
         by_place = [p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
         named = [p for p in parameters if p.kind in (kinds.KEYWORD_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
         hints = {p.name: check_of(resolved(p.annotation, function)) for p in named}
-        open_ended = any(p.kind is kinds.VAR_KEYWORD for p in parameters)
+        open_ended, star = (any(p.kind is k for p in parameters) for k in (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL))
         checks = {name: check for name, check in hints.items() if check is not None}
-        return by_place, checks, frozenset(p.name for p in named), open_ended
+        return by_place, checks, frozenset(p.name for p in named), open_ended, star
 
     @functools.wraps(function)
     def entered(*args: Any, **named: Any) -> Any:
-        places, checks, known, open_ended = plan()
+        places, checks, known, open_ended, star = plan()
         named = renamed.keywords(named, known, open_ended)
         for name in named:
             if name not in known and not open_ended:
                 raise unknown_option(called, name, known)
+        if len(args) - skip > len(places) and not star:
+            raise too_many(called, places, known - set(places))
         given = list(args)
         try:
             for k, name in enumerate(places[: len(given) - skip], skip):
@@ -130,14 +132,6 @@ def _fits(name: str, check: Check, value: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
-    """Return the error for an unknown option, with the closest match and all valid options."""
-    options = sorted(known)
-    near = difflib.get_close_matches(name, options, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return TypeError(f"{called} has no option {name!r}; {hint}one of: {', '.join(options)}")
 
 
 def _is_literal(value: Any) -> bool:

@@ -1,6 +1,8 @@
 """Exceptions of pliant; invalid arrays raise a plain `ValueError` that names the array and the index."""
 
+import difflib
 import os
+from collections.abc import Iterable, Sequence
 
 
 class MeshFileError(Exception):
@@ -19,3 +21,18 @@ class MeshFileError(Exception):
 
 class TooBigError(ValueError):
     """An operation would need more memory than allowed; raised before allocation."""
+
+
+def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
+    """Return the error for an unknown option, with the closest match and all valid options."""
+    options = sorted(known)
+    near = difflib.get_close_matches(name, options, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return TypeError(f"{called} has no option {name!r}; {hint}one of: {', '.join(options)}")
+
+
+def too_many(called: str, places: Sequence[str], named: Iterable[str]) -> TypeError:
+    """Return the error for more arguments by position than the parameters `places`; `named` are those by name."""
+    options = ", ".join(f"{name}=" for name in sorted(named))
+    first = f"only {' and '.join([', '.join(places[:-1]), places[-1]] if places[1:] else places)}" if places else "none"
+    return TypeError(f"{called} takes {first} by position{'; give others by name: ' if options else ''}{options}")

@@ -7,7 +7,8 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..arguments import FLAG, Check, check_of, resolved, unknown_option, values_of
+from ..arguments import FLAG, Check, check_of, resolved, values_of
+from ..errors import unknown_option
 from .methods import METHODS, method_name
 
 NO_DEFAULT = inspect.Parameter.empty
