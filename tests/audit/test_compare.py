@@ -393,3 +393,28 @@ def test_a_sheet_through_the_bunny_is_found_by_every_method_as_the_oracle_has_it
     assert field.expected + field.unreached > 745  # vertices inside by the oracle, and middles of edges
     assert near.expected > 100
     assert [unfit.name for unfit in found.roles[0].unfit] == ["image-space"]
+
+
+def test_contacts_found_at_the_limit_of_the_distance_are_said_to_be_more_than_there():
+    below, above = (shapes.cloth(0.2, 0.2, 3, centre=(0.0, height, 0.0)) for height in (0.0, 0.25))
+    row = compare(below, above, within=0.25, methods=["brute-force"]).row("brute-force")
+    assert (row.expected, row.missed, row.extra, row.kept) == (0, 0, 0, True)
+    assert row.found > 100
+    assert row.note == f"{row.found} of those found are at the limit, where rounding decides, and do not count as there"
+
+
+@pytest.mark.compiled
+def test_a_point_that_is_reported_twice_is_found_once(monkeypatch):
+    class Twice(DistanceFieldDetector):
+        def find(self, state):
+            found = super().find(state)
+            return np.concatenate([found, found[:1]])
+
+    def row():
+        return compare(sheet(0.09), BALL, within=0.012, methods=["distance-field"]).row("distance-field")
+
+    once = row()
+    monkeypatch.setitem(METHODS, "distance-field", Twice)
+    twice = row()
+    assert once.found > 0
+    assert (twice.found, twice.extra) == (once.found, once.extra + 1)

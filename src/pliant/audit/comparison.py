@@ -76,7 +76,7 @@ class Row:
     kind: str  # kind of contact it reports: one of KINDS
     needs: str
     expected: int
-    found: int  # of the expected ones
+    found: int  # correctly, each once: expected ones, and those where rounding decides
     missed: int
     extra: int
     beyond: int  # missed, extra and wrong distances that exceed its bound
@@ -111,6 +111,10 @@ class Row:
     def note(self) -> str:
         """Remarks on the figures."""
         remarks = []
+        if (more := self.found + self.missed - self.expected) > 0:
+            remarks.append(
+                f"{more:,} of those found are at the limit, where rounding decides, and do not count as there"
+            )
         if self.unreached:
             remarks.append(f"{self.unreached:,} more are outside its range: too deep, or without a defined side")
         if self.query_counts[0] < self.query_counts[1]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 WORDS = (
     ("counts", "the kind of contact that the method reports: see below"),
-    ("there", "exact number of contacts of that kind, summed over all states"),
-    ("found", "those that the method reported; at the limit of the distance, within rounding, both answers count"),
+    ("there", "exact number of contacts of that kind, without those at the limit, summed over all states"),
+    ("found", "those that the method reported, also at the limit of the distance, where rounding decides"),
     ("missed, extra", "contacts that it did not report; reported contacts that do not exist"),
     ("beyond", "missed, extra and wrong distances that exceed its stated bound: must be 0 for A and B"),
     ("recall, estimated", "1 - missed / there; and the method's own estimate of it"),

@@ -45,7 +45,7 @@ def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdi
         beyond += int((error > by_point[rows[fine]] + CLEAR * slack).sum())
     return Verdict(
         expected=int((there & (seen | got)).sum()),
-        right=at[rows[fine]],
+        right=at[rows[fine & ~again]],
         missed=at[missed],
         extra=np.concatenate([at[extra], at[rows[again]]]),
         beyond=beyond + int(again.sum()),
