@@ -10,7 +10,7 @@ from .gradients import arguments as _arguments
 from .gradients import formulas as _formulas
 
 try:
-    import torch
+    import torch  # after the kernels, which make idle threads sleep: those of PyTorch read that once
 except ImportError as error:
     raise ImportError('pliant.torch needs PyTorch, which is not installed: pip install "pliant[torch]"') from error
 
