@@ -24,9 +24,11 @@ def main(stage: str, folder: str, options: str) -> None:
 
 
 def _read_or_refuse(path: str, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`read_stage`; the errors of usd-core name the line of the file, where it has lines, and no line of its sources."""
+    """`read_stage`; the errors of usd-core name the line of the file, where it has lines, and none of its sources."""
     try:
         return read_stage(path, **options)
+    except UnicodeDecodeError as error:
+        raise Refused("", f"a name or text in it is not UTF-8: {error}") from None
     except Tf.ErrorException as error:
         said = re.findall(r"in file \S+ : '(.*?)'\s*(?=Error in|$)", str(error), re.DOTALL)
         first = " ".join((said or [str(error)])[0].split())  # those after it follow from it
