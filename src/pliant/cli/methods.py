@@ -39,7 +39,7 @@ def methods(method: str | None = None, *, json: bool = False) -> None:
         return
     output.table(COLUMNS, [[", ".join(c) if isinstance(c, list) else c for c in row.values()] for row in rows])
     output.console().print("guarantee A: never misses; B: stated error bound; C: measured recall")
-    if others := [text for name in names for text in map(' '.join, _other_guarantees(name).items())]:
+    if others := [text for name in names for text in map(" ".join, _other_guarantees(name).items())]:
         output.console().print(f"with these options: {', '.join(others)}")
     lines = [[name, *map(str, _described(option).values())] for name in names for option in options[name]]
     output.table(OPTION_COLUMNS, lines)
