@@ -213,7 +213,9 @@ def test_a_failed_installation_says_what_pip_said(tmp_path):
         str(tmp_path / "none.whl"),
         str(tmp_path / "e"),
     ]
-    done = subprocess.run(program, stdin=subprocess.PIPE, capture_output=True, text=True, timeout=120)
+    held, ours = os.pipe()  # the program ends itself and its group when its input is closed
+    done = subprocess.run(program, stdin=held, capture_output=True, text=True, timeout=120, start_new_session=True)
+    os.close(held), os.close(ours)
     assert (done.returncode, done.stdout) == (1, "")
     (error,) = [line for line in done.stderr.splitlines() if not line.startswith("progress ")]
     assert error.startswith("error: pip failed: ")
