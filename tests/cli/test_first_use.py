@@ -1,6 +1,10 @@
 """What stands in the way of a first use: other units, wrong endings, Ctrl-C before anything has begun."""
 
 import builtins
+import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -79,3 +83,29 @@ def test_figures_are_written_as_people_do():
         "0", "0", "0.46", "12", "100", "150", "9480",
     ]  # fmt: skip
     assert [_near(m) for m in (0.0011, -0.0003, 26.68266)] == ["1.10 mm", "-0.30 mm", "26.7 m"]
+
+
+@pytest.mark.parametrize("words", [["check", ""], ["drape", "shirt.obj", ""], ["check", "shirt.obj", "--body", ""]])
+def test_an_empty_name_is_not_the_present_folder(folder, capsys, words):
+    assert cli.run(words) == 2
+    assert "the name of a file" in capsys.readouterr().err
+
+
+def test_a_frame_without_length_is_refused_before_the_start_is_fixed(folder, capsys):
+    assert cli.run(["drape", "shirt.obj", "body.obj", "--dt", "0"]) == 2
+    assert "was fixed" not in (said := capsys.readouterr().err)
+    assert "error: --dt = 0 must be" in said
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_names_that_the_encoding_of_the_output_lacks_are_escaped(folder, encoding):
+    pliant.save("Ärmel \u4e00.obj", SHIRT)
+    command = [sys.executable, "-m", "pliant", "check", "Ärmel \u4e00.obj"]
+    known = os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    table, found = (
+        subprocess.run([*command, *more], env=known, cwd=folder, capture_output=True, timeout=120)
+        for more in ([], ["--json"])
+    )
+    assert (table.returncode, found.returncode) == (0, 0)
+    assert b"\\u4e00" in table.stdout
+    assert json.loads(found.stdout.decode("utf-8"))["file"] == "Ärmel \u4e00.obj"

@@ -101,6 +101,7 @@ def test_a_file_too_many_is_named_with_the_command(capsys):
         ("drape --config part.toml", "--material.density is 'heavy'; expected a number"),
         ("drape --config table.toml", "table.toml: options stand at the top of the file, without a table [drape]"),
         ("drape --json=3", "--json is '3'; it is a switch, which takes no value"),
+        ("drape --body=", "--body needs the name of a file"),
         ("drape --frames 0", "--frames = 0 must be at least 1"),
         ("drape --material.density -1", "--material.density = -1 must be greater than 0"),
         ("tets body.obj --size 1nm", f"--size is '1nm'; expected {LENGTH}"),

@@ -6,6 +6,7 @@ tracebacks and logs.
 """
 
 import importlib.util
+import io
 import os
 import re
 import sys
@@ -44,6 +45,8 @@ def main(tokens: Sequence[str] | None = None) -> None:
     if tokens[:1] != ["play"]:  # its server handles the signal itself
         interruption.install()
     interruption.end_with_input()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names that the encoding of the terminal lacks must not end a command
+        sys.stdout.reconfigure(errors="backslashreplace")
     code = run(tokens)
     if tokens[:1] and tokens[0] == "play":
         # a thread that is compiling cannot be interrupted, and sys.exit would wait for it (8 s observed after Ctrl-C)
@@ -93,12 +96,14 @@ def run(tokens: Sequence[str]) -> int:
 
 def _called(tokens: Sequence[str]) -> Any:
     """Run the command that `tokens` name and return its result."""
-    from .usage import check_whole_numbers, typed_options
+    from .usage import check_empty_names, check_whole_numbers, typed_options
 
     app, config = _app(tokens), _config(tokens)
     if tokens[:1] and tokens[0] in COMMANDS:
         given = [*(_config_options(config).items() if config is not None else ()), *typed_options(tokens)]
-        check_whole_numbers(app[tokens[0]].assemble_argument_collection(), given)
+        arguments = app[tokens[0]].assemble_argument_collection()
+        check_whole_numbers(arguments, given)
+        check_empty_names(arguments, tokens)
     if config is not None:
         import cyclopts
 

@@ -177,6 +177,18 @@ def warn_of_pair(worn: "Mesh", under: "Mesh", *, placed: bool = False) -> None:
     output.warn(f"{mismatch}; are both files in the same units, with the same axis up?")
 
 
+def _contains(worn: "Mesh", under: "Mesh") -> bool:
+    """Whether a garment has, besides others, all vertices of a body, as a file in which it is bound to that body."""
+    import numpy as np
+
+    unit = 1e-6 * under.size
+    if worn.n_vertices <= under.n_vertices or not unit > 0.0:
+        return False
+    cells = (np.ascontiguousarray(np.rint(mesh.vertices / unit) + 0.0).view("V24").ravel() for mesh in (worn, under))
+    mine, its = map(np.unique, cells)
+    return len(mine) > len(its) and bool(np.isin(its, mine).mean() > 0.99)
+
+
 def extended(one: "Clip", other: "Clip") -> "Clip":
     """The clip `one`, with its last frame repeated until it is as long as `other`."""
     import numpy as np
@@ -206,7 +218,7 @@ def read_clip(
     from ..io.named import parts_of
     from ..motion.clip import Clip
 
-    if part is None and clip is None and path.is_file() and len(names := parts_of(path)) > 1:
+    if part is None and path.is_file() and len(names := parts_of(path)) > 1:
         listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
         how = f"; {option} NAME takes one of them" if option else ""
         output.say(f"note: {path} contains {listed}, taken together{how}")
@@ -270,6 +282,8 @@ def read_pair(
             if given is not None and value is not None:
                 check_length(option, given, value, under)
         check_distinct(file, worn, body, under)
+        if frames.part is None and _contains(worn.mesh, under.mesh):
+            output.warn(f"{file} has all vertices of the body at the same places; name the garment in it with --part")
     if under is not None:
         warn_of_pair(worn.mesh, under.mesh)
     return worn, under, fps

@@ -60,7 +60,7 @@ def _missing(error: Any, command: str) -> str:
         if argument.field_info.is_positional:
             return f"{command} needs a file, {what}; see {command} --help"
         return f"{command} needs {option}; see {command} --help"
-    if pathlib.Path in (argument.hint, *get_args(argument.hint)):
+    if _is_file(argument):
         return f"{typed} needs the name of a file"
     if count == 1:
         return f"{typed} needs a value; one that begins with a minus is written {option}=-1"
@@ -80,6 +80,20 @@ def check_whole_numbers(arguments: Any, given: Iterable[tuple[str, Any]]) -> Non
     for name, value in given:
         if name in whole and _is_fraction(value):
             raise ValueError(f"{name} is {str(value)!r}; expected a whole number")
+
+
+def check_empty_names(arguments: Any, tokens: Sequence[str]) -> None:
+    """Raise ValueError for an empty name of a file, which would be taken for the present folder."""
+    files = {name for argument in arguments if _is_file(argument) for name in argument.names}
+    for before, token in zip(["", *tokens], tokens):
+        if token == "" and not before.startswith("-"):
+            raise ValueError("the name of a file is empty; is a variable of the shell not set?")
+        if (token == "" and before in files) or (token.endswith("=") and token[:-1] in files):
+            raise ValueError(f"{before if token == '' else token[:-1]} needs the name of a file")
+
+
+def _is_file(argument: Any) -> bool:
+    return pathlib.Path in (argument.hint, *get_args(argument.hint))
 
 
 def typed_options(tokens: Sequence[str]) -> Iterable[tuple[str, str]]:
