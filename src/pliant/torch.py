@@ -48,7 +48,7 @@ def penetration(
     """
     _arguments.check_surface(_operations.described, points=points, vertices=vertices, faces=faces)
     _arguments.check_penalty(clearance, power, reduction, torch.Tensor)
-    distance = _distance.signed_distance(points, vertices, faces)
+    distance = _distance.signed_distance(points, vertices, faces, clearance)
     values = _formulas.powers(torch, clearance - distance, power)
     if reduction == "none":
         return values
@@ -65,7 +65,7 @@ def self_penetration(vertices: torch.Tensor, faces: torch.Tensor, *, power: floa
     """
     _arguments.check_surface(_operations.described, vertices=vertices, faces=faces)
     _arguments.check_penalty(0.0, power, "sum", torch.Tensor)
-    inside = _formulas.powers(torch, -_distance.signed_distance(vertices, vertices, faces), power)
+    inside = _formulas.powers(torch, -_distance.signed_distance(vertices, vertices, faces, 0.0), power)
     crossing = _formulas.powers(torch, _distance.crossing_depths(vertices, faces), power)
     return _operations.total(inside) + _operations.total(crossing)
 

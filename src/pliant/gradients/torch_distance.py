@@ -5,6 +5,7 @@ serves plain calls of `backward`. Where more than that may be asked for (second 
 `torch.compile`), the formulas serve, which cost more memory and time.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -12,18 +13,21 @@ from torch.autograd import forward_ad
 
 from ..kernels.gradients.stencils import CREASE, Stencils
 from . import formulas
-from .torch_operations import corners, crossings, stencils
+from .torch_operations import corners, crossings, near_stencils, stencils
 
 
-def signed_distance(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
-    """Signed distances (..., n) of validated tensors."""
+def signed_distance(
+    points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor, within: float | torch.Tensor = math.inf
+) -> torch.Tensor:
+    """Signed distances (..., n) of validated tensors. Those of points outside, beyond `within`, need not be known: they
+    may be reported as the largest value of `within`."""
     lead = torch.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
     p, x = (_in_one_axis(tensor, lead) for tensor in (points, vertices))
     if _transformed():
         found = stencils(p, x, faces)
         d = by_formulas(p.double(), x.double(), faces, found, found.kind == CREASE).to(points.dtype)
     else:
-        d = _SignedDistance.apply(p, x, faces)
+        d = _SignedDistance.apply(p, x, faces, float(within.max()) if isinstance(within, torch.Tensor) else within)
     return d.reshape(*lead, points.shape[-2])
 
 
@@ -68,8 +72,10 @@ class _SignedDistance(torch.autograd.Function):
     """The signed distances (p,n) of points (p,n,3) from bodies (q,v,3)."""
 
     @staticmethod
-    def forward(ctx: Any, points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
-        found = stencils(points, vertices, faces)
+    def forward(
+        ctx: Any, points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor, within: float
+    ) -> torch.Tensor:
+        found = near_stencils(points, vertices, faces, within)
         ctx.save_for_backward(points, vertices, faces, *found)
         return found.distance.to(points.dtype)
 
@@ -78,8 +84,8 @@ class _SignedDistance(torch.autograd.Function):
         points, vertices, faces, *arrays = ctx.saved_tensors
         found: Any = Stencils(*arrays)
         if torch.is_grad_enabled():
-            return (*_differentiable(ctx, gradient, points, vertices, faces, found), None)
-        return (*_first(ctx, gradient.double(), points, vertices, faces, found), None)
+            return (*_differentiable(ctx, gradient, points, vertices, faces, found), None, None)
+        return (*_first(ctx, gradient.double(), points, vertices, faces, found), None, None)
 
 
 def _differentiable(

@@ -25,6 +25,14 @@ def described(name: str, tensor: Any) -> Described:
     return Described(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), str(tensor.device))
 
 
+def near_stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor, within: float) -> Any:
+    """The `stencils` of points inside or within a distance; not for transformations."""
+    if within == np.inf:
+        return stencils(points, vertices, faces)
+    found = bodies.find_stencils(_array(points), _array(vertices), faces.cpu().numpy(), within=within)
+    return Stencils(*(torch.from_numpy(array).to(points.device) for array in found))  # type: ignore[arg-type]
+
+
 def stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> Any:
     """The `Stencils`, as tensors, of points (p,n,3) on bodies (q,v,3), where p and q are equal or one of them is 1."""
     return Stencils(*_stencils(points.detach(), vertices.detach(), faces))
