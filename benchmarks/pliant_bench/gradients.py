@@ -157,7 +157,8 @@ def _by_weights(case: Case, query: Callable[[Floats], tuple[Any, Any, Any]]) -> 
 def _open3d(case: Case) -> list[Entry]:
     module = importlib.import_module("open3d")
     asked = module.core.Tensor(case.points.astype(np.float32))
-    count, kept = [1], []
+    count = [1]
+    kept: list[Any] = []
 
     def query(x: Floats) -> tuple[Any, Any, Any]:
         if case.moving or not kept:

@@ -30,7 +30,7 @@ def near_stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Ten
     if within == np.inf:
         return stencils(points, vertices, faces)
     found = bodies.find_stencils(_array(points), _array(vertices), faces.cpu().numpy(), within=within)
-    return Stencils(*(torch.from_numpy(array).to(points.device) for array in found))  # type: ignore[arg-type]
+    return Stencils(*(torch.from_numpy(array).to(points.device) for array in found))
 
 
 def stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> Any:
