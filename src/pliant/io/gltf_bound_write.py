@@ -137,7 +137,8 @@ def _leave_out_meshes(builder: Builder, n_nodes: int) -> None:
 def _name_of_object(mesh: Mesh) -> str:
     """The name of the object or group that holds all faces of a file such as OBJ; empty where there is none."""
     used = np.unique(mesh.faces)
-    return next((name for name, rows in mesh.marks.groups.items() if name != "default" and np.isin(used, rows).all()), "")
+    whole = (name for name, rows in mesh.marks.groups.items() if np.isin(used, rows).all())
+    return next((name for name in whole if name != "default"), "")
 
 
 def _garment_nodes(builder: Builder, garment: Character, to_pose: Floats | None, skin: _Skin) -> list[int]:
