@@ -16,8 +16,8 @@ from .worn_body import WornBody
 Floats = NDArray[np.float64]
 TO_FIRST, BETWEEN = 24, 2  # fewest steps from the rest pose to the first frame, and from each frame to the next
 MOST = 48  # most steps from one frame to the next
-STRIDE = 0.004  # of the body's size: most that a vertex moves along the skin nearest to it in a step, within `MOST`
-KEPT = 0.97  # of the correction of the last step
+STRIDE = 0.01  # of the body's size: most that a vertex moves along the skin nearest to it in a step, within `MOST`
+KEPT = 0.97  # of the correction of the last step, where there are as few steps as possible
 ROUNDS, SETTLING = 8, 6  # of each step, see `Projector.project`
 
 
@@ -43,9 +43,11 @@ class March:
         u, out = np.zeros_like(smooth[0]), []
         for t, frame in enumerate(smooth):
             to = np.asarray(self._worn.body.at(t), np.float64), frame, self._worn.given[t]
-            steps = min(max(BETWEEN if t else TO_FIRST, self._strides(at, to)), MOST)
+            fewest = BETWEEN if t else TO_FIRST
+            steps = min(max(fewest, self._strides(at, to)), MOST)
+            kept = KEPT ** (fewest / steps)
             for share in np.arange(1, steps + 1) / steps:
-                u = self._step(u, *((1.0 - share) * a + share * b for a, b in zip(at, to, strict=True)))
+                u = self._step(kept * u, *((1.0 - share) * a + share * b for a, b in zip(at, to, strict=True)))
             out.append(u)
             at = to
         return np.stack(out)
@@ -63,5 +65,5 @@ class March:
         worn, project = self._worn, self._projector
         worn.move_to(body)
         self._lengths.set(given)
-        u = project.project(smooth, self._required, worn.query, KEPT * u, ROUNDS, self._lengths, SETTLING)
+        u = project.project(smooth, self._required, worn.query, u, ROUNDS, self._lengths, SETTLING)
         return project.uncross(smooth, u, self._required, worn.query, worn.crossing_faces)
