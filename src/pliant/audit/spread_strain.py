@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .edge_solver import EdgeSolver
+from .even_corrections import EvenCorrections
 from .even_steps import EvenSteps
 from .smooth_transforms import Level, TransformSmoother
 from .temporal import REACH, RigidFilter
@@ -15,6 +16,7 @@ from .untangle import Untangler
 Floats = NDArray[np.float64]
 # bound of the strain beyond that of the given frames, and largest strain with which steps end
 SHARE, LIMIT = 0.02, 0.029
+EVEN_LIMIT = 0.026  # the same of frames whose corrections are smoothed again: projection out of the body adds some
 STEPS = 192  # most steps of all frames together, and of each of those that remain strained
 PROBE_STEPS = 96  # most steps of a frame that shows whether an attempt is enough
 LOOSE = 0.01  # anchors of vertices at their positions before a step
@@ -62,7 +64,8 @@ class StrainSpreader:
             return self.x
         for t in self._guarded(solver, y, z, np.flatnonzero((np.array(counts) > 0) & (most == 0))):
             left[t] = self.untangler.pairs(z[t])
-        return self._back_where_tangled(y, z, most, left)
+        z = self._back_where_tangled(y, z, most, left)
+        return EvenCorrections(self.untangler, solver, self.x, self._rigid, SHARE, EVEN_LIMIT).smoothed(z, STEPS)
 
     def _pairs(self, frames: Floats) -> list[NDArray[np.int32]]:
         """The self-intersecting pairs of faces of each of the frames (T,n,3)."""
