@@ -134,7 +134,8 @@ class Repair:
         pairs = [self.untangler.pairs(frame) for frame in x]
         if not any(len(some) for some in pairs) or not self._has_rest:
             return x
-        y = StrainSpreader(self.untangler, self._rest_lengths, x).freed(pairs)
+        near = None if self.worn is None else (self.worn.all_distances(x, self.clearance) < self.clearance).any(0)
+        y = StrainSpreader(self.untangler, self._rest_lengths, x).freed(pairs, near)
         if self.worn is not None:
             inside = [int((self.worn.all_distances(z, self.clearance) < -DEPTH_TOLERANCE).sum()) for z in (x, y)]
             if inside[1] - inside[0] > sum(len(some) for some in pairs):

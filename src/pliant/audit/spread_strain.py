@@ -16,7 +16,6 @@ from .untangle import Untangler
 Floats = NDArray[np.float64]
 # bound of the strain beyond that of the given frames, and largest strain with which steps end
 SHARE, LIMIT = 0.02, 0.029
-EVEN_LIMIT = 0.026  # the same of frames whose corrections are smoothed again: projection out of the body adds some
 STEPS = 192  # most steps of all frames together, and of each of those that remain strained
 PROBE_STEPS = 96  # most steps of a frame that shows whether an attempt is enough
 LOOSE = 0.01  # anchors of vertices at their positions before a step
@@ -44,9 +43,10 @@ class StrainSpreader:
         self._smoother = TransformSmoother(untangler, x)
         self._rigid = RigidFilter(untangler.mesh, x)
 
-    def freed(self, pairs: Sequence[NDArray[np.int32]]) -> Floats:
+    def freed(self, pairs: Sequence[NDArray[np.int32]], near: NDArray[np.bool_] | None = None) -> Floats:
         """Frames (T,n,3) with fewer self-intersections than x, which has `pairs` of faces in each frame; x where there
-        are none."""
+        are none. near: (n,) vertices that a body pushes in some frame: no corrections are smoothed again if one
+        of them moves."""
         probes = [int(t) for t in _largest([len(some) for some in pairs])]
         probes += [int(t) for t in np.linspace(0, len(pairs) - 1, PROBES + 2)[1:-1]]
         for _ in range(ATTEMPTS):
@@ -65,7 +65,11 @@ class StrainSpreader:
         for t in self._guarded(solver, y, z, np.flatnonzero((np.array(counts) > 0) & (most == 0))):
             left[t] = self.untangler.pairs(z[t])
         z = self._back_where_tangled(y, z, most, left)
-        return EvenCorrections(self.untangler, solver, self.x, self._rigid, SHARE, EVEN_LIMIT).smoothed(z, STEPS)
+        if near is not None and near[solver.rows].any():
+            return (
+                z  # projection out of the body would strain edges that smoothed corrections have brought nearer to it
+            )
+        return EvenCorrections(self.untangler, solver, self.x, self._rigid, SHARE, LIMIT).smoothed(z, STEPS)
 
     def _pairs(self, frames: Floats) -> list[NDArray[np.int32]]:
         """The self-intersecting pairs of faces of each of the frames (T,n,3)."""
