@@ -1,0 +1,69 @@
+"""Strain limiting of all edges together, where sweeps over the edges that are too long do not end."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.dynamics import global_limit as _kernels
+from ..kernels.dynamics.strain_limit import Gaps, LimitedEdges, Surface
+from ..kernels.dynamics.pieces import recentre, untwist
+from .cholesky import Cholesky, unscaled
+from .pieces import unconstrained_pieces, untouched
+
+Floats = NDArray[np.float64]
+ITERATIONS = 16
+EDGE_WEIGHT = 300.0  # times the typical mass of a vertex: how far each iteration spreads a correction
+VERTEX_WEIGHT = 30.0  # the same, of positions in which all gaps are open
+
+
+class GlobalLimit:
+    """Moves all vertices of cloth towards the nearest positions in which no edge is too long.
+
+    w (n,): inverse masses; typical (n,): the typical mass of the vertices of the same cloth. The linear system of an
+    iteration depends on the masses and edges alone, so that it is factorised once.
+    """
+
+    def __init__(self, edges: LimitedEdges, w: Floats, typical: Floats) -> None:
+        from scipy.sparse import csr_array, diags_array
+
+        n, m, ends = len(w), len(edges.ends), edges.ends.astype(np.int64)
+        free = w > 0.0
+        mass = np.where(free, 1.0 / np.where(free, w, 1.0), 0.0)
+        weight, near = EDGE_WEIGHT * typical[ends[:, 0]], VERTEX_WEIGHT * typical
+        self._edges, self._w, self._rows = edges, w, np.flatnonzero(free & (np.diff(edges.start) > 0))
+        span = csr_array((np.tile([-1.0, 1.0], m), (np.repeat(np.arange(m), 2), ends.ravel())), shape=(m, n))
+        matrix = (diags_array(mass + near) + span.T @ diags_array(weight) @ span).tocsr()
+        self._pieces = unconstrained_pieces(edges.ends, w)
+        self._factor = Cholesky(matrix[self._rows][:, self._rows], self._rows)
+        self._unscaled = unscaled(n)
+        moves = np.zeros(n, np.bool_)
+        moves[self._rows] = True
+        self._together = _kernels.Together(
+            mass=np.where(moves, mass, 0.0),
+            edge_weight=weight,
+            vertex_weight=near,
+            start=np.empty((n, 3)),
+            level=np.empty(n),
+            spans=np.empty((m, 3)),
+            stretches=np.empty((m, 3)),
+            places=np.empty((n, 3)),
+            pushes=np.empty((n, 3)),
+            right=np.zeros((n, 4), np.float32),
+            moves=np.zeros((n, 4), np.float32),
+        )
+
+    def apply(self, x: Floats, surface: Surface, gaps: Gaps) -> int:
+        """Move x (n,3); vertices do not move into `surface`, and `gaps` stay as open as they are, up to what is left to
+        converge. Cloth that nothing holds or touches keeps its momentum. Return the number of iterations."""
+        lowered = gaps._replace(offsets=np.empty(len(gaps.offsets)))
+        _kernels.lower_gaps(gaps, x, lowered.offsets)
+        factor, together = self._factor, self._together
+        args = factor.factor, self._unscaled, factor.scratch, together, ITERATIONS
+        count = int(_kernels.shorten_together(self._edges, x, self._w, surface, lowered, *args))
+        if len(self._pieces.rows):
+            near = gaps.vertices[gaps.vertices >= 0]
+            free = untouched(self._pieces, np.concatenate([np.flatnonzero(surface.place >= 0), near]))
+            recentre(free, together.start, x, together.mass)
+            untwist(free, together.start, together.start, x, together.mass)
+        if not np.isfinite(x).all():
+            x[:] = together.start
+        return count
