@@ -4,31 +4,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.dynamics import global_limit as _kernels
-from ..kernels.dynamics.strain_limit import Gaps, LimitedEdges, Surface
+from ..kernels.dynamics.strain_limit import SLACK, Gaps, LimitedEdges, Surface
 from ..kernels.dynamics.pieces import recentre, untwist
 from .cholesky import Cholesky, unscaled
 from .pieces import unconstrained_pieces, untouched
 
 Floats = NDArray[np.float64]
-ITERATIONS = 16
-EDGE_WEIGHT = 300.0  # times the typical mass of a vertex: how far each iteration spreads a correction
-VERTEX_WEIGHT = 30.0  # the same, of positions in which all gaps are open
+ITERATIONS, ENOUGH = 16, SLACK  # at most, or until no edge is longer than this times its limit
+# Weights of the linear system, times the typical mass of a vertex. That of edges, times the number of vertices of the
+# cloth, decides how far an iteration spreads a correction: over the same part of the cloth at every resolution.
+EDGE_WEIGHT, LEAST = 1.0 / 12.0, 30.0
+VERTEX_WEIGHT = 10.0  # of positions in which all gaps are open
 
 
 class GlobalLimit:
     """Moves all vertices of cloth towards the nearest positions in which no edge is too long.
 
-    w (n,): inverse masses; typical (n,): the typical mass of the vertices of the same cloth. The linear system of an
-    iteration depends on the masses and edges alone, so that it is factorised once.
+    w (n,): inverse masses; cloths: the rows of each. The linear system of an iteration depends on the masses and edges
+    alone, so that it is factorised once.
     """
 
-    def __init__(self, edges: LimitedEdges, w: Floats, typical: Floats) -> None:
+    def __init__(self, edges: LimitedEdges, w: Floats, cloths: list[slice]) -> None:
         from scipy.sparse import csr_array, diags_array
 
         n, m, ends = len(w), len(edges.ends), edges.ends.astype(np.int64)
         free = w > 0.0
         mass = np.where(free, 1.0 / np.where(free, w, 1.0), 0.0)
-        weight, near = EDGE_WEIGHT * typical[ends[:, 0]], VERTEX_WEIGHT * typical
+        stiff, near = np.zeros(n), np.zeros(n)
+        for rows in cloths:
+            typical = float(np.median(mass[rows][free[rows]])) if free[rows].any() else 0.0
+            stiff[rows], near[rows] = max(EDGE_WEIGHT * free[rows].sum(), LEAST) * typical, VERTEX_WEIGHT * typical
+        weight = stiff[ends[:, 0]]
         self._edges, self._w, self._rows = edges, w, np.flatnonzero(free & (np.diff(edges.start) > 0))
         span = csr_array((np.tile([-1.0, 1.0], m), (np.repeat(np.arange(m), 2), ends.ravel())), shape=(m, n))
         matrix = (diags_array(mass + near) + span.T @ diags_array(weight) @ span).tocsr()
@@ -57,7 +63,7 @@ class GlobalLimit:
         lowered = gaps._replace(offsets=np.empty(len(gaps.offsets)))
         _kernels.lower_gaps(gaps, x, lowered.offsets)
         factor, together = self._factor, self._together
-        args = factor.factor, self._unscaled, factor.scratch, together, ITERATIONS
+        args = factor.factor, self._unscaled, factor.scratch, together, ITERATIONS, ENOUGH
         count = int(_kernels.shorten_together(self._edges, x, self._w, surface, lowered, *args))
         if len(self._pieces.rows):
             near = gaps.vertices[gaps.vertices >= 0]

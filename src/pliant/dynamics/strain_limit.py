@@ -41,7 +41,7 @@ class StrainLimit:
             most.append(grown * rest[limited] * (1.0 + share * body.material.strain_limit))
         both = np.concatenate(ends)
         counts = np.bincount(both.ravel(), minlength=len(w))
-        self._typical = _typical_masses(parts, w)
+        self._cloths = [slice(first, first + mesh.n_vertices) for _, mesh, first in parts]
         self._global: GlobalLimit | None = None  # made when it is needed first
         self.w, self.shortened = w, 0
         self.together = 0  # times that all edges were shortened together
@@ -112,7 +112,7 @@ class StrainLimit:
         before = x.copy()
         if not self._sweep(x, self.w, FEW, touched, gaps):
             x[:] = before
-            self._global = self._global or GlobalLimit(self.edges, self.w, self._typical)
+            self._global = self._global or GlobalLimit(self.edges, self.w, self._cloths)
             self._global.apply(x, touched, gaps)
             self.together += 1
             self._find(self.edges, x, *found)
@@ -124,16 +124,6 @@ class StrainLimit:
         count, enough = _kernels.shorten(self.edges, x, w, self._stretched, sweeps, surface, gaps, self._scratch)
         self.shortened += count
         return bool(enough)
-
-
-def _typical_masses(parts: list[Any], w: Floats) -> Floats:
-    """Return the median mass (n,) of the free vertices of the cloth to which each vertex belongs; 0 without any."""
-    typical = np.zeros(len(w))
-    for _, mesh, first in parts:
-        rows = slice(first, first + mesh.n_vertices)
-        free = w[rows][w[rows] > 0.0]
-        typical[rows] = 1.0 / np.median(free) if len(free) else 0.0
-    return typical
 
 
 def gaps_of(contacts: Contacts, x: Floats, rows: slice) -> _kernels.Gaps:

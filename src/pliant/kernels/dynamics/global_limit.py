@@ -14,7 +14,7 @@ import numpy as np
 from .. import vec
 from ..jit import kernel
 from .cholesky import solve
-from .strain_limit import SLACK, open_gap
+from .strain_limit import open_gap
 
 RELAXATION = 1.6  # of each step, by which it is extrapolated
 
@@ -70,13 +70,14 @@ def begin(edges, x, surface, t):
 
 
 @kernel
-def add_edges(edges, x, t):
-    """Shorten each edge on its own, and add its force to the right-hand side; return whether any is too long."""
+def add_edges(edges, x, slack, t):
+    """Shorten each edge on its own, and add its force to the right-hand side; return whether any is longer than `slack`
+    times its limit."""
     taut, share = False, 1.0 - RELAXATION
     for e in range(len(edges.ends)):
         i, j, weight = edges.ends[e, 0], edges.ends[e, 1], t.edge_weight[e]
         d = vec.sub(vec.load(x, j), vec.load(x, i))
-        taut |= vec.norm2(d) > (SLACK * edges.most[e]) ** 2
+        taut |= vec.norm2(d) > (slack * edges.most[e]) ** 2
         wanted = vec.madd(vec.scale(d, RELAXATION), vec.load(t.spans, e), share)
         wanted = vec.add(wanted, vec.load(t.stretches, e))
         far = math.sqrt(vec.norm2(wanted))
@@ -117,13 +118,13 @@ def add_vertices(x, w, surface, gaps, t):
 
 
 @kernel
-def shorten_together(edges, x, w, surface, gaps, factor, scaling, scratch, t, iterations):
-    """Move x towards the nearest positions in which no edge is too long, in at most `iterations` iterations; return
-    their number. Vertices do not move into their `surface`, and `gaps` stay open, up to what is left to converge."""
+def shorten_together(edges, x, w, surface, gaps, factor, scaling, scratch, t, iterations, slack):
+    """Move x towards the nearest positions in which no edge is too long, in at most `iterations` iterations, until none
+    is longer than `slack` times its limit; return their number. Vertices do not move into their `surface`, and `gaps` stay open, up to what is left to converge."""
     begin(edges, x, surface, t)
     for it in range(iterations):
         add_vertices(x, w, surface, gaps, t)
-        if not add_edges(edges, x, t):
+        if not add_edges(edges, x, slack, t):
             return it
         solve(factor, t.right, t.moves, scaling, scratch)
         for i in range(len(x)):
