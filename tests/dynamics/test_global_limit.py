@@ -96,6 +96,7 @@ def test_sweeps_alone_do_not_shorten_a_fine_hole():
 def test_vertices_stay_outside_of_surfaces_and_gaps_open(monkeypatch):
     """A stretched sheet lies on a ball, which every other vertex touches; the others have gaps of zero to it."""
     monkeypatch.setattr(global_limit, "ITERATIONS", 200)
+    monkeypatch.setattr(global_limit, "ENOUGH", 0.0)  # all iterations
     limit, x = limited(cloth(0.3, 0.3, 9, irregular=True))
     flat, n = 1.02 * x, len(x)
     flat[:, 1] = 0.2
@@ -114,7 +115,7 @@ def test_vertices_stay_outside_of_surfaces_and_gaps_open(monkeypatch):
     assert ratios(limit, x).max() > 1.05
     assert max(ratios(limit, into).max(), ratios(limit, along).max()) < 1.003
     assert ((into - x) * normals).sum(1).min() < -1e-3
-    assert ((along - x) * normals).sum(1).min() > -1e-4
+    assert ((along - x) * normals).sum(1).min() > -1e-5
 
 
 def test_cloth_that_nothing_holds_keeps_its_momentum(rng):

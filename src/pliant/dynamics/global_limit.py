@@ -58,8 +58,8 @@ class GlobalLimit:
         )
 
     def apply(self, x: Floats, surface: Surface, gaps: Gaps) -> int:
-        """Move x (n,3); vertices do not move into `surface`, and `gaps` stay as open as they are, up to what is left to
-        converge. Cloth that nothing holds or touches keeps its momentum. Return the number of iterations."""
+        """Move x (n,3); vertices do not move into `surface`, and `gaps` stay open, or as they are where they are not.
+        Cloth that nothing holds or touches keeps its momentum. Return the number of iterations."""
         lowered = gaps._replace(offsets=np.empty(len(gaps.offsets)))
         _kernels.lower_gaps(gaps, x, lowered.offsets)
         factor, together = self._factor, self._together

@@ -94,19 +94,26 @@ def add_edges(edges, x, slack, t):
 
 
 @kernel
+def open_all(x, w, surface, gaps, level):
+    """Move vertices out of the surfaces that they touch, down to their `level` (n,), and open each gap on its own."""
+    for i in range(len(x)):
+        below = level[i] - height(x, i, surface)
+        if below > 0.0:
+            vec.store(x, i, vec.madd(vec.load(x, i), vec.load(surface.normals, surface.place[i]), below))
+    for c in range(len(gaps.offsets)):
+        open_gap(gaps, c, x, w)
+
+
+@kernel
 def add_vertices(x, w, surface, gaps, t):
-    """Open all gaps on their own, and add the forces of vertices to the right-hand side."""
+    """Open all gaps, and add the forces of vertices to the right-hand side."""
     share = 1.0 - RELAXATION
     for i in range(len(x)):
         wanted = vec.madd(vec.scale(vec.load(x, i), RELAXATION), vec.load(t.places, i), share)
         wanted = vec.add(wanted, vec.load(t.pushes, i))
         vec.store(t.pushes, i, wanted)
-        below = t.level[i] - height(t.pushes, i, surface)
-        if below > 0.0:
-            wanted = vec.madd(wanted, vec.load(surface.normals, surface.place[i]), below)
         vec.store(t.places, i, wanted)
-    for c in range(len(gaps.offsets)):
-        open_gap(gaps, c, t.places, w)
+    open_all(t.places, w, surface, gaps, t.level)
     for i in range(len(x)):
         at, place = vec.load(x, i), vec.load(t.places, i)
         push = vec.sub(vec.load(t.pushes, i), place)
@@ -120,15 +127,19 @@ def add_vertices(x, w, surface, gaps, t):
 @kernel
 def shorten_together(edges, x, w, surface, gaps, factor, scaling, scratch, t, iterations, slack):
     """Move x towards the nearest positions in which no edge is too long, in at most `iterations` iterations, until none
-    is longer than `slack` times its limit; return their number. Vertices do not move into their `surface`, and `gaps` stay open, up to what is left to converge."""
+    is longer than `slack` times its limit; return their number. Vertices do not move into their `surface`, and `gaps`
+    stay open: what the iterations have closed is opened at the end."""
     begin(edges, x, surface, t)
-    for it in range(iterations):
+    count = 0
+    while count < iterations:
         add_vertices(x, w, surface, gaps, t)
         if not add_edges(edges, x, slack, t):
-            return it
+            break
         solve(factor, t.right, t.moves, scaling, scratch)
         for i in range(len(x)):
             if t.mass[i] > 0.0:
                 move = np.float64(t.moves[i, 0]), np.float64(t.moves[i, 1]), np.float64(t.moves[i, 2])
                 vec.store(x, i, vec.add(vec.load(x, i), move))
-    return iterations
+        count += 1
+    open_all(x, w, surface, gaps, t.level)
+    return count
