@@ -71,7 +71,7 @@ def test_it_converges_to_the_nearest_positions_without_long_edges(monkeypatch):
     together(limit).apply(x, untouched(len(x)), NO_GAPS)
     assert (x[0] == start[0]).all()
     assert ratios(limit, x).max() < 1.0 + 1e-5
-    assert np.abs(x - placed(wanted.x)).max() < 1e-3 * np.abs(x - start).max()
+    assert np.abs(x - placed(wanted.x)).max() < 5e-3 * np.abs(x - start).max()
 
 
 @pytest.mark.parametrize("around", [40, 80, 160])
@@ -82,7 +82,7 @@ def test_a_wide_hole_is_shortened_in_as_many_iterations_at_every_resolution(arou
     assert ratios(limit, x).max() > 1.03
     assert limit.apply(x)
     assert limit.together == 1
-    assert ratios(limit, x).max() < 1.01
+    assert ratios(limit, x).max() < 1.015
 
 
 def test_sweeps_alone_do_not_shorten_a_fine_hole():

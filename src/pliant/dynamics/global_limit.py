@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 ITERATIONS, ENOUGH = 16, SLACK  # at most, or until no edge is longer than this times its limit
 # Weights of the linear system, times the typical mass of a vertex. That of edges, times the number of vertices of the
 # cloth, decides how far an iteration spreads a correction: over the same part of the cloth at every resolution.
-EDGE_WEIGHT, LEAST = 1.0 / 12.0, 30.0
-VERTEX_WEIGHT = 10.0  # of positions in which all gaps are open
+EDGE_WEIGHT, LEAST = 1.0 / 8.0, 30.0
+VERTEX_WEIGHT = 30.0  # of positions in which all gaps are open
 
 
 class GlobalLimit:
