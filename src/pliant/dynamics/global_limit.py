@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.dynamics import global_limit as _kernels
-from ..kernels.dynamics.strain_limit import SLACK, Gaps, LimitedEdges, Surface
 from ..kernels.dynamics.pieces import recentre, untwist
+from ..kernels.dynamics.strain_limit import SLACK, Gaps, LimitedEdges, Surface
 from .cholesky import Cholesky, unscaled
 from .pieces import unconstrained_pieces, untouched
 
