@@ -31,19 +31,21 @@ class GlobalLimit:
         free = w > 0.0
         mass = np.where(free, 1.0 / np.where(free, w, 1.0), 0.0)
         stiff, near = np.zeros(n), np.zeros(n)
-        for rows in cloths:
-            typical = float(np.median(mass[rows][free[rows]])) if free[rows].any() else 0.0
-            stiff[rows], near[rows] = max(EDGE_WEIGHT * free[rows].sum(), LEAST) * typical, VERTEX_WEIGHT * typical
+        for cloth in cloths:
+            own = mass[cloth][free[cloth]]
+            typical = float(np.median(own)) if len(own) else 0.0
+            stiff[cloth], near[cloth] = max(EDGE_WEIGHT * len(own), LEAST) * typical, VERTEX_WEIGHT * typical
         weight = stiff[ends[:, 0]]
-        self._edges, self._w, self._rows = edges, w, np.flatnonzero(free & (np.diff(edges.start) > 0))
+        self._edges, rows = edges, np.flatnonzero(free & (np.diff(edges.start) > 0))
         span = csr_array((np.tile([-1.0, 1.0], m), (np.repeat(np.arange(m), 2), ends.ravel())), shape=(m, n))
         matrix = (diags_array(mass + near) + span.T @ diags_array(weight) @ span).tocsr()
         self._pieces = unconstrained_pieces(edges.ends, w)
-        self._factor = Cholesky(matrix[self._rows][:, self._rows], self._rows)
-        self._unscaled = unscaled(n)
+        solver = Cholesky(matrix[rows][:, rows], rows)
+        self._system = _kernels.System(solver.factor, unscaled(n), solver.scratch)
         moves = np.zeros(n, np.bool_)
-        moves[self._rows] = True
+        moves[rows] = True
         self._together = _kernels.Together(
+            w=w,
             mass=np.where(moves, mass, 0.0),
             edge_weight=weight,
             vertex_weight=near,
@@ -62,9 +64,9 @@ class GlobalLimit:
         Cloth that nothing holds or touches keeps its momentum. Return the number of iterations."""
         lowered = gaps._replace(offsets=np.empty(len(gaps.offsets)))
         _kernels.lower_gaps(gaps, x, lowered.offsets)
-        factor, together = self._factor, self._together
-        args = factor.factor, self._unscaled, factor.scratch, together, ITERATIONS, ENOUGH
-        count = int(_kernels.shorten_together(self._edges, x, self._w, surface, lowered, *args))
+        together = self._together
+        args = self._system, together, ITERATIONS, ENOUGH
+        count = int(_kernels.shorten_together(self._edges, x, surface, lowered, *args))
         if len(self._pieces.rows):
             near = gaps.vertices[gaps.vertices >= 0]
             free = untouched(self._pieces, np.concatenate([np.flatnonzero(surface.place >= 0), near]))

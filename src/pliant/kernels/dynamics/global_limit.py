@@ -13,15 +13,24 @@ import numpy as np
 
 from .. import vec
 from ..jit import kernel
-from .cholesky import solve
+from .cholesky import Factor, Scaling, solve
 from .strain_limit import open_gap
 
 RELAXATION = 1.6  # of each step, by which it is extrapolated
 
 
+class System(NamedTuple):
+    """The linear system of an iteration."""
+
+    factor: Factor
+    scaling: Scaling  # of no row
+    scratch: np.ndarray  # (n+k,4) f4
+
+
 class Together(NamedTuple):
     """Weights and workspace; f4 arrays have a fourth column of padding."""
 
+    w: np.ndarray  # (n,) inverse masses
     mass: np.ndarray  # (n,) of free vertices; 0: they do not move
     edge_weight: np.ndarray  # (m,) by which the linear system weighs edges, kg
     vertex_weight: np.ndarray  # (n,) by which it weighs positions in which all gaps are open, kg
@@ -105,7 +114,7 @@ def open_all(x, w, surface, gaps, level):
 
 
 @kernel
-def add_vertices(x, w, surface, gaps, t):
+def add_vertices(x, surface, gaps, t):
     """Open all gaps, and add the forces of vertices to the right-hand side."""
     share = 1.0 - RELAXATION
     for i in range(len(x)):
@@ -113,7 +122,7 @@ def add_vertices(x, w, surface, gaps, t):
         wanted = vec.add(wanted, vec.load(t.pushes, i))
         vec.store(t.pushes, i, wanted)
         vec.store(t.places, i, wanted)
-    open_all(t.places, w, surface, gaps, t.level)
+    open_all(t.places, t.w, surface, gaps, t.level)
     for i in range(len(x)):
         at, place = vec.load(x, i), vec.load(t.places, i)
         push = vec.sub(vec.load(t.pushes, i), place)
@@ -125,21 +134,21 @@ def add_vertices(x, w, surface, gaps, t):
 
 
 @kernel
-def shorten_together(edges, x, w, surface, gaps, factor, scaling, scratch, t, iterations, slack):
+def shorten_together(edges, x, surface, gaps, system, t, iterations, slack):
     """Move x towards the nearest positions in which no edge is too long, in at most `iterations` iterations, until none
     is longer than `slack` times its limit; return their number. Vertices do not move into their `surface`, and `gaps`
     stay open: what the iterations have closed is opened at the end."""
     begin(edges, x, surface, t)
     count = 0
     while count < iterations:
-        add_vertices(x, w, surface, gaps, t)
+        add_vertices(x, surface, gaps, t)
         if not add_edges(edges, x, slack, t):
             break
-        solve(factor, t.right, t.moves, scaling, scratch)
+        solve(system.factor, t.right, t.moves, system.scaling, system.scratch)
         for i in range(len(x)):
             if t.mass[i] > 0.0:
                 move = np.float64(t.moves[i, 0]), np.float64(t.moves[i, 1]), np.float64(t.moves[i, 2])
                 vec.store(x, i, vec.add(vec.load(x, i), move))
         count += 1
-    open_all(x, w, surface, gaps, t.level)
+    open_all(x, t.w, surface, gaps, t.level)
     return count
