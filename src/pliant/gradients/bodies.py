@@ -77,6 +77,13 @@ def winding_numbers(points: Floats, vertices: Floats, faces: Any) -> Floats:
     return out
 
 
+def fitted(bodies: Floats, faces: Any) -> list[tuple[NDArray[np.int32], DeformingClosestPoints]]:
+    """Return the faces and a query for each of the bodies (b,v,3)."""
+    with _lock:
+        shape = _fitted(bodies, faces)
+        return [(shape.faces, query) for query in shape.queries[: len(bodies)]]
+
+
 def _fitted(bodies: Floats, faces: Any) -> _Shape:
     """Return the surface of the faces, with a query for each of the bodies (b,v,3), refitted when it is first used."""
     shape = _shape_of(faces, bodies)

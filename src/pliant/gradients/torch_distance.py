@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 
 from ..kernels.gradients.stencils import CREASE, Stencils
 from . import formulas
-from .torch_operations import corners, stencils
+from .torch_operations import corners, crossings, stencils
 
 
 def signed_distance(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
@@ -25,6 +25,14 @@ def signed_distance(points: torch.Tensor, vertices: torch.Tensor, faces: torch.T
     else:
         d = _SignedDistance.apply(p, x, faces)
     return d.reshape(*lead, points.shape[-2])
+
+
+def crossing_depths(vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
+    """Depths (..., k) of the crossing triangles of bodies (..., v, 3), validated; 0 where a body has fewer than k."""
+    x = vertices.reshape(-1, *vertices.shape[-2:])
+    found = crossings(x, faces, faces.shape[0] if _transformed() else None)
+    depths = formulas.crossing_depths(torch, corners(x.double(), found.rows), found).to(x.dtype)
+    return depths.reshape(*vertices.shape[:-2], -1)
 
 
 def _in_one_axis(tensor: torch.Tensor, lead: torch.Size) -> torch.Tensor:

@@ -9,10 +9,13 @@ import numpy as np
 import torch
 
 from ..arguments import wrong
+from ..kernels.gradients.crossings import Crossings
 from ..kernels.gradients.stencils import Stencils
 from . import bodies
 from .arguments import Described
+from .crossings import find_crossings
 
+MAPPED = "faces are mapped by vmap; expected the same faces for all bodies: in_dims=None"
 CHUNK = 256  # values that are summed one after the other
 
 
@@ -47,7 +50,7 @@ def _(
     info: Any, where: tuple[int | None, ...], points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor
 ) -> Any:
     if where[2] is not None:
-        raise ValueError("faces are mapped by vmap; expected the same faces for all bodies: in_dims=None")
+        raise ValueError(MAPPED)
     given = [_mapped(tensor, at) for tensor, at in zip((points, vertices), where)]
     lead = np.broadcast_shapes(*(tensor.shape[:2] for tensor in given))
     flat = [
@@ -58,6 +61,35 @@ def _(
     ]
     found = _stencils(*flat, faces)
     return [tensor.reshape(*lead, *tensor.shape[1:]) for tensor in found], [0] * len(found)
+
+
+def crossings(vertices: torch.Tensor, faces: torch.Tensor, most: int | None) -> Any:
+    """The `Crossings` of bodies (q,v,3), as tensors; `most` as in `find_crossings`."""
+    if most is None:
+        found = find_crossings(_array(vertices), faces.cpu().numpy())
+        return Crossings(*(torch.from_numpy(array).to(vertices.device) for array in found))
+    return Crossings(*_crossings(vertices.detach(), faces, most))
+
+
+@torch.library.custom_op("pliant::crossings", mutates_args=())
+def _crossings(vertices: torch.Tensor, faces: torch.Tensor, most: int) -> list[torch.Tensor]:
+    found = find_crossings(_array(vertices), faces.cpu().numpy(), most)
+    return [torch.from_numpy(array).to(vertices.device) for array in found]
+
+
+@_crossings.register_fake
+def _(vertices: torch.Tensor, faces: torch.Tensor, most: int) -> list[torch.Tensor]:
+    shape, kinds = (vertices.shape[0], most), (((), torch.uint8), ((4,), torch.int64), ((), torch.float64))
+    return [vertices.new_empty((*shape, *width), dtype=dtype) for width, dtype in kinds]
+
+
+@_crossings.register_vmap
+def _(info: Any, where: Any, vertices: torch.Tensor, faces: torch.Tensor, most: int) -> Any:
+    if where[1] is not None:
+        raise ValueError(MAPPED)
+    x = _mapped(vertices, where[0])
+    found = _crossings(x.reshape(-1, *x.shape[2:]), faces, most)
+    return [tensor.reshape(*x.shape[:2], *tensor.shape[1:]) for tensor in found], [0] * len(found)
 
 
 @torch.library.custom_op("pliant::winding_number", mutates_args=())
@@ -76,7 +108,7 @@ def _(
     info: Any, where: tuple[int | None, ...], points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor
 ) -> Any:
     if where[2] is not None:
-        raise ValueError("faces are mapped by vmap; expected the same faces for all bodies: in_dims=None")
+        raise ValueError(MAPPED)
     given = [_mapped(tensor, at) for tensor, at in zip((points, vertices), where)]
     most = max(tensor.ndim for tensor in given)
     given = [t.reshape(t.shape[0], *[1] * (most - t.ndim), *t.shape[1:]) for t in given]
