@@ -48,7 +48,9 @@ STRICT |= {"shapes", "simulation", "sweep", "view"}
 # names of other libraries that begin like ours: of libigl and of Warp, with which docs/bench.md compares
 OTHERS = {"AABB.squared_distance", "Bvh.refit", "Mesh.refit"}
 # first parts of names of other libraries, languages and file formats
-FOREIGN = {"window", "trimesh", "numba", "np", "numpy", "scipy", "ipctk", "igl"} | set(sys.stdlib_module_names)
+FOREIGN = {"window", "trimesh", "torch", "jax", "numba", "np", "numpy", "scipy", "ipctk", "igl"} | set(
+    sys.stdlib_module_names
+)
 
 
 def names_of(body: list[ast.stmt]) -> set[str]:

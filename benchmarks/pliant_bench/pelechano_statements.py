@@ -11,6 +11,14 @@ from .papers import PELECHANO_CULLED, PELECHANO_KEPT, PELECHANO_SIZE
 from .statements import Statement, picture
 
 MISSED = "the rest of a frame costs less here than in the paper, whose frame included drawing"
+# of each figure, why ours is above the paper's
+ABOVE = {
+    "culled_percent": "triangles of a slab are in groups with boxes of their own, too",
+    "detection_percent": "points that are farther away than they move are not searched; frames of other machines",
+    "response_percent": "the response corrects only what was found; frames of other machines",
+    "brute_percent": "a frame of 2026 includes an implicit solve, and the test of a triangle is compiled for one core",
+}
+ALIKE = 0.05  # relative difference of figures that need no reason
 
 
 def statements(table: Table, sizes: Table) -> Iterator[Statement]:
@@ -41,13 +49,15 @@ def statements(table: Table, sizes: Table) -> Iterator[Statement]:
         ("frame rate kept with detection and response", "response_percent", 100.0 * PELECHANO_KEPT["response"]),
         ("frame rate kept by brute force", "brute_percent", 100.0 * PELECHANO_KEPT["brute"]),
     ):
-        below = min(row[key] for row in rows) < paper
+        least, most = (end(row[key] for row in rows) for end in (min, max))
+        reasons = [MISSED] if least < (1.0 - ALIKE) * paper else []
+        reasons += [ABOVE[key]] if most > (1.0 + ALIKE) * paper or (key == "culled_percent" and most > paper) else []
         yield Statement(
             "section 5",
             what,
             f"{paper:g} %",
             "; ".join(f"{row['body']} {row[key]:.2f} %" for row in rows),
-            MISSED if below else "",
+            "; ".join(reasons),
         )
     yield Statement(
         "section 5",

@@ -261,7 +261,7 @@ def _images(survey: Table, quick: bool, repeats: int, progress: Progress) -> Ite
 def _applications(survey: Table, quick: bool, progress: Progress) -> Iterator[Statement]:
     yield picture("figures 20 to 22", "cloth, a catwalk, a falling ribbon", "bench garments; the scene ribbon")
     progress("section 7: scenes of surgery")
-    frames = 3 if quick else 60
+    frames = 3 if quick else 160  # until the tools have pushed
     yield picture(
         "figure 23, section 7.2", "a tool as a viewing volume", f"surgical-tool: {_frames('surgical-tool', frames)[0]}"
     )

@@ -15,11 +15,13 @@ from pliant_bench import (
     models,
     neal_statements,
     paper_reports,
+    pelechano_statements,
     statements,
     suite,
     survey_rest,
     survey_trees,
 )
+from pliant_bench.bone_boxes import WAYS
 from pliant_bench.papers import TABLE_1
 from pliant_bench.statements import Statement
 
@@ -74,6 +76,23 @@ def test_results_that_the_text_states_stand_beside_ours_or_a_reason(paper):
         assert all(row[key] for key in ("where", "what", "paper", "ours")), row
         assert re.search(r"nan|None|OTHER", row["ours"]) is None, row
         assert "\n" not in row["why"], row
+
+
+def test_shares_unlike_those_of_pelechano_have_a_reason():
+    def reasons(share: float) -> dict[str, str]:
+        row = dict.fromkeys(("culled_percent", "detection_percent", "response_percent", "brute_percent"), share)
+        row |= {"who": next(iter(WAYS)), "recall_percent": None, "triangles": 1, "vertices": 1, "body": "a body"}
+        table, sizes = (statements.Table("any", "", (), rows) for rows in ([row], []))
+        found = pelechano_statements.statements(table, sizes)
+        return {each.what: each.why for each in found if each.paper in ("98 %", "63 %", "35 %", "0.2 %")}
+
+    assert list(reasons(63.0).values()) == [
+        pelechano_statements.MISSED,
+        "",
+        *(pelechano_statements.ABOVE[key] for key in ("response_percent", "brute_percent")),
+    ]
+    assert all(reasons(99.0).values())
+    assert all(reasons(0.1).values())
 
 
 def test_places_are_read_from_ranges_and_lists():

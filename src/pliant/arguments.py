@@ -285,11 +285,11 @@ def _in_range(kind: type, limits: Range) -> Check:
         return value
 
     if limits.low > -np.inf:
-        bounds.append(f"of at least {limits.low:g}")
+        bounds.append(f"of at least {validate.plain(limits.low)}")
     if limits.above is not None:
-        bounds.append(f"greater than {limits.above:g}")
+        bounds.append(f"greater than {validate.plain(limits.above)}")
     if limits.high < np.inf:
-        bounds.append(f"{'and' if bounds else 'of'} at most {limits.high:g}")
+        bounds.append(f"{'and' if bounds else 'of'} at most {validate.plain(limits.high)}")
     return Check(take, " ".join(["a whole number" if whole else "a number", *bounds]))
 
 

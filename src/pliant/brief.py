@@ -15,6 +15,12 @@ def brief(self: Any) -> str:
     return f"{type(self).__name__}({', '.join(f'{name}={_text(getattr(self, name))}' for name in fields)})"
 
 
+class Brief:
+    """Base class of dataclasses (repr=False) that are shown so."""
+
+    __repr__ = brief
+
+
 def facts(self: Any, title: str) -> str:
     """The `__repr__` of a result: its title and facts."""
     return f"<{type(self).__name__} {title!r}: {', '.join(f'{k} {v}' for k, v in self.facts.items() if v)}>"
@@ -31,6 +37,7 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_text(each)}" for key, each in value.items()) + "}"
     if type(value).__repr__ is brief:
-        return f"<{type(value).__name__}>"
+        name = getattr(value, "name", "") or getattr(getattr(value, "mesh", None), "name", "")
+        return f"<{type(value).__name__}{f' {name!r}' if name else ''}>"
     text = " ".join(repr(value).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import renamed, validate
 from .arguments import check_arguments, takes, wrong
+from .brief import Brief
 from .materials import Cloth, Solid, Strands
 from .mesh import Mesh
 from .mesh.element_check import check_elements
@@ -31,8 +32,8 @@ CLOTH_COLOUR, _BODY_COLOUR = (0.62, 0.16, 0.13), (0.78, 0.74, 0.70)
 
 
 @check_arguments
-@dataclasses.dataclass(frozen=True, eq=False)
-class Grip:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Grip(Brief):
     """Vertices of a deformable body, as rows of its mesh, with prescribed motion: rigid, or individual (`Attached`)."""
 
     rows: Any
@@ -43,8 +44,8 @@ class Grip:
 
 
 @check_arguments
-@dataclasses.dataclass(frozen=True, eq=False)
-class Body:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Body(Brief):
     """A mesh with a role: cloth, a soft body (`material` is a `Solid`, the mesh has tets, and its faces are their
     surface), strands (`material` is `Strands`, the mesh has lines), or an `obstacle`, static or kinematic.
 
@@ -155,8 +156,8 @@ def _check_material(body: Body) -> None:
 
 
 @check_arguments
-@dataclasses.dataclass(frozen=True, eq=False)
-class Scene:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Scene(Brief):
     """Bodies in one world. The (welded) vertices of all of them are one array, in the order of `bodies`.
 
     eps: contact offset between deformable bodies and obstacles, metres. friction: coefficient c_f between them;

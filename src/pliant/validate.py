@@ -116,17 +116,17 @@ def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf,
     if not np.isfinite(result):
         raise ValueError(f"{name} = {result} is not finite")
     if above is not None and not result > above:
-        raise ValueError(f"{name} = {_plain(result)} must be greater than {_plain(above)}")
+        raise ValueError(f"{name} = {plain(result)} must be greater than {plain(above)}")
     if not low <= result <= high:
         if result < low and high >= _MOST_WHOLE:  # the upper bound says nothing to a reader
-            wanted = f"at least {_plain(low)}"
+            wanted = f"at least {plain(low)}"
         else:
-            wanted = f"at most {_plain(high)}" if low == -np.inf else f"in {_plain(low)}..{_plain(high)}"
-        raise ValueError(f"{name} = {_plain(result)} must be {wanted}")
+            wanted = f"at most {plain(high)}" if low == -np.inf else f"in {plain(low)}..{plain(high)}"
+        raise ValueError(f"{name} = {plain(result)} must be {wanted}")
     return result
 
 
-def _plain(value: float) -> str:
+def plain(value: float) -> str:
     """Format a number as it would be typed: whole ones below 1e9, and the largest index, with all of their digits."""
     return str(int(value)) if value == np.floor(value) and (abs(value) < 1e9 or value == _MOST_WHOLE) else f"{value:g}"
 

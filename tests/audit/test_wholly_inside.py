@@ -47,6 +47,7 @@ def test_fix_pulls_out_what_is_tight_and_leaves_what_is_lost():
     done = pliant.fix(lost, BODY)
     assert np.array_equal(done.garment.frames[0], lost.vertices)
     assert done.unchanged == (0,)
+    assert done.changes["left unchanged"] == "frame 0: the garment is deep inside the body"
 
 
 def test_check_fix_and_drape_say_it_in_one_line(tmp_path, monkeypatch, capsys):
@@ -65,3 +66,13 @@ def test_check_fix_and_drape_say_it_in_one_line(tmp_path, monkeypatch, capsys):
             assert notes[0].startswith("note: 63 of 63 vertices of garment 'shirt' are deep inside body 'body'")
         else:
             assert "wholly-inside" in json.dumps(json.loads(said.out))
+
+
+def test_of_several_frames_the_least_count_is_told():
+    x = 0.5 * SHIRT.vertices
+    out = x.copy()
+    out[0, 1] = 2.0  # one vertex is outside in the second frame
+    clips = [pliant.Clip(SHIRT, np.stack([x, second])) for second in (x, out)]
+    (always,), (mostly,) = (told(clip) for clip in clips)
+    assert always.startswith("63 of 63 vertices of garment 'cloth' are deep inside body 'ball' in every frame: ")
+    assert mostly.startswith("at least 62 of 63 vertices of garment 'cloth' are deep inside body 'ball' in every frame")

@@ -215,3 +215,15 @@ def test_a_garment_from_obj_keeps_the_name_of_its_object(here, capsys, lines, na
     (here / "export_v3.obj").write_text("\n".join(rows) + "\n")
     assert told(capsys, "export_v3.obj", "post.glb", "-o", "out.glb", "--check-frames", "0")[0] == 0
     assert pliant.load_character("out.glb", part=name).mesh.n_vertices == sleeve().n_vertices
+
+
+def test_a_file_with_garment_and_body_in_place_of_the_garment_is_noticed(here, capsys):
+    """As it stands, the body would be checked against itself, which finds nothing and takes long."""
+    assert told(capsys, "sleeve.obj", "post.glb", "-o", "both.glb", "--check-frames", "0")[0] == 0
+    for more, noticed in (((), True), (("--part", "sleeve"), False)):
+        cli.run(["check", "both.glb", *more, "--body", "post.glb", "--clip", "still", "--json"])
+        said = capsys.readouterr().err
+        assert (
+            "has all vertices of the body at the same places; name the garment in it with --part" in said
+        ) == noticed
+        assert ("both.glb contains post, sleeve, taken together" in said) == noticed

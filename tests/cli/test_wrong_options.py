@@ -97,6 +97,11 @@ def test_a_file_too_many_is_named_with_the_command(capsys):
         ("drape --frames 2.5", "--frames is '2.5'; expected a whole number"),
         ("check a.obj --every=1.5", "--every is '1.5'; expected a whole number"),
         ("drape --config frames.toml", "--frames is '2.5'; expected a whole number"),
+        ("drape --config truth.toml", "--frames is 'True'; expected a whole number"),
+        ("drape --config part.toml", "--material.density is 'heavy'; expected a number"),
+        ("drape --config table.toml", "table.toml: options stand at the top of the file, without a table [drape]"),
+        ("drape --json=3", "--json is '3'; it is a switch, which takes no value"),
+        ("drape --body=", "--body needs the name of a file"),
         ("drape --frames 0", "--frames = 0 must be at least 1"),
         ("drape --material.density -1", "--material.density = -1 must be greater than 0"),
         ("tets body.obj --size 1nm", f"--size is '1nm'; expected {LENGTH}"),
@@ -107,6 +112,9 @@ def test_a_file_too_many_is_named_with_the_command(capsys):
 )
 def test_wrong_usage_is_answered_in_the_words_that_were_typed(folder, capsys, typed, said):
     (folder / "frames.toml").write_text("frames = 2.5\n")
+    (folder / "truth.toml").write_text("frames = true\n")
+    (folder / "part.toml").write_text("[material]\ndensity = 'heavy'\n")
+    (folder / "table.toml").write_text("[drape]\nframes = 2\n")
     assert cli.run(typed.split()) == 2
     assert capsys.readouterr().err.splitlines()[-1] == f"error: {said}"
 

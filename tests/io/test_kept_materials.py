@@ -4,6 +4,7 @@ The character is made here: two materials, an embedded and an external image, a 
 texture coordinates, vertex colours, a normal texture, and KHR_materials_clearcoat and _emissive_strength.
 """
 
+import dataclasses
 import io
 import pathlib
 
@@ -176,6 +177,16 @@ def test_a_glb_of_the_character_keeps_everything(coat, tmp_path):
     kept_in(tmp_path / "a.glb")
 
 
+def test_a_character_whose_look_was_changed_is_written_as_it_is_now(coat, tmp_path):
+    given = pliant.load_character(coat)
+    green = [dict(material, color=[0.0, 1.0, 0.0]) for material in given.mesh.materials]
+    for name, change in {"uv": {"uv": 0.5 * given.mesh.uv}, "green": {"materials": tuple(green)}}.items():
+        mesh = dataclasses.replace(given.mesh, **change)
+        pliant.save_character(tmp_path / f"{name}.glb", dataclasses.replace(given, mesh=mesh))
+    np.testing.assert_allclose(pliant.load(tmp_path / "uv.glb").uv, 0.5 * given.mesh.uv, atol=1e-6)
+    assert [m["color"] for m in pliant.load(tmp_path / "green.glb").materials] == [[0.0, 1.0, 0.0]] * 2
+
+
 @needs_validator
 def test_the_validator_finds_no_error(coat, tmp_path):
     for way, given in clips(coat).items():
@@ -216,6 +227,16 @@ def test_an_obj_with_vertex_colours_keeps_them_as_glb(tmp_path):
     np.testing.assert_allclose(
         pliant.load(tmp_path / "a.glb").marks.colors, [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0.5]], atol=1e-6
     )
+
+
+def test_colours_outside_of_their_range_stay_readable_in_obj(tmp_path):
+    """Beyond 1, a reader takes the colours of the whole file for numbers of 0 to 255."""
+    sheet = pliant.shapes.cloth(1.0, 1.0, 2)
+    marks = dataclasses.replace(
+        sheet.marks, colors=np.array([[1.5, 0.5, -0.1]] + [[0.25] * 3] * (sheet.n_vertices - 1))
+    )
+    pliant.save(tmp_path / "a.obj", dataclasses.replace(sheet, marks=marks))
+    assert pliant.load(tmp_path / "a.obj").marks.colors[:2].tolist() == [[1.0, 0.5, 0.0], [0.25] * 3]
 
 
 @pytest.mark.parametrize("ending", ["pc2", "mdd", "npz"])

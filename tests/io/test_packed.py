@@ -13,6 +13,7 @@ from characters import small_character
 from conftest import SEED, cases
 from khronos import faults, needs_packages, needs_validator, packages
 from pliant import MeshFileError, load, load_character, save, save_character, shapes
+from pliant.io import draco
 from pliant.io.meshopt import Packed, decode
 
 
@@ -99,6 +100,8 @@ def test_quaternions_are_those_whose_largest_component_was_dropped():
 def test_exponents_and_colours():
     words = np.array([[(-3 << 24) | (5 & 0xFFFFFF), (2 << 24) | (-7 & 0xFFFFFF), 12]], np.int64).astype("<i4")
     assert np.frombuffer(filtered(words, "EXPONENTIAL", 12), "<f4").tolist() == [0.625, -28.0, 12.0]
+    largest = np.array([[(127 << 24) | 0x7FFFFF]], "<i4")
+    assert np.isinf(np.frombuffer(filtered(largest, "EXPONENTIAL", 4), "<f4")), "without a warning of NumPy"
     for dtype, stride in (("<u1", 4), ("<u2", 8)):
         most = np.iinfo(dtype).max
         rgba = np.random.default_rng(SEED).integers(0, most + 1, (300, 4)).astype(np.int64)
@@ -152,6 +155,29 @@ def test_without_its_library_a_draco_file_is_refused_unless_it_also_has_the_plai
         load(path)
     path.write_bytes(packed_files.draco_with_fallback())
     np.testing.assert_allclose(load(path).vertices, expected.vertices, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["meshopt", "draco"])
+@pytest.mark.parametrize("said", [{}, 5, None])
+def test_an_extension_that_says_nothing_is_an_error_and_no_mesh_of_zeros(tmp_path, name, said):
+    content, _, _ = packed_files.made()[name]
+    document = packed_files.json_of(content)
+    primitive, view = document["meshes"][0]["primitives"][0], document["bufferViews"][0]
+    for entry in (primitive, view):
+        if "extensions" in entry:
+            entry["extensions"] = dict.fromkeys(entry["extensions"], said)
+    (tmp_path / "cloth.glb").write_bytes(packed_files.glb(document, packed_files.binary_of(content)))
+    with pytest.raises(MeshFileError, match="compression"):
+        load(tmp_path / "cloth.glb")
+
+
+def test_the_command_that_decodes_draco_is_as_short_for_thousands_of_meshes(tmp_path, monkeypatch):
+    words = []
+    monkeypatch.setattr(
+        "pliant.io.draco.answer", lambda file, command, library, inputs: words.extend(command) or ({}, {})
+    )
+    assert draco.decode(None, [b"mesh"] * 30_000, 10**9) == [{}] * 30_000
+    assert max(map(len, words)) < 1000
 
 
 @pytest.mark.parametrize("name", ["meshopt", "meshopt-fallback", "draco"])

@@ -1,5 +1,6 @@
 """Vertex animation textures: a reader of the test finds every position and normal by what the description says."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -120,6 +121,17 @@ def test_several_meshes_are_several_files_and_what_does_not_fit_is_refused(tmp_p
     with pytest.raises(ValueError, match="write at most"):
         save_animation(tmp_path / "long.vat.png", [waving(9, 60)], 24.0)
     assert not list(tmp_path.glob("long*"))
+
+
+def test_a_mesh_that_is_called_as_the_normals_of_another_keeps_its_own_files(tmp_path):
+    clips = [
+        dataclasses.replace(waving(), mesh=dataclasses.replace(waving().mesh, name=name)) for name in ("a", "a-normals")
+    ]
+    paths = save_animation(tmp_path / "run.vat.exr", clips, 24.0)
+    assert len(set(paths)) == 8
+    for stem in ("run-a", "run-a-normals"):
+        _, n, _ = decoded(tmp_path, stem, "exr")
+        assert np.abs(np.linalg.norm(n, axis=2) - 1.0).max() < 1e-5
 
 
 def test_fix_writes_the_frames_that_it_writes_as_npz(tmp_path, monkeypatch):

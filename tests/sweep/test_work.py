@@ -10,6 +10,8 @@ import pytest
 from PIL import Image
 
 import pliant
+from characters import sleeve
+from cli.test_preroll import bent
 from pliant.audit.check import check
 from pliant.detect.choose import choose_method_for_scene
 from pliant.scenes import drape_scene
@@ -45,6 +47,18 @@ def test_a_drape_holds_what_is_given(tmp_path):
     _, folder = done(tmp_path, table | {"thumbnails": False})
     x = np.load(folder / "drape.npz")["frames_0"]
     assert ((x[0] == x[-1]).all(1) == (x[0, :, 0] > 0.19)).all()
+
+
+@pytest.mark.compiled
+def test_a_drape_without_lead_in_begins_in_the_first_pose_of_the_clip_as_pliant_drape_does(tmp_path):
+    """Without a pre-roll, the post jumps there and an edge is stretched to many times its length."""
+    pliant.save_character(tmp_path / "post.glb", bent(60.0))
+    pliant.save(tmp_path / "sleeve.obj", sleeve(rings=5, around=12))
+    table = {"run": "drape", "garments": ["sleeve.obj"], "bodies": ["post.glb"], "files": ["npz"], "thumbnails": False}
+    record, folder = done(tmp_path, table | {"fixed": {"lead-in": 0, "frames": 2, "substeps": 2}})
+    with np.load(folder / "drape.npz") as frames:
+        assert np.abs(frames["frames_1"][0] - bent(60.0).shape("bent", 0.0)).max() < 1e-6
+    assert record["figures"]["stretch_most"] < 0.1
 
 
 @pytest.mark.compiled

@@ -149,7 +149,7 @@ def available(player: Player) -> list[str]:
 
 QUICK = {
     "ball": ["bvh:volume=sphere", "bvh:volume=26-dop", "bvh:volume=oriented", "bvh:update=lazy"],
-    "bones": ["bvh:update=blend", "bone-boxes:exact=false"],
+    "bones": ["bvh:update=blend", "continuous:update=blend", "bone-boxes:exact=false"],
     "tets": ["spatial-hash:hash=xor", "continuous:volume=sphere"],
 }
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import brief, renamed
 from ..motion.clip import Clip
-from .findings import Report, size_words
+from .findings import NoteKind, Report, size_words
 from .layers import Layer
 from .work import cut_short_text
 
@@ -102,8 +102,12 @@ class FixResult:
         if self.cut_short:
             out["work limit"] = cut_short_text(self.cut_short)
         if self.unchanged:
-            first = self.unchanged[0]
-            out["left unchanged"] = f"{len(self.unchanged)} frames, the first {first}: nothing better was found"
+            count, first = len(self.unchanged), self.unchanged[0]
+            lost = any(note.kind is NoteKind.WHOLLY_INSIDE for note in self.before.notes)
+            why = "the garment is deep inside the body" if lost else "nothing better was found"
+            out["left unchanged"] = (
+                f"{count} frames, the first {first}: {why}" if count > 1 else f"frame {first}: {why}"
+            )
         return out
 
     @property

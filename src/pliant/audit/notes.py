@@ -44,9 +44,10 @@ def note_on_place(garment: Mesh, body: Mesh, distances: NDArray[np.float32], she
             f"place it as it is worn (the centre of its bounding box is {apart:.3g} m from that of the body), or "
             "give the files in the order garment, body"
         )
-    inside = f"{(away < 0.0).sum(1).min():,} of {away.shape[1]:,}"
-    many = "" if len(away) == 1 else " or more in every frame"
-    text = f"{inside} vertices{many} of garment {garment.name!r} are deep inside body {body.name!r}: {why}"
+    least, count = int((away < 0.0).sum(1).min()), away.shape[1]
+    inside = f"{'' if len(away) == 1 or least == count else 'at least '}{least:,} of {count:,}"
+    always = "" if len(away) == 1 else " in every frame"
+    text = f"{inside} vertices of garment {garment.name!r} are deep inside body {body.name!r}{always}: {why}"
     return Note(NoteKind.WHOLLY_INSIDE, text)
 
 

@@ -6,6 +6,7 @@ tracebacks and logs.
 """
 
 import importlib.util
+import io
 import os
 import re
 import sys
@@ -44,6 +45,8 @@ def main(tokens: Sequence[str] | None = None) -> None:
     if tokens[:1] != ["play"]:  # its server handles the signal itself
         interruption.install()
     interruption.end_with_input()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names that the encoding of the terminal lacks must not end a command
+        sys.stdout.reconfigure(errors="backslashreplace")
     code = run(tokens)
     if tokens[:1] and tokens[0] == "play":
         # a thread that is compiling cannot be interrupted, and sys.exit would wait for it (8 s observed after Ctrl-C)
@@ -55,10 +58,13 @@ def main(tokens: Sequence[str] | None = None) -> None:
 
 def run(tokens: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    import cyclopts
+    try:
+        import cyclopts
 
-    from ..errors import MeshFileError
-
+        from ..errors import MeshFileError
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return 130
     debug = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
     try:
         _attach_log_handler(debug)
@@ -90,12 +96,14 @@ def run(tokens: Sequence[str]) -> int:
 
 def _called(tokens: Sequence[str]) -> Any:
     """Run the command that `tokens` name and return its result."""
-    from .usage import check_whole_numbers, typed_options
+    from .usage import check_empty_names, check_whole_numbers, typed_options
 
     app, config = _app(tokens), _config(tokens)
     if tokens[:1] and tokens[0] in COMMANDS:
         given = [*(_config_options(config).items() if config is not None else ()), *typed_options(tokens)]
-        check_whole_numbers(app[tokens[0]].assemble_argument_collection(), given)
+        arguments = app[tokens[0]].assemble_argument_collection()
+        check_whole_numbers(arguments, given)
+        check_empty_names(arguments, tokens)
     if config is not None:
         import cyclopts
 
@@ -158,9 +166,12 @@ def _config_options(path: str) -> dict[str, Any]:
         raise ValueError("--config needs the name of a TOML file")
     with open(path, "rb") as stream:
         try:
-            return {f"--{key.replace('_', '-')}": value for key, value in tomllib.load(stream).items()}
+            found = tomllib.load(stream)
         except ValueError as error:
             raise ValueError(f"{path} is not TOML: {error}") from None
+    if named := sorted(found.keys() & COMMANDS.keys()):  # the library passes over tables of these names
+        raise ValueError(f"{path}: options stand at the top of the file, without a table [{named[0]}]")
+    return {f"--{key.replace('_', '-')}": value for key, value in found.items()}
 
 
 def _as_options(text: str, tokens: Sequence[str]) -> str:

@@ -159,12 +159,11 @@ def bind(
 
 def _warn(garment: pathlib.Path, worn: "Mesh", character: pathlib.Path, figure: "Character") -> None:
     from ..io import size_warning
-    from ..motion.clip import Clip
 
     for path, mesh in ((garment, worn), (character, figure.mesh)):
         if warning := size_warning(mesh):
             output.warn(f"{path}: {warning}")
-    warn_of_pair(*(Clip(mesh, mesh.vertices[None]) for mesh in (worn, figure.mesh)))
+    warn_of_pair(worn, figure.mesh)
 
 
 def _checked(bound: "Bound", clips: list[str], count: int) -> "tuple[list[ClipFindings], list[str]]":

@@ -215,9 +215,11 @@ def drape(
     from ..simulation import Simulation
     from ..simulation.live import LiveCaches
     from ..simulation.preroll import preroll, preroll_frames
+    from ..simulation.step import LONGEST, SHORTEST
 
     if frames is not None:
         frames = validate.whole("frames", frames, low=1)
+    validate.number("dt", dt, low=SHORTEST, high=LONGEST)
     if substeps is not None:
         substeps = validate.whole("substeps", substeps, low=1, high=1000)
     if subdivide is not None:

@@ -61,8 +61,10 @@ class LogLines(logging.Handler):
 
 
 def print_json(value: Any) -> None:
-    """Print `value` as JSON on stdout; NumPy values become plain ones, nan and inf become null."""
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    """Print `value` as JSON on stdout; NumPy values become plain ones, nan and inf become null. Letters beyond ASCII
+    are escaped where stdout is not UTF-8, as in a file that Windows redirects to: JSON is."""
+    unicode = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=not unicode, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,10 @@ def check_outputs(
         ending = path.suffix.lower()
         if ending not in endings and not path.is_dir():
             other = next((f"; use {name} {path}" for name, _, allowed in outputs if ending in allowed), "")
-            raise ValueError(f"{option} {path}: unknown extension {path.suffix!r}; one of: {', '.join(endings)}{other}")
+            from ..io.formats import names_of
+
+            known = names_of(endings) if ".exr" in endings else ", ".join(endings)
+            raise ValueError(f"{option} {path}: unknown extension {path.suffix!r}; one of: {known}{other}")
         resolved = path.resolve()
         if resolved in sources:
             raise ValueError(f"{option} {path} would overwrite an input file; choose another name")

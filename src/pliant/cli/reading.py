@@ -158,12 +158,11 @@ def check_distinct(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: 
         raise ValueError(f"the garment is part of the body, both of {file}; name others with --part and --body-part")
 
 
-def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
-    """Warn where size or position suggest that garment and body have different units or axes."""
-    if under is None:
-        return
-    one, other = worn.mesh.bounds, under.mesh.bounds
-    sizes = worn.mesh.size, under.mesh.size
+def warn_of_pair(worn: "Mesh", under: "Mesh", *, placed: bool = False) -> None:
+    """Warn where size or position suggest that garment and body have different units or axes; where the garment may be
+    `placed`, only its size does."""
+    one, other = worn.bounds, under.bounds
+    sizes = worn.size, under.size
     if not min(sizes) > 0.0:
         return
     apart = float(max(*(one[0] - other[1]), *(other[0] - one[1])))
@@ -171,11 +170,23 @@ def warn_of_pair(worn: "Clip", under: "Clip | None") -> None:
         mismatch = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
     elif sizes[1] > 150.0 * sizes[0]:
         mismatch = f"the body is {sizes[1] / sizes[0]:.0f} times as large as the garment"
-    elif apart > 2.0 * max(sizes):
+    elif apart > 2.0 * max(sizes) and not placed:
         mismatch = f"garment and body are {apart:.3g} m apart"
     else:
         return
     output.warn(f"{mismatch}; are both files in the same units, with the same axis up?")
+
+
+def _contains(worn: "Mesh", under: "Mesh") -> bool:
+    """Whether a garment has, besides others, all vertices of a body, as a file in which it is bound to that body."""
+    import numpy as np
+
+    unit = 1e-6 * under.size
+    if worn.n_vertices <= under.n_vertices or not unit > 0.0:
+        return False
+    cells = (np.ascontiguousarray(np.rint(mesh.vertices / unit) + 0.0).view("V24").ravel() for mesh in (worn, under))
+    mine, its = map(np.unique, cells)
+    return len(mine) > len(its) and bool(np.isin(its, mine).mean() > 0.99)
 
 
 def extended(one: "Clip", other: "Clip") -> "Clip":
@@ -207,7 +218,7 @@ def read_clip(
     from ..io.named import parts_of
     from ..motion.clip import Clip
 
-    if part is None and clip is None and path.is_file() and len(names := parts_of(path)) > 1:
+    if part is None and path.is_file() and len(names := parts_of(path)) > 1:
         listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
         how = f"; {option} NAME takes one of them" if option else ""
         output.say(f"note: {path} contains {listed}, taken together{how}")
@@ -271,5 +282,8 @@ def read_pair(
             if given is not None and value is not None:
                 check_length(option, given, value, under)
         check_distinct(file, worn, body, under)
-    warn_of_pair(worn, under)
+        if frames.part is None and _contains(worn.mesh, under.mesh):
+            output.warn(f"{file} has all vertices of the body at the same places; name the garment in it with --part")
+    if under is not None:
+        warn_of_pair(worn.mesh, under.mesh)
     return worn, under, fps

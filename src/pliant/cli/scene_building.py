@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import output
 from .height_options import NO_HEIGHTS, HeightOptions
 from .proxies import simulated
-from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
+from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh, warn_of_pair
 from .recorded_bodies import build_recorded, is_recorded
 from .wear_options import WearOptions, refuse_wear_options
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..scenes.holding import Holding
     from ..simulation.carrying import Proxies
     from .start_poses import StartPoses
-
-LONGEST_PREROLL = 3.0  # s
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,7 +155,7 @@ def build_scene(
     from ..mesh import Mesh
     from ..scenes import SCENES, STRAND_SCENES, drape_scene, tablecloth_material, tablecloth_scene
     from ..scenes.defaults import RunLength, default_run_length
-    from ..scenes.drape import default_eps, place_cloth
+    from ..scenes.drape import check_eps, default_eps, place_cloth
     from ..scenes.dressing import WORN
     from ..scenes.holding import hold_cloths
 
@@ -231,6 +229,9 @@ def build_scene(
     warn_of_mesh(body, found)
     rigid = outward(found)
     assert soft is not None
+    warn_of_pair(soft, rigid, placed=place != "as-is")
+    if options.get("eps") is not None:
+        check_eps(validate.number("eps", options["eps"], above=0.0), rigid)
     soft = simulated(soft, rigid, proxies)
     name = f"{soft.name} on {rigid.name}"
     hold = wear.hold
@@ -328,6 +329,8 @@ def _dress(
         output.warn(f"{body}: {warning}")
     skin = rest_skin(character)
     worn = [cloth, *(read_mesh(path, files) for path in wear.layer)]
+    for garment in worn:
+        warn_of_pair(garment, skin)
     garments = [simulated(garment, skin, proxies) for garment in worn]
     if starts is not None and all(garment.n_faces and not len(garment.lines) for garment in garments):
         if _has_proxies(proxies):
@@ -355,7 +358,7 @@ def _dress(
 def _preroll(character: "Character", wear: WearOptions, options: dict[str, Any]) -> float:
     """Return for how many seconds a character moves from the rest pose to the first pose of a clip that starts at once;
     warn where that would take too long."""
-    from ..scenes.dressing import is_upright, preroll_of_clip
+    from ..scenes.dressing import LONGEST_PREROLL, is_upright, preroll_of_clip
 
     if wear.clip is not None and wear.clip not in character.clips:
         return 0.0  # `dress_scene` says what is wrong

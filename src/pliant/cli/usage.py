@@ -22,6 +22,8 @@ def usage_error(error: Any) -> str:
     if type(error) is cyclopts.CoercionError and error.token is not None and error.target_type in (int, float):
         wanted = "a whole number" if error.target_type is int else "a number"
         return f"{_name(error)} is {error.token.value!r}; expected {wanted}"
+    if type(error) is cyclopts.CoercionError and error.token is not None and error.target_type is bool:
+        return f"{_name(error)} is {error.token.value!r}; it is a switch, which takes no value"
     text, names = one_line(error), error.argument.names if error.argument is not None else ()
     return text if not names or any(name in text for name in names) else f"{names[0]}: {text}"
 
@@ -29,7 +31,10 @@ def usage_error(error: Any) -> str:
 def _name(error: Any) -> str:
     """The option as it was typed, otherwise its long name; of a file without an option its name in the help."""
     if error.token is not None and error.token.keyword:
-        return str(error.token.keyword)
+        typed = str(error.token.keyword)
+        return (
+            f"--{typed.strip('[]').replace('][', '.')}" if typed.startswith("[") else typed
+        )  # of a file: [material][density]
     names = error.argument.names if error.argument is not None else ()
     return str(names[0]) if names else "a value"
 
@@ -55,7 +60,7 @@ def _missing(error: Any, command: str) -> str:
         if argument.field_info.is_positional:
             return f"{command} needs a file, {what}; see {command} --help"
         return f"{command} needs {option}; see {command} --help"
-    if pathlib.Path in (argument.hint, *get_args(argument.hint)):
+    if _is_file(argument):
         return f"{typed} needs the name of a file"
     if count == 1:
         return f"{typed} needs a value; one that begins with a minus is written {option}=-1"
@@ -75,6 +80,20 @@ def check_whole_numbers(arguments: Any, given: Iterable[tuple[str, Any]]) -> Non
     for name, value in given:
         if name in whole and _is_fraction(value):
             raise ValueError(f"{name} is {str(value)!r}; expected a whole number")
+
+
+def check_empty_names(arguments: Any, tokens: Sequence[str]) -> None:
+    """Raise ValueError for an empty name of a file, which would be taken for the present folder."""
+    files = {name for argument in arguments if _is_file(argument) for name in argument.names}
+    for before, token in zip(["", *tokens], tokens):
+        if token == "" and not before.startswith("-"):
+            raise ValueError("the name of a file is empty; is a variable of the shell not set?")
+        if (token == "" and before in files) or (token.endswith("=") and token[:-1] in files):
+            raise ValueError(f"{before if token == '' else token[:-1]} needs the name of a file")
+
+
+def _is_file(argument: Any) -> bool:
+    return pathlib.Path in (argument.hint, *get_args(argument.hint))
 
 
 def typed_options(tokens: Sequence[str]) -> Iterable[tuple[str, str]]:

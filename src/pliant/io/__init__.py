@@ -15,7 +15,7 @@ from ..errors import MeshFileError
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from ..validate import UNITS, choice, number, size_text
-from .formats import FORMATS, NONE, READ, WITH_PARTS, WRITTEN, WRITTEN_ANIMATIONS, WRITTEN_LINES, function
+from .formats import FORMATS, NONE, READ, WITH_PARTS, WRITTEN, WRITTEN_ANIMATIONS, WRITTEN_LINES, function, names_of
 from .loaded_file import Source
 from .reading import Input, Parts, default_limit, read_input
 
@@ -260,7 +260,7 @@ def save_animation(path: str | os.PathLike[str], clips: Sequence[Clip], fps: flo
     kind = pathlib.Path(path).suffix.lower()
     writer = FORMATS.get(kind, NONE).write_animation
     if writer is None:
-        raise ValueError(f"cannot write an animation as {kind!r} ({path}); one of: {', '.join(WRITTEN_ANIMATIONS)}")
+        raise ValueError(f"cannot write an animation as {kind!r} ({path}); one of: {names_of(WRITTEN_ANIMATIONS)}")
     check_lines(path, [clip.mesh for clip in clips])
     return function(writer)(path, clips, float(fps)) or [pathlib.Path(path)]
 

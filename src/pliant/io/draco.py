@@ -1,9 +1,9 @@
 """A program of its own that decodes Draco meshes with DracoPy (extra `[gltf]`), and writes them as arrays.
 
-    python -m pliant.io.draco FOLDER OPTIONS      options: JSON with names, limit
+    python -m pliant.io.draco FOLDER OPTIONS      options: JSON with count, limit
 
-Draco is written in C++ and may end the process on damaged data, so it does not run in that of the caller. The mesh of
-the file NAME gives the arrays NAME.faces (m,3) and NAME.K (n,w), its attribute with the identifier K.
+Draco is written in C++ and may end the process on damaged data, so it does not run in that of the caller. The file
+mesh-I, I from 0 to count - 1, gives the arrays I.faces (m,3) and I.K (n,w), its attribute with the identifier K.
 """
 
 import contextlib
@@ -27,13 +27,13 @@ def installed() -> bool:
 
 def decode(file: Input, meshes: Sequence[bytes], limit: int) -> list[dict[str, Any]]:
     """Return for each mesh its arrays by name: `faces`, and attributes by the decimal digits of their identifiers."""
-    names = [f"mesh-{k}" for k in range(len(meshes))]
-    command = [sys.executable, "-P", "-m", "pliant.io.draco", "{folder}", json.dumps({"names": names, "limit": limit})]
-    _, arrays = answer(file, command, "DracoPy", dict(zip(names, meshes)))
-    out: list[dict[str, Any]] = [{} for _ in names]
+    options = json.dumps({"count": len(meshes), "limit": limit})  # a command line has no room for thousands of names
+    command = [sys.executable, "-P", "-m", "pliant.io.draco", "{folder}", options]
+    _, arrays = answer(file, command, "DracoPy", {f"mesh-{k}": mesh for k, mesh in enumerate(meshes)})
+    out: list[dict[str, Any]] = [{} for _ in meshes]
     for key, values in arrays.items():
-        name, _, attribute = key.rpartition(".")
-        out[names.index(name)][attribute] = values
+        k, _, attribute = key.partition(".")
+        out[int(k)][attribute] = values
     return out
 
 
@@ -41,29 +41,29 @@ def main(folder: str, options: str) -> None:
     save_converted(folder, lambda: _decoded(pathlib.Path(folder), **json.loads(options)))
 
 
-def _decoded(folder: pathlib.Path, names: list[str], limit: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _decoded(folder: pathlib.Path, count: int, limit: int) -> tuple[dict[str, Any], dict[str, Any]]:
     import DracoPy
 
     _guard_memory(2 * limit + _SPARE)
     arrays: dict[str, Any] = {}
     total = 0
-    for k, name in enumerate(names):
+    for k in range(count):
         where = f"Draco mesh {k}"
         try:
-            mesh = DracoPy.decode((folder / name).read_bytes())
+            mesh = DracoPy.decode((folder / f"mesh-{k}").read_bytes())
         except MemoryError:
             raise Refused(where, f"needs more memory than the limit of {limit} bytes") from None
         except Exception as error:
             raise Refused(where, f"Draco cannot decode it ({error})") from None
-        if getattr(mesh, "faces", None) is None or mesh.points is None:
+        if getattr(mesh, "faces", None) is None or mesh.points is None or not len(mesh.points):
             raise Refused(where, "has no faces or no positions")
-        arrays[f"{name}.faces"] = mesh.faces.reshape(-1, 3)
+        found = {"faces": mesh.faces.reshape(-1, 3)}
         for attribute in mesh.attributes:
-            values = attribute["data"]
-            arrays[f"{name}.{attribute['unique_id']}"] = values.reshape(len(mesh.points), -1)
-        total += sum(values.nbytes for key, values in arrays.items() if key.startswith(f"{name}."))
+            found[str(attribute["unique_id"])] = attribute["data"].reshape(len(mesh.points), -1)
+        total += sum(values.nbytes for values in found.values())
         if total > limit:
             raise Refused(where, f"decodes to more than {limit} bytes, the limit for this file")
+        arrays |= {f"{k}.{key}": values for key, values in found.items()}
     return {}, arrays
 
 

@@ -5,7 +5,7 @@ long for one file, the writers are in a module of their own, such as `obj_write`
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 
@@ -19,6 +19,11 @@ class Format(NamedTuple):
     tets: bool = False  # a file can hold tetrahedra
     lines: bool = False  # a written file can hold polylines
     refused: bool = False  # `read` only raises an error, which says how to convert the file
+
+
+def names_of(endings: Iterable[str]) -> str:
+    """The extensions of animations as they are typed; .vat.png, because .png alone is a picture."""
+    return ", ".join(f".vat{ending}" if ending in (".exr", ".png") else ending for ending in endings)
 
 
 FORMATS: dict[str, Format] = {

@@ -49,6 +49,7 @@ class GltfSource(Source):
     skins: dict[int, SkinBones] = dataclasses.field(default_factory=dict, init=False)
     clips: Mapping[str, Any] = dataclasses.field(default_factory=dict, init=False)  # of the character as read
     rig: tuple[NDArray[Any], ...] = dataclasses.field(default=(), init=False)  # of the character as read (`rig_of`)
+    look: tuple[Any, Any, Any] = dataclasses.field(default=(None, None, ()), init=False)  # of it as read (`look_of`)
 
 
 def read(file: Input) -> Parts:

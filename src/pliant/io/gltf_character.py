@@ -269,7 +269,7 @@ class _CharacterReader(Reader):
             inverse=np.array([self.bones[b][2][:3] for b in sequence]),
             morphs=morphs,
         )
-        source.rig, source.clips = rig_of(character), character.clips
+        source.rig, source.clips, source.look = rig_of(character), character.clips, look_of(mesh)
         return character
 
     def _bone_parents(self, order: list[int], sequence: list[int]) -> NDArray[np.int32]:
@@ -320,6 +320,19 @@ def rig_of(character: Character) -> tuple[NDArray[Any], ...]:
     c = character
     bones = c.nodes, c.inverse, c.skeleton.parents, c.skeleton.rest, c.skeleton.matrices
     return c.mesh.vertices, c.mesh.faces, c.joints, c.weights, *bones
+
+
+def look_of(mesh: Mesh) -> tuple[Any, Any, Any]:
+    """Return texture coordinates, material of each face, and materials."""
+    return mesh.uv, mesh.material, mesh.materials
+
+
+def looks_as_read(mesh: Mesh, source: GltfSource) -> bool:
+    """True if texture coordinates and materials are still those of the file."""
+    uv, material, materials = look_of(mesh)
+    uv = None if uv is None else source.file_faces(uv)
+    same = [a is b or (a is not None and np.array_equal(a, b)) for a, b in zip((uv, material), source.look)]
+    return all(same) and repr(materials) == repr(source.look[2])
 
 
 def in_document(character: Character) -> bool:

@@ -15,7 +15,7 @@ from ..motion.character import Character
 from ..motion.clip import Clip
 from .gltf import GltfSource
 from .gltf_build import DAMAGED, VERTICES, Builder
-from .gltf_character import in_document
+from .gltf_character import in_document, looks_as_read
 from .gltf_document import Json
 from .gltf_patch import Patch
 from .gltf_shape import Normals, paint_material, split_seams
@@ -43,7 +43,7 @@ def _copied(character: Character) -> Builder | None:
     source = character.mesh.source
     if not isinstance(source, GltfSource) or source.partly or not in_document(character):
         return None
-    if list(source.clips) != list(character.clips):
+    if list(source.clips) != list(character.clips) or not looks_as_read(character.mesh, source):
         return None
     if any(source.clips[name] is not clip for name, clip in character.clips.items()):
         return None

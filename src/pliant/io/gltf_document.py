@@ -240,6 +240,9 @@ def _parse(file: Input, text: bytes) -> Json:
     except RecursionError:
         raise file.fail("JSON", "nested too deeply") from None
     except json.JSONDecodeError as error:
+        if not text.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+            why = "neither a GLB nor a JSON object; is the file of another kind than its name says?"
+            raise file.fail("", why) from None
         raise file.fail(f"JSON line {error.lineno}", f"not JSON ({error.msg})") from None
     except ValueError as error:
         raise file.fail("JSON", f"not JSON ({_short(str(error))})") from None

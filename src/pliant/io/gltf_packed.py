@@ -45,6 +45,12 @@ def _extension(entry: Any, name: str) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
+def _has(entry: Any, name: str) -> bool:
+    """True if an extension is there, whatever it says; one without content is damaged, and must not be passed over."""
+    found = entry.get("extensions") if isinstance(entry, dict) else None
+    return isinstance(found, dict) and name in found
+
+
 def _drop(entry: "Json", name: str) -> None:
     entry["extensions"] = {key: value for key, value in entry["extensions"].items() if key != name}
     if not entry["extensions"]:
@@ -56,7 +62,7 @@ def _unpack_views(document: "Document", limit: int) -> int:
     out = bytearray()
     views = []
     for k, view in enumerate(document.items("bufferViews")):
-        name = next((name for name in MESHOPT if _extension(view, name)), None)
+        name = next((name for name in MESHOPT if _has(view, name)), None)
         if name is None:
             continue
         start = len(out)
@@ -103,17 +109,16 @@ def _unpack_primitives(document: "Document", limit: int) -> None:
     found = []
     for m, mesh in enumerate(document.items("meshes")):
         for p, primitive in enumerate(document.array(mesh, "primitives", f"meshes[{m}]")):
-            entry = _extension(primitive, DRACO)
-            if entry:
-                found.append((f"meshes[{m}].primitives[{p}]", primitive, entry))
+            if _has(primitive, DRACO):
+                found.append((f"meshes[{m}].primitives[{p}]", primitive, _extension(primitive, DRACO)))
     if found and not installed():
         if not all(_has_fallback(document, primitive) for _, primitive, _ in found):
             raise document.file.fail(DRACO, f"the geometry is compressed with Draco; reading it needs DracoPy: {EXTRA}")
     elif found:
         rows = _encoded(document, found)
         meshes = decode(document.file, [data for data, _ in rows.values()], limit)
-        for (_, wheres), arrays in zip(rows.values(), meshes):
-            _Primitives(document, arrays).fill([(w, p, e) for w, p, e in found if w in wheres])
+        for (_, sharing), arrays in zip(rows.values(), meshes):
+            _Primitives(document, arrays).fill(sharing)
     for _, primitive, _ in found:
         _drop(primitive, DRACO)
 
@@ -125,10 +130,10 @@ def _has_fallback(document: "Document", primitive: "Json") -> bool:
     return all("bufferView" in document.item("accessors", k, DRACO) for k in used)
 
 
-def _encoded(document: "Document", found: Any) -> dict[int, tuple[bytes, list[str]]]:
-    """Return the bytes of every buffer view that primitives refer to, and their places in the file."""
-    out: dict[int, tuple[bytes, list[str]]] = {}
-    for where, _, entry in found:
+def _encoded(document: "Document", found: Any) -> dict[int, tuple[bytes, list[Any]]]:
+    """Return the bytes of every buffer view that primitives refer to, and those primitives."""
+    out: dict[int, tuple[bytes, list[Any]]] = {}
+    for where, primitive, entry in found:
         view = document.item("bufferViews", entry.get("bufferView"), f"{where}.{DRACO}")
         k = int(entry["bufferView"])
         if k not in out:
@@ -139,7 +144,7 @@ def _encoded(document: "Document", found: Any) -> dict[int, tuple[bytes, list[st
             if stop > len(buffer):
                 raise document.file.fail(name, f"ends at byte {stop}, but its buffer has {len(buffer)}")
             out[k] = buffer[start:stop], []
-        out[k][1].append(where)
+        out[k][1].append((where, primitive, entry))
     return out
 
 

@@ -37,9 +37,11 @@ class Source:
         return other
 
     def file_faces(self, faces: NDArray[Any]) -> NDArray[Any]:
-        """Return faces (m,3) of the mesh as the file orients them."""
+        """Return faces (m,3) of the mesh, or what belongs to their corners (m,3,...), as the file orients them."""
         mask = self.reversed
-        return faces if mask is None or len(mask) != len(faces) else np.where(mask[:, None], faces[:, ::-1], faces)
+        if mask is None or len(mask) != len(faces):
+            return faces
+        return np.where(mask.reshape(-1, *[1] * (faces.ndim - 1)), faces[:, ::-1], faces)
 
     def moved(self, x: NDArray[Any]) -> bool:
         return bool((x != self.vertices).any())

@@ -86,7 +86,8 @@ def _exponential(raw: NDArray[np.uint8]) -> NDArray[Any]:
     """Floats of an exponent in the high eight bits and a whole number in the low 24."""
     word = raw.view("<i4").astype(np.int64)
     mantissa = ((word & 0xFFFFFF) ^ 0x800000) - 0x800000
-    return np.ldexp(mantissa.astype(np.float64), word >> 24).astype("<f4")
+    with np.errstate(over="ignore"):  # infinite positions are refused where all are
+        return np.ldexp(mantissa.astype(np.float64), word >> 24).astype("<f4")
 
 
 def _color(raw: NDArray[np.uint8]) -> NDArray[Any]:

@@ -119,7 +119,9 @@ def _write_new(path: pathlib.Path, mesh: Mesh, library: str) -> None:
             stream.write(f"mtllib {library}\n".encode())
         stream.write(f"o {'_'.join(mesh.name.split()) or 'mesh'}\n".encode())
         colors = mesh.marks.colors
-        white = [] if colors is None else [np.nan_to_num(colors, nan=1.0)]  # a colour in every line, or in none
+        white = (
+            [] if colors is None else [np.clip(np.nan_to_num(colors, nan=1.0), 0.0, 1.0)]
+        )  # a colour in every line, or in none
         write_rows(stream, "v ", np.column_stack([mesh.vertices, *white]))
         faces: NDArray[Any] = mesh.faces + 1
         if mesh.uv is not None:

@@ -36,8 +36,14 @@ def require_name(path: pathlib.Path) -> None:
 def files_of(path: pathlib.Path, clips: Sequence[Clip | ClipName]) -> Iterator[list[pathlib.Path]]:
     """Yield the files of each clip: positions, normals, mesh, description."""
     kind = path.suffix.lower()
-    for stem in file_stems(path.name[: -len(f".vat{kind}")], clips):
-        names = (f"{stem}.vat{kind}", f"{stem}-normals.vat{kind}", f"{stem}.vat.glb", f"{stem}.vat.json")
+    stems = list(file_stems(path.name[: -len(f".vat{kind}")], clips))
+    used = set(stems)
+    for stem in stems:
+        normals = f"{stem}-normals"
+        while normals in used:  # a mesh may be called "skirt-normals"
+            normals += "2"
+        used.add(normals)
+        names = (f"{stem}.vat{kind}", f"{normals}.vat{kind}", f"{stem}.vat.glb", f"{stem}.vat.json")
         yield [path.with_name(name) for name in names]
 
 

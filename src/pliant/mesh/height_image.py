@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..brief import Brief
 from .mesh import Mesh
 
 Floats = NDArray[np.float64]
@@ -15,8 +16,8 @@ MOST_NODES = 512  # along the longer side, by default: a plate of a million face
 THICKNESS = 0.05  # of the longer side: the plate below the lowest pixel
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class HeightImage:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class HeightImage(Brief):
     """Heights (ni,nj) in metres, seen from above: rows along z, the first at the far side, columns along x.
 
     `spacing` (metres) separates nodes in both directions; `centre` is the position of the image's centre at height 0.

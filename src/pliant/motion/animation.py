@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import renamed, validate
+from ..brief import Brief
 from ..kernels.motion import animation as kernels
 from ..validate import Floats, Ints
 
@@ -15,8 +16,8 @@ INTERPOLATIONS = ("step", "linear", "cubic")
 PARTS = {"translation": (0, 3), "rotation": (3, 4), "scale": (7, 3)}  # offset in a node's values, and their number
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Track:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Track(Brief):
     """Keyframes for `width` consecutive values of a pose, starting at `column`.
 
     times (k,) seconds, non-decreasing; values (k,width), for "cubic" (k,3,width): in-tangent, value, out-tangent, in
@@ -58,8 +59,8 @@ class Track:
         return self.values.shape[-1]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Animation:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Animation(Brief):
     """Tracks that are played together; `duration` is the time of the last keyframe, seconds."""
 
     tracks: tuple[Track, ...]
@@ -105,8 +106,8 @@ class Animation:
         )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Skeleton:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Skeleton(Brief):
     """A hierarchy of nodes. A pose is a row of 10 values for each node (`PARTS`), followed by the morph weights.
 
     parents (n,) int32, -1 for a root, parents first; rest (10 n + m,): the default pose; matrices (n,3,4) replace the

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..arguments import check_arguments
-from ..brief import brief
+from ..brief import Brief, brief
 from ..kernels.jit import worth
 from ..kernels.motion import skinning as _kernels
 from ..kernels.motion.attached import place_on_faces, place_on_shapes
@@ -269,8 +269,8 @@ class Recorded:
 
 
 @check_arguments
-@dataclasses.dataclass(frozen=True, eq=False)
-class Attached:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Attached(Brief):
     """Points attached to faces of a deforming body, each with fixed coordinates relative to its face.
 
     carrier: the motion of the body's vertices; corners (k,3): vertices of each face; places (k,3): coordinates s, t, h

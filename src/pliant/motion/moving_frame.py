@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..brief import Brief
 from .deforming import Skinned
 from .rigid import IDENTITY_POSE, compose, placed
 
@@ -35,8 +36,8 @@ class Teleport(NamedTuple):
     pose: Floats  # (3,4) the rigid transform from its position before to that after it
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class MovingFrame:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MovingFrame(Brief):
     """A frame that moves rigidly with a character, by translation and, with `turn`, rotation about the vertical, so
     that gravity is the same in it.
 

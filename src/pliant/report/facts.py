@@ -48,7 +48,17 @@ def _strain_facts(result: "Result") -> dict[str, str]:
     if result.strain is None:
         return {}
     share, most = result.strain
-    return {"strain of edges, at most": f"95 % of them {1e2 * share:.2g} %, a single one {1e2 * most:.2g} %"}
+    return {"strain of edges, at most": f"95 % of them {_percent(share)} %, a single one {_percent(most)} %"}
+
+
+def _percent(ratio: float) -> str:
+    """Two digits; all digits of whole numbers, and 0 for what is only rounding."""
+    value = 1e2 * ratio
+    return f"{value:.0f}" if value < 1e-4 or value >= 99.5 else f"{value:.2g}"
+
+
+def _near(metres: float) -> str:
+    return f"{1e3 * metres:.2f} mm" if abs(metres) < 1.0 else f"{metres:.3g} m"
 
 
 def _character_facts(s: dict[str, Any]) -> dict[str, str]:
@@ -84,7 +94,7 @@ def _body_facts(result: "Result") -> dict[str, str]:
         text += f"; {most:,} pairs of triangles cross, in {frames:,} frames"
     facts = {
         "deepest penetration": "not measured" if np.isnan(depth) else text,
-        "nearest approach": "" if np.isnan(depth) else f"{1e3 * s['least_distance_m']:.2f} mm",
+        "nearest approach": "" if np.isnan(depth) else _near(s["least_distance_m"]),
     }
     at_end = result.intersecting_pairs_bodies_at_end
     if at_end is not None and result.intersecting_pairs is None:

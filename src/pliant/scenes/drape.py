@@ -58,8 +58,7 @@ def drape_scene(
     if place == "auto" and cloth is given and not len(cloth.lines) and _start(cloth, body) is _Start.INSIDE:
         log.warning("garment %r starts partly inside body %r and will be pushed out", cloth.name, body.name)
     distance = default_eps(body, cloth) if eps is None else validate.number("eps", eps, above=0.0)
-    if distance > body.size:
-        raise ValueError(f"eps = {distance:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
+    check_eps(distance, body)
     holding = Holding.of(options)
     found: Any = ()
     worn = bool(len(cloth.lines)) or not _is_sheet(cloth)
@@ -68,6 +67,12 @@ def drape_scene(
         found = find(cloth, ClosestPoints(body), body.size)
     soft = Body(cloth, material=take_material({"material": material}, cloth), pins=found)
     return hold_cloths(Scene([soft, Body(body, obstacle=True)], eps=distance, name=name, **options), holding)
+
+
+def check_eps(eps: float, body: Mesh) -> None:
+    """Raise ValueError for a contact offset that is larger than the body."""
+    if eps > body.size:
+        raise ValueError(f"eps = {eps:g} m is more than the size of body {body.name!r}, {body.size:.3g} m")
 
 
 def place_cloth(cloth: Mesh, body: Mesh, place: str) -> Mesh:

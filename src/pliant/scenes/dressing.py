@@ -25,6 +25,7 @@ TELEPORTS = ("carry", "keep")
 log = logging.getLogger("pliant.scenes")
 WORN = Cloth(strain_limit=0.017)  # the default material of garments: firmer than that of cloth that falls on a body
 NEAR = 0.0025  # contact offset as a share of the body's size, the diagonal of its bounding box: about 5 mm for a person
+LONGEST_PREROLL = 3.0  # s, of the motion before a first frame that has the first pose of a clip
 
 
 def dress_scene(

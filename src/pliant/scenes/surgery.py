@@ -98,6 +98,8 @@ def gut_with_mesentery(*, resolution: int = 2, **options: Any) -> Scene:
         table(0.30, 0.34),
     ]
     options.setdefault("friction", 0.1)
+    if options.get("thickness") is None:  # edges at the root are as short as THIN: folds there would never come to rest
+        options["thickness"] = 0.5 * THIN
     return organ_scene("gut-with-mesentery", bodies, options | {"stitches": (seam,), "closing": 0.2})
 
 

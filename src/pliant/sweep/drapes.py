@@ -9,13 +9,15 @@ import numpy as np
 
 from ..detect.choose import AUTO
 from ..io import is_animated, load_character
+from ..motion.character import Character
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
 from ..scenes.defaults import RunLength, default_run_length
-from ..scenes.dressing import dress_scene, rest_skin
+from ..scenes.dressing import LONGEST_PREROLL, dress_scene, is_upright, preroll_of_clip, rest_skin
 from ..scenes.holding import Holding, hold_cloths
 from ..simulation import Simulation
 from ..simulation.carrying import Proxies, refuse_rows
+from ..simulation.preroll import preroll
 from ..simulation.result import Result
 from .inputs import TABLECLOTH
 from .plan import Run
@@ -74,6 +76,8 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         self_method=given.get("self-method"),
         self_response=given.get("self-response"),
     )
+    if defaults.preroll:
+        preroll(sim, defaults.preroll)
     measure = given.get("measure", True)
     result = proxies.record(sim, given.get("frames", defaults.frames), measure=measure, count_intersections=measure)
     summary = result.summary
@@ -136,8 +140,10 @@ def _unheld_scene(run: Run, given: dict[str, Any], proxies: Proxies) -> tuple[Sc
         character = load_character(body.file, units=given.get("units", "m"), up=given.get("up", "y"))
         worn = {name.replace("-", "_"): given[name] for name in _WORN if name in given}
         skin = rest_skin(character)
+        seconds = _preroll(character, worn, options)
+        worn |= {"lead_in": seconds} if seconds else {}
         scene = dress_scene([proxies.replace(garment.load(given), skin)], character, **worn, **options)
-        return scene, default_run_length(scene, dt)
+        return scene, default_run_length(scene, dt, seconds)
     if garment.name == TABLECLOTH:
         _refuse(given, _WORN, "a tablecloth is not worn")
     else:
@@ -154,6 +160,18 @@ def _unheld_scene(run: Run, given: dict[str, Any], proxies: Proxies) -> tuple[Sc
         how = {name: given[name] for name in ("place", "hold") if name in given}
         scene = drape_scene(proxies.replace(garment.load(given), under), under, **how, **options)
     return scene, default_run_length(scene, dt)
+
+
+def _preroll(character: Character, worn: dict[str, Any], options: dict[str, Any]) -> float:
+    """Return the seconds that `pliant drape` simulates before the first frame with these options."""
+    if worn.get("lead_in") != 0.0 or worn.get("clip", next(iter(character.clips), None)) not in character.clips:
+        return 0.0
+    how = {"teleports": worn.get("teleports", "carry"), "root_motion": worn.get("root_motion", "keep")}
+    distance, seconds = preroll_of_clip(character, worn.get("clip"), turn=is_upright(options), **how)
+    if seconds > LONGEST_PREROLL:
+        log.warning("the first pose of the clip is %.3g m from the rest pose: the body jumps there", distance)
+        return 0.0
+    return seconds
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:

@@ -46,14 +46,37 @@ def test_contacts_are_those_of_brute_force_in_every_pose(name, volume):
         assert (body.builds, body.fits) == (1, 0)
 
 
+@pytest.mark.parametrize("name", ["bones", "morphs", "frames"])
+@pytest.mark.parametrize("volume", ["box", "26-dop", "sphere"])
+def test_contacts_during_a_step_are_those_of_refitting(name, volume):
+    """Of a body that moves by more than the detection distance in the step, through cloth that moves as well."""
+    mesh, motion = motions()[name]
+    sides = Side(CLOTH, 0, 0), Side(mesh, CLOTH.n_vertices, 1, motion)
+    blended = METHODS["continuous"](*sides, within=0.005, update="blend", volume=volume)
+    refitted = METHODS["continuous"](*sides, within=0.005)
+    assert (blended.guarantee, refitted.broad_phase) == ("A", None)
+    touched = 0
+    for begin, end in ((0.0, 0.3), (0.3, 0.9), (0.9, 0.9)):
+        one, two = motion.sample(np.array([begin, end]))
+        before = np.concatenate([CLOTH.vertices + np.array([0.0, 0.02, 0.0]), motion.shape(one)])
+        state = State.at(np.concatenate([CLOTH.vertices, motion.shape(two)]))
+        state.x_start[:], state.bones = before, {1: two}
+        found, wanted = (each.update(state).find(state) for each in (blended, refitted))
+        np.testing.assert_array_equal(found, wanted)
+        touched += int((found["time"] < 1.0).sum())
+    assert touched, "something is hit during the step"
+    assert (blended.broad_phase.trees[1].builds, blended.broad_phase.trees[1].fits) == (1, 0)
+
+
 def test_only_obstacles_of_a_scene_that_are_weighted_sums_are_blended():
     ball = pliant.shapes.ball(0.1, 1)
     with pytest.raises(ValueError, match="update 'blend' is for an obstacle of a scene that is skinned"):
         pliant.detector("bvh", CLOTH, ball, update="blend")
     with pytest.raises(ValueError, match="update 'blend' is for an obstacle; choose another one for self-contact"):
         pliant.detector("bvh", CLOTH, update="blend")
-    with pytest.raises(ValueError, match="unknown update 'blend'"):
-        pliant.detector("continuous", CLOTH, ball, update="blend")
+    for method in ("continuous:update=blend", "bvh:update=blend"):
+        with pytest.raises(ValueError, match="recorded frames"):
+            pliant.detector(method, CLOTH, ball)
     mesh, motion = motions()["bones"]
     sides = Side(CLOTH, 0, 0), Side(mesh, CLOTH.n_vertices, 1, motion)
     with pytest.raises(ValueError, match="volume 'oriented' cannot be blended"):

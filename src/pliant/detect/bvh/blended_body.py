@@ -53,16 +53,17 @@ class BlendedBody:
         self._tree = BlendTree(parts, elements, rest=self._weights(motion.sample(np.zeros(1))[0]), **options)
         self.moved, self.builds, self.fits = 0.0, 1, 0
 
-    def follow(self, x: Floats, sample: Floats | None) -> Self:
+    def follow(self, x: Floats, sample: Floats | None, start: Floats | None = None) -> Self:
         """Set the weights to those of a sample of the motion; positions x (n,3) may differ from its shape, which
-        enlarges the distance of queries."""
+        enlarges the distance of queries. So does a motion from `start` (n,3) to x: all that it sweeps is as near."""
         if sample is None:
             raise ValueError("update 'blend' needs the pose of the obstacle in State.bones, as in a scene")
         weights = self._weights(sample)
         self._tree.set(weights)
         shape = self.motion.shape(sample)
         size = float(np.abs(shape).max(initial=0.0)) + float(np.abs(weights).sum()) * self._largest
-        self.moved = float(_fit.farthest(np.ascontiguousarray(x), shape)) + _EPS * size
+        ends = [np.ascontiguousarray(end) for end in (x, start) if end is not None]
+        self.moved = max(float(_fit.farthest(end, shape)) for end in ends) + _EPS * size
         return self
 
     def traversed(self) -> TraversedBvh:

@@ -1,7 +1,7 @@
 """Continuous collision detection (CCD): contacts during a step, and the largest collision-free fraction of it."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from ...mesh import Mesh
 from ...state import State
 from ..base import BaseDetector, Finds, MaxBytes, Side
 from ..bvh.leaf_mesh import LeafMesh
-from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, Update, Volume, Worse
+from ..bvh.tree_options import Arity, Leaf, Margin, Split, TreeOptions, Update, UpdateOrBlend, Volume, Worse
 from ..queries.collisions import SOLVERS, CollisionQuery, Hits, Moving
 from ..queries.contact_records import WeldedSide
 from ..queries.welding import Seams
@@ -106,6 +106,7 @@ class ContinuousDetector(BaseDetector):
     name = "continuous"
     finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
     guarantee = "A"
+    other_guarantees = (("solver", "cubic", "C"),)
     needs = "any triangle meshes, positions at the start of the step"
     gives = "time of contact; distance, normal, depth (closed obstacle)"
     source = "Teschner et al. 2005, section 2; Provot 1997"
@@ -125,7 +126,7 @@ class ContinuousDetector(BaseDetector):
         arity: Arity = 4,
         leaf: Leaf = 1,
         split: Split = "longest-sah",
-        update: Update = "bottom-up",
+        update: UpdateOrBlend = "bottom-up",
         margin: Margin = None,
         worse: Worse = None,
         velocity_cones: bool = False,
@@ -137,10 +138,15 @@ class ContinuousDetector(BaseDetector):
         self._proximity = BvhDetector(one, other, within=within, max_bytes=max_bytes, **tree._asdict())
         near = self._proximity.near
         self._seams = Seams(one, other)
+        blended = near.broad_phase.blended if near.broad_phase is not None else None
         sides = [Moving(mesh, velocity_cones) for mesh in ([near.a] if other is None else [near.a, near.b])]
         self._collisions = CollisionQuery(
-            *sides, max_bytes=max_bytes, tree=tree, within=within, velocity_cones=velocity_cones
+            *sides, max_bytes=max_bytes, tree=tree, within=within, velocity_cones=velocity_cones, blended=blended
         )
+
+    @classmethod
+    def refuses(cls, one: Side, other: Side | None, options: Mapping[str, Any]) -> str:
+        return BvhDetector.refuses(one, other, options)
 
     def update(self, state: State) -> Self:
         """Refit to the positions at the start and at the end of the step."""
@@ -153,7 +159,7 @@ class ContinuousDetector(BaseDetector):
         sides = {id(moving): (moving, part.side.rows) for moving, part in self._parts()}
         for moving, rows in sides.values():
             moving.move(state.x_start[rows], state.x[rows])
-        self._collisions.moved()
+        self._collisions.moved(state.bones.get(self._proximity.body.body))
         self._moved = any(not np.array_equal(m.x_0, m.x_1) for m, _ in sides.values())
         return self
 

@@ -14,6 +14,7 @@ from ..bvh.leaf_mesh import LeafMesh, parts_of
 from ..bvh.tree_options import TreeOptions
 
 if TYPE_CHECKING:
+    from ..bvh.blended_body import BlendedBody
     from .tree_pairs import TreePairs
 
 Floats = NDArray[np.float64]
@@ -77,9 +78,11 @@ class CollisionQuery:
         tree: TreeOptions = FAST,
         within: float = 0.0,
         velocity_cones: bool = False,
+        blended: "BlendedBody | None" = None,
     ) -> None:
         """tree: of the BVHs of swept volumes; within: the default margin of their lazy update, metres; velocity_cones:
-        skip nodes that do not approach, for sides that are `Moving` with them."""
+        skip nodes that do not approach, for sides that are `Moving` with them; blended: the BVH of the second side,
+        for the update "blend"."""
         self.velocity_cones = velocity_cones
         self.tested = 0  # pairs of triangles that the last query tested
         self.a, self.same = a, b is None
@@ -91,16 +94,17 @@ class CollisionQuery:
         self._parts = parts_of(len(self._begin))
         self._capacity = _ROOM // self._parts
         meshes = [side.leaf_mesh for side in self.sides]
-        self.broad_phase = None if tree.fast else _tree_pairs(meshes, tree, within, max_bytes)
+        self.broad_phase = None if tree.fast else _tree_pairs(meshes, tree, within, max_bytes, blended)
 
     @property
     def sides(self) -> list[Moving]:
         return [self.a] if self.same else [self.a, self.b]
 
-    def moved(self) -> None:
-        """Update the BVHs of swept volumes to the motions of the leaf meshes."""
+    def moved(self, sample: Floats | None = None) -> None:
+        """Update the BVHs of swept volumes to the motions of the leaf meshes, which end at a sample of the motion of
+        the second one."""
         if self.broad_phase is not None:
-            self.broad_phase.move(*((side.x_0, side.x_1) for side in self.sides))
+            self.broad_phase.move(*((side.x_0, side.x_1) for side in self.sides), sample=sample)
 
     def least(self, tolerance: float) -> float:
         """Return the earliest time of impact, or inf if there is no contact."""
@@ -145,7 +149,9 @@ class CollisionQuery:
         return 2.0 * float(sum(extents)) * _kernels.gap_of(query.tolerance) + 4.0 * query.slack
 
 
-def _tree_pairs(sides: list[LeafMesh], tree: TreeOptions, within: float, max_bytes: float | None) -> "TreePairs":
+def _tree_pairs(
+    sides: list[LeafMesh], tree: TreeOptions, within: float, max_bytes: float | None, blended: "BlendedBody | None"
+) -> "TreePairs":
     from .tree_pairs import TreePairs
 
-    return TreePairs(sides, tree, within, max_bytes)
+    return TreePairs(sides, tree, within, max_bytes, blended)

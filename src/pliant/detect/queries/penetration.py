@@ -140,15 +140,16 @@ class DeformingClosestPoints(SurfaceQueries):
     def signed_distances(self, points: Any) -> SignedDistances:
         """Return the results of `query`, and the sign of each point."""
         p = validate.floats("points", points, (None, 3))
-        return self.signed_distances_of(p, *self._found(p))
+        return self.signed_distances_of(p, *self.features(p))
 
     def nearest_faces(self, points: Any) -> tuple[Rows, Floats]:
         """Return the face (n,) nearest to each point (n,3), buried or not, and the barycentric coordinates (n,3) of its
         nearest point."""
-        found, barycentric = self._found(validate.floats("points", points, (None, 3)))
+        found, barycentric = self.features(validate.floats("points", points, (None, 3)))
         return found[:, 0], barycentric
 
-    def _found(self, p: Floats) -> tuple[Rows, Floats]:
+    def features(self, p: Floats) -> tuple[Rows, Floats]:
+        """Return the nearest face and feature (n,2) of validated points (n,3), and barycentric coordinates (n,3)."""
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         self._fit()
         p = np.require(p, requirements="W")  # a copy where it is read-only: one specialisation serves all points

@@ -6,6 +6,7 @@ narrow phase is therefore the same, and so are the contacts, bit for bit: the vo
 are within it, too.
 """
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,9 +38,9 @@ class TreePairs:
         options: TreeOptions,
         within: float,
         max_bytes: float | None,
-        motion: "Deforming | None" = None,
+        motion: "Deforming | BlendedBody | None" = None,
     ) -> None:
-        """motion: of the second side, for the update "blend"."""
+        """motion: of the second side, for the update "blend", or the BVH of another query of the same side."""
         self.max_bytes, self._leaf_meshes = max_bytes, sides
         given = options.of_moving_tree(within)
         elements = [with_isolated_vertices(side.top.faces, len(side.x)) for side in sides]
@@ -55,12 +56,18 @@ class TreePairs:
 
     def move(self, *ends: tuple[Floats, Floats | None], sample: Floats | None = None) -> None:
         """Update each BVH to positions (n,3), or to the sweep from the first to the second; sample (k,3,4): of the
-        motion of the second side, for the update "blend"."""
+        motion of the second side, at these positions or the second, for the update "blend"."""
         for tree, (x, y) in zip(self.trees, ends, strict=True):
             if isinstance(tree, MovingTree):
                 tree.move(x, y)
             else:
-                tree.follow(x, sample)
+                tree.follow(x if y is None else y, sample, None if y is None else x)
+
+    @property
+    def blended(self) -> "BlendedBody | None":
+        """The BVH of the second side, if its volumes are blended."""
+        last = self.trees[-1]
+        return None if isinstance(last, MovingTree) else last
 
     @property
     def builds(self) -> int:
@@ -97,10 +104,16 @@ class TreePairs:
 
 
 def _blended(
-    motion: "Deforming | None", elements: Ints, count: int, max_bytes: float | None, options: TreeOptions
+    motion: "Deforming | BlendedBody | None",
+    elements: Ints,
+    count: int,
+    max_bytes: float | None,
+    options: TreeOptions,
 ) -> "BlendedBody":
     from ..bvh.blended_body import BlendedBody
 
+    if isinstance(motion, BlendedBody):
+        return copy.copy(motion)  # its arrays are shared
     return BlendedBody(motion, elements, count, max_bytes, **options.of_layout())
 
 

@@ -23,6 +23,7 @@ from .pairs import (
     GuardedPairs,
     Obstacle,
     among,
+    contained,
     guarded,
     joined,
     keys,
@@ -319,7 +320,7 @@ class Detection(Limits):
     def _pushed(self, found: Contacts) -> Contacts:
         """Return the contacts of cloth without those of neighbours that are near at rest or sewn together."""
         found = self._seams.without_neighbours(found)
-        return found[~np.isin(keys(found), self._rest_keys)] if len(self._rest_keys) else found
+        return found[~contained(keys(found), self._rest_keys)] if len(self._rest_keys) else found
 
     def _bound(self, reach: float) -> float:
         """How far vertices may move if all pairs within `reach` are known; in push mode each may use half of the

@@ -217,6 +217,12 @@ def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
     return np.isin(number[len(some) :], number[: len(some)])
 
 
+def contained(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which values (k,) are among `ascending` (m,), of which there is at least one."""
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.asarray(ascending[at] == values)
+
+
 def keys(contacts: Contacts) -> NDArray[np.int64]:
     """Return a key for each pair of features of one detector."""
     e = contacts["elements"].astype(np.int64)

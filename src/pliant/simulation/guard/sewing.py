@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ...contacts import VERTEX_FACE, Contacts
+from ...contacts import Contacts
 from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
 from ...dynamics.springs import StitchSprings, joined_vertices
+from ...kernels.simulation.sewing import connected_by_seams
 from ...scene import Scene
 
 Rows = NDArray[np.int32]
@@ -35,29 +36,26 @@ class SeamNeighbours:
     """
 
     def __init__(self, scene: Scene, links: Rows) -> None:
-        from scipy.sparse import coo_array
+        from scipy.sparse import coo_array, csr_array
 
-        self._count = n = int(scene.first[-1])
+        n = int(scene.first[-1])
         sewn = StitchSprings(scene)
         between = (np.abs(sewn.springs.weights) > 0.0).all(1)  # neither end of the edge
-        rows, keys = sewn.rows[between], [np.zeros(0, np.int64)]
+        rows, near = sewn.rows[between], csr_array((n, n), dtype=np.int32)
         if len(rows):
             ends = np.concatenate([rows[:, [0, 1]], rows[:, [0, 2]]])
             both = np.concatenate([links, links[:, ::-1], np.repeat(np.arange(n)[:, None], 2, 1)])
-            step = coo_array((np.ones(len(both), np.int8), both.T), shape=(n, n)).tocsr()
-            across = coo_array((np.ones(len(ends), np.int8), ends.T), shape=(n, n)).tocsr()
-            for near in (step @ across, across @ step):
-                i, j = near.nonzero()
-                keys += [n * i.astype(np.int64) + j, n * j.astype(np.int64) + i]
-        self._keys = np.unique(np.concatenate(keys))
+            step = coo_array((np.ones(len(both), np.int32), both.T), shape=(n, n)).tocsr()
+            across = coo_array((np.ones(len(ends), np.int32), ends.T), shape=(n, n)).tocsr()
+            one_way = step @ across + across @ step
+            near = (one_way + one_way.T).tocsr()
+            near.sort_indices()
+        self._begin, self._others = near.indptr.astype(np.int64), near.indices.astype(np.int32)
 
     def without_neighbours(self, contacts: Contacts) -> Contacts:
         """Return the contacts (k,) but for those of features with such vertices."""
-        if not len(self._keys) or not len(contacts):
+        if not len(self._others) or not len(contacts):
             return contacts
-        v = contacts["vertices"].astype(np.int64)
-        split, found = np.where(contacts["kind"] == VERTEX_FACE, 1, 2), np.zeros(len(contacts), np.bool_)
-        for i in range(3):
-            for j in range(i + 1, 4):
-                found |= (i < split) & (j >= split) & np.isin(self._count * v[:, i] + v[:, j], self._keys)
+        found = np.empty(len(contacts), np.bool_)
+        connected_by_seams(contacts, self._begin, self._others, found)
         return contacts[~found]

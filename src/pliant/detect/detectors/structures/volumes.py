@@ -146,6 +146,9 @@ def structure_of_sweep(collisions: Any, level: int | None) -> Structure:
     else:
         nodes = [moving_nodes(tree) for tree in collisions.broad_phase.trees]
         more = _lag(collisions.broad_phase)
+        for tree in collisions.broad_phase.trees:
+            if not isinstance(tree, MovingTree):
+                more += f"; those of the obstacle are of the end of its motion, by up to {millimetres(tree.moved)}"
     if collisions.velocity_cones:
         more += "; velocities below each node as lines, to one scale"
     more += f"; {collisions.tested} pairs of triangles tested in motion"
@@ -154,5 +157,5 @@ def structure_of_sweep(collisions: Any, level: int | None) -> Structure:
 
 def _lag(broad_phase: Any) -> str:
     """Say by how much the volumes of a lazy update are out of date."""
-    lag = max(tree.moved for tree in broad_phase.trees)
+    lag = max((tree.moved for tree in broad_phase.trees if isinstance(tree, MovingTree)), default=0.0)
     return f"; lazy: vertices have moved by up to {millimetres(lag)} since the last refit" if lag > 0.0 else ""

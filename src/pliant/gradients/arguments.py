@@ -1,0 +1,81 @@
+"""Validation of tensors, independent of the framework: one error that names the tensor and the expected shape."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import contacts as _contacts
+from .. import validate
+from ..contacts import Contacts
+
+REALS = ("float32", "float64")
+REDUCTIONS = ("sum", "mean", "none")
+
+
+class Described(NamedTuple):
+    """What the checks know of a tensor; values are checked where they are read."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+
+
+def check_surface(describe: Callable[[str, Any], Described], **tensors: Any) -> None:
+    """Raise an error unless points (..., n, 3), vertices (..., v, 3) and faces (m,3) fit together."""
+    known = {name: describe(name, value) for name, value in tensors.items()}
+    for name, tensor in known.items():
+        if name == "faces":
+            if "int" not in tensor.dtype:
+                raise ValueError(f"faces has dtype {tensor.dtype}; expected whole numbers")
+            if len(tensor.shape) != 2 or tensor.shape[1] != 3:
+                raise ValueError(f"faces has shape {tensor.shape}; expected (m, 3), the same faces for all bodies")
+        else:
+            check_positions(name, tensor)
+    positions = {name: tensor for name, tensor in known.items() if name != "faces"}
+    first, *others = positions
+    for other in others:
+        for what in ("dtype", "device"):
+            one, two = (getattr(positions[name], what) for name in (first, other))
+            if one != two:
+                raise ValueError(f"{first} has {what} {one} and {other} has {two}; expected the same for both")
+        lead = [positions[name].shape[:-2] for name in (first, other)]
+        try:
+            np.broadcast_shapes(*lead)
+        except ValueError:
+            shapes = f"{first} has shape {positions[first].shape} and {other} {positions[other].shape}"
+            raise ValueError(f"{shapes}; expected the same number of bodies, or one of them without bodies") from None
+
+
+def check_positions(name: str, tensor: Described) -> None:
+    """Raise an error unless a tensor is (..., n, 3) of float32 or float64."""
+    if tensor.dtype not in REALS:
+        raise ValueError(f"{name} has dtype {tensor.dtype}; expected float32 or float64")
+    if len(tensor.shape) < 2 or tensor.shape[-1] != 3:
+        raise ValueError(f"{name} has shape {tensor.shape}; expected (..., n, 3)")
+
+
+def check_penalty(clearance: Any, power: Any, reduction: Any, tensor: type) -> None:
+    """Raise an error unless the options of a penalty are valid; a clearance that is a `tensor` is not read."""
+    if not isinstance(clearance, tensor):
+        validate.number("clearance", clearance)
+    validate.number("power", power, low=1.0)
+    validate.choice("reduction", reduction, REDUCTIONS)
+
+
+def linear_gaps(
+    contacts: Contacts, x: Described
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Rows (n,4), weights (n,4), normals (n,3) and offsets (n,) of the gaps of contact records, as linear functions of
+    positions described by `x`."""
+    contacts = _contacts.checked("contacts", contacts)
+    check_positions("x", x)
+    used, most = contacts["vertices"] >= 0, int(contacts["vertices"].max(initial=-1))
+    if most >= x.shape[-2]:
+        expected = f"(..., v, 3) with v > {most}, the largest vertex of the contacts"
+        raise ValueError(f"x has shape {x.shape}; expected {expected}")
+    normal = np.ascontiguousarray(contacts["normal"])
+    offset = (normal * contacts["anchor"]).sum(1)
+    rows = np.where(used, contacts["vertices"], 0).astype(np.int64)
+    return rows, np.where(used, contacts["weights"], 0.0), normal, offset
