@@ -202,6 +202,21 @@ def test_the_garment_keeps_the_name_of_its_node(here, capsys):
     assert b"export_v3" not in (here / "out.glb").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [("o Coat\ng front", "Coat"), ("g default", "export_v3"), ("", "export_v3"), ("o Coat|o Lining", "export_v3")],
+)
+def test_a_garment_from_obj_keeps_the_name_of_its_object(here, capsys, lines, name):
+    pliant.save("plain.obj", sleeve())
+    rows = [row for row in (here / "plain.obj").read_text().splitlines() if row[:2] not in ("o ", "g ")]
+    first = next(k for k, row in enumerate(rows) if row.startswith("f "))
+    one, _, two = lines.partition("|")
+    rows = [*rows[:first], *one.splitlines(), *rows[first:-2], *two.splitlines(), *rows[-2:]]
+    (here / "export_v3.obj").write_text("\n".join(rows) + "\n")
+    assert told(capsys, "export_v3.obj", "post.glb", "-o", "out.glb", "--check-frames", "0")[0] == 0
+    assert pliant.load_character("out.glb", part=name).mesh.n_vertices == sleeve().n_vertices
+
+
 def test_a_file_with_garment_and_body_in_place_of_the_garment_is_noticed(here, capsys):
     """As it stands, the body would be checked against itself, which finds nothing and takes long."""
     assert told(capsys, "sleeve.obj", "post.glb", "-o", "both.glb", "--check-frames", "0")[0] == 0
