@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
-from pliant_bench import gradients  # noqa: E402
+from pliant_bench import gradients
 
 
 @pytest.mark.compiled
