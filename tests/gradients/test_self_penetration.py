@@ -12,6 +12,7 @@ from pliant.kernels.gradients.crossings import NOTHING
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import pliant.torch as pt  # noqa: E402
 
+pytestmark = pytest.mark.compiled  # hundreds of steps
 BALL = pliant.shapes.ball(0.5, 2)
 
 
