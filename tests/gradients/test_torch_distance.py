@@ -1,5 +1,7 @@
 """Signed distances of tensors: values, derivatives of first and second order, transformations, precision, errors."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,11 @@ def test_second_derivatives_at_a_face_an_edge_and_a_corner() -> None:
         assert torch.allclose(torch.linalg.eigvalsh(h), expected, atol=1e-12)
 
 
+def of_coordinates(z, faces):
+    """The distance of a point from a body, as a function of all their coordinates."""
+    return pt.signed_distance(z[None, :3], z[3:].reshape(-1, 3), torch.tensor(faces))[0]
+
+
 @pytest.mark.skipif(not EXTENDED, reason="long double has the precision of double here")
 @pytest.mark.parametrize("count", [20, pytest.param(2000, marks=pytest.mark.long)])
 def test_second_derivatives_are_those_of_exact_differences(count) -> None:
@@ -92,13 +99,8 @@ def test_second_derivatives_are_those_of_exact_differences(count) -> None:
     for k in range(cases(count)):
         x, faces, p = case(rng, k % 3)
         sign = -1.0 if winding(p, x, faces) > 0.6 else 1.0
-        f = (
-            lambda z, y=x, g=faces: pt.signed_distance(  # noqa: E731
-                z[None, :3], z[3:].reshape(len(y), 3), torch.tensor(g)
-            )[0]
-        )
         z = np.concatenate([p, x.ravel()])
-        hessian = torch.func.hessian(f)(torch.tensor(z)).numpy()
+        hessian = torch.func.hessian(functools.partial(of_coordinates, faces=faces))(torch.tensor(z)).numpy()
         step = 1e-5 * np.eye(len(z), dtype=np.longdouble)
         pairs = [(i, j) for i in range(len(z)) for j in rng.choice(len(z), 3)]
         at = np.stack([z + a * step[i] + b * step[j] for i, j in pairs for a in (1, -1) for b in (1, -1)])
