@@ -50,7 +50,7 @@ def test_json_has_the_figures_and_the_advice_repairs_what_was_found(here, capsys
     assert figures["matched"] + figures["inpainted"] + figures["rigid"] == inside.n_vertices
     assert [(row["clip"], row["frames"]) for row in figures["clips"]] == [("sway", 4)]
     assert figures["clips"][0]["depth"] > 0.005
-    assert "pliant fix out.glb --part tight --body post.glb --clip sway -o fixed.glb" in talk
+    assert "pliant fix out.glb --part sleeve --body post.glb --clip sway -o fixed.glb" in talk
     command = talk[talk.index("pliant fix ") :].split()[1:11]
     assert cli.run([*command, "--fps", "5"]) in (0, 1)
     capsys.readouterr()
