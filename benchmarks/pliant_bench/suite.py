@@ -10,6 +10,7 @@ from . import (
     baking,
     cloth_step,
     contest,
+    gradients,
     growth,
     inside,
     layers,
@@ -154,6 +155,27 @@ def stochastic_report(*, quick: bool, repeats: int, folder: pathlib.Path | None,
     )
 
 
+def gradients_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """A penetration loss and its derivatives."""
+    about, load = begin(progress, fields=False)
+    table = gradients.gradients_table(quick=quick, repeats=repeats, progress=progress)
+    notes = [
+        f"Loss: the sum of max({1e3 * gradients.CLEARANCE:g} mm - distance, 0)^2, forward and backward, with "
+        "derivatives with respect to the points and the vertices of the body. moving: vertices change before each run, "
+        "so that each needs a BVH of its own. off-loss, off-points, off-body: errors of the loss, relative, and of the "
+        "derivatives, relative to the largest.",
+        "Absent: " + "; ".join(f"{name}: {why}" for name, why in gradients.ABSENT.items()) + ".",
+        load_text(load),
+    ]
+    return Report(
+        title="A penetration loss and its derivatives",
+        findings=contest.findings(table, gradients.UNIT),
+        tables=[table],
+        notes=notes,
+        about=about | {"peers": roll_call()},
+    )
+
+
 def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
     """Cost of a bake against resolution."""
     about, load = begin(progress)
@@ -211,6 +233,7 @@ PAPERS: dict[str, Callable[..., Report]] = {
 # further benchmarks, besides peers and papers
 REPORTS: dict[str, Callable[..., Report]] = {
     "garments": garments_report,
+    "gradients": gradients_report,
     "growth": growth_report,
     "skins": skins_report,
     "stochastic": stochastic_report,

@@ -157,3 +157,48 @@ class Inside:
         inputs, outputs = [self.tree.id, self.x, self.tets], [self.pairs, self.count]
         wp.launch(_inside, dim=len(self.x), inputs=inputs, outputs=outputs, device="cpu")
         return self.pairs.numpy()[: int(self.count.numpy()[0])].copy()
+
+
+@wp.kernel
+def _penalty(
+    mesh: wp.uint64,
+    points: wp.array(dtype=wp.vec3),
+    x: wp.array(dtype=wp.vec3),
+    faces: wp.array(dtype=int),
+    clearance: float,
+    loss: wp.array(dtype=float),
+):
+    at = wp.tid()
+    p = points[at]
+    hit = wp.mesh_query_point_sign_normal(mesh, p, 1.0e6)
+    if hit.result:
+        a, b, c = x[faces[3 * hit.face]], x[faces[3 * hit.face + 1]], x[faces[3 * hit.face + 2]]
+        nearest = hit.u * a + hit.v * b + (1.0 - hit.u - hit.v) * c
+        deep = wp.max(clearance - hit.sign * wp.length(p - nearest), 0.0)
+        wp.atomic_add(loss, 0, deep * deep)
+
+
+class Penalty:
+    """A penetration loss, and its derivatives by the tape."""
+
+    def __init__(self, x: Any, faces: Any, points: Any, clearance: float) -> None:
+        self.points = wp.array(points.astype(np.float32), dtype=wp.vec3, requires_grad=True, device="cpu")
+        self.x = wp.array(x.astype(np.float32), dtype=wp.vec3, requires_grad=True, device="cpu")
+        self.faces = wp.array(np.ascontiguousarray(faces, np.int32).ravel(), dtype=int, device="cpu")
+        self.mesh = wp.Mesh(self.x, self.faces)
+        self.loss = wp.zeros(1, dtype=float, requires_grad=True, device="cpu")
+        self.clearance = clearance
+
+    def derivatives(self, x: Any = None) -> Any:
+        if x is not None:
+            self.x.assign(x.astype(np.float32))
+            self.mesh.refit()
+        self.loss.zero_()
+        tape = wp.Tape()
+        with tape:
+            given = [self.mesh.id, self.points, self.x, self.faces, self.clearance, self.loss]
+            wp.launch(_penalty, dim=len(self.points), inputs=given, device="cpu")
+        tape.backward(self.loss)
+        found = self.loss.numpy()[0], self.points.grad.numpy().copy(), self.x.grad.numpy().copy()
+        tape.zero()
+        return found

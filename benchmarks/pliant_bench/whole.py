@@ -26,6 +26,7 @@ TYPICAL = {
     "pelechano": 13.0,
     "teschner2005": 28.0,
     "garments": 180.0,
+    "gradients": 60.0,
     "growth": 5.0,
     "skins": 63.0,
     "stochastic": 93.0,

@@ -345,6 +345,13 @@ def replay() -> None:
     save("replay", Image.open(io.BytesIO(shot)))
 
 
+def gradients() -> None:
+    """Garments that clip, before and after; imported here, because it needs PyTorch."""
+    from clipping import draw_clipping
+
+    draw_clipping(save)
+
+
 def materials() -> None:
     """The same drape in every material, for docs/materials.md."""
     with tempfile.TemporaryDirectory() as folder:
@@ -376,7 +383,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "guesses": lambda: draw_guesses(save), "strain": lambda: draw_strain(save),
     "gauntlet": lambda: draw_garments(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
-    "bind": lambda: draw_bind(save), "blender": lambda: draw_blender(save),
+    "gradients": gradients, "bind": lambda: draw_bind(save), "blender": lambda: draw_blender(save),
 }  # fmt: skip
 
 if __name__ == "__main__":

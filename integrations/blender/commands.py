@@ -51,7 +51,7 @@ class Check(WithRecording):
 
 
 class Fix(WithRecording):
-    label = "Fix"
+    label, changes = "Fix", True
     without = (FIX,)
 
     def words(self) -> list[str]:
@@ -81,7 +81,7 @@ class Fix(WithRecording):
 
 
 class Bind(Job):
-    label = "Bind"
+    label, changes = "Bind", True
 
     def words(self) -> list[str]:
         garment, bodies = garments.chosen(self.scene)

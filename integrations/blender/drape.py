@@ -16,7 +16,7 @@ _KEPT = ("cache_format", "filepath", "frame_start", "play_mode", "deform_mode", 
 
 
 class Drape(Job):
-    label = "Drape"
+    label, changes = "Drape", True
 
     def words(self) -> list[str]:
         caches.folder()  # refused before the work starts

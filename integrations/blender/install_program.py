@@ -34,18 +34,18 @@ def main(wheel: str, folder: pathlib.Path) -> None:
 
 
 def _run(words: list[str], start: float | None = None) -> None:
-    """Run a command; its lines are progress from `start` on. Its last lines are the error where it fails."""
-    count, last = 0, [""]
+    """Run a command; its lines are progress from `start` on. Where it fails, its errors or last lines say why."""
+    lines: list[str] = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL) as process:
         for raw in process.stdout or ():
             line = raw.decode("utf-8", "replace").strip()
             if line:
-                last = [*last[-2:], line]
-                count += 1
+                lines.append(line)
             if start is not None and line.startswith(("Collecting", "Downloading", "Installing", "Using cached")):
-                _say(start + (0.95 - start) * min(count / LINES, 1.0), line.split(" (")[0])
+                _say(start + (0.95 - start) * min(len(lines) / LINES, 1.0), line.split(" (")[0])
     if process.returncode:
-        sys.exit(f"error: {words[3]} failed: {'; '.join(filter(None, last))}")
+        errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+        sys.exit(f"error: {words[3]} failed: {'; '.join((errors or lines)[-3:])}")
 
 
 def _say(fraction: float, what: str) -> None:

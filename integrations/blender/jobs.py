@@ -18,6 +18,7 @@ class Job:
     """A command that records the scene, runs a pliant process and brings its result back."""
 
     label = ""
+    changes = False  # the shape of the garment in any frame
 
     def __init__(self, scene: bpy.types.Scene) -> None:
         self._scene = scene.name
@@ -43,6 +44,8 @@ class Job:
     def finish(self) -> str:
         """Bring the result back and return it as one line."""
         text = self.bring_back(self.process.result())
+        if self.changes:
+            self.scene.pliant.findings.clear()  # they are of the garment before
         self.scene.pliant.summary = text
         return text
 
@@ -117,7 +120,6 @@ def tick() -> float | None:
         _end(job, done)
         raise
     _end(job, done)
-    _redraw()
     return None
 
 
@@ -127,7 +129,6 @@ def cancel() -> bool:
     if job is None:
         return False
     _end(job, done=False)
-    _redraw()
     return True
 
 
@@ -138,6 +139,7 @@ def _end(job: Job, done: bool) -> None:
             job.fail()
     finally:
         job.process.close()
+        _redraw()
     if bpy.app.background:
         return
     if done:

@@ -1,18 +1,24 @@
 """The panel Pliant in the sidebar of the 3D view."""
 
+import textwrap
+
 import bpy
 
 from . import jobs, settings
+
+CHARACTER = 7  # pixels of the width of a character, on average, where the interface is not scaled
 
 
 class PLIANT_UL_findings(bpy.types.UIList):
     """The frames in which something is wrong; a click shows the frame."""
 
     def draw_item(self, context, layout, data, item, icon, active_data, active_property) -> None:
-        row = layout.row(align=True)
-        row.label(text=str(item.frame))
-        row.prop(item, "depth", text="", emboss=False)
-        row.label(text=f"{item.inside} in, {item.crossings} x, {item.self_pairs} self")
+        frame = layout.split(factor=0.14)
+        frame.label(text=str(item.frame))
+        depth = frame.split(factor=0.32)
+        depth.label(text=f"{1e3 * item.depth * context.scene.unit_settings.scale_length:.3g} mm")
+        counts = ((item.inside, "in"), (item.crossings, "x"), (item.self_pairs, "self"))
+        depth.label(text=", ".join(f"{count} {what}" for count, what in counts if count))
 
 
 class PLIANT_UL_layers(bpy.types.UIList):
@@ -36,7 +42,7 @@ class PLIANT_PT_panel(_Panel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, chosen = self.layout, context.scene.pliant
-        layout.use_property_split = True
+        layout.use_property_split, layout.use_property_decorate = True, False
         if jobs.current() is None:
             settings.draw_installation(layout)
         layout.prop(chosen, "garment")
@@ -50,9 +56,9 @@ class PLIANT_PT_panel(_Panel, bpy.types.Panel):
             row.progress(factor=share, text=f"{job.label}: {what}")
             row.operator("pliant.cancel", text="", icon="X")
         elif jobs.error():
-            layout.label(text=jobs.error(), icon="ERROR")
+            _draw_text(layout, context, jobs.error(), icon="ERROR")
         elif chosen.summary:
-            layout.label(text=chosen.summary)
+            _draw_text(layout, context, chosen.summary)
         if chosen.findings:
             layout.template_list("PLIANT_UL_findings", "", chosen, "findings", chosen, "chosen")
         layout.operator("pliant.before_after", icon="ARROW_LEFTRIGHT")
@@ -66,7 +72,7 @@ class PLIANT_PT_fix(_Panel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, chosen = self.layout, context.scene.pliant
-        layout.use_property_split = True
+        layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop(chosen, "clearance")
         layout.prop(chosen, "untangle")
         layout.prop(chosen, "store")
@@ -81,7 +87,7 @@ class PLIANT_PT_drape(_Panel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, chosen = self.layout, context.scene.pliant
-        layout.use_property_split = True
+        layout.use_property_split, layout.use_property_decorate = True, False
         _draw_garment(layout, chosen)
         layout.label(text="Garments over it:")
         row = layout.row()
@@ -106,6 +112,14 @@ class PLIANT_PT_bind(_Panel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.operator("pliant.bind", icon="ARMATURE_DATA")
+
+
+def _draw_text(layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: str = "NONE") -> None:
+    """A text in as many lines as the sidebar needs for it; Blender itself would cut it."""
+    pixels = context.region.width / context.preferences.system.ui_scale if context.region else 280.0
+    column = layout.column(align=True)
+    for k, line in enumerate(textwrap.wrap(text, max(20, int((pixels - 60.0) / CHARACTER)))):
+        column.label(text=line, icon=("NONE" if k else icon))
 
 
 def _draw_garment(layout: bpy.types.UILayout, worn: bpy.types.PropertyGroup) -> None:

@@ -65,11 +65,12 @@ class PliantProcess:
     def result(self) -> dict[str, Any]:
         """The JSON that the finished command printed; a failed command raises what it said."""
         code = None if self._process is None else self._process.returncode
-        if code not in (0, 1):
+        printed = self.folder / "stdout"
+        if code not in (0, 1) or not printed.stat().st_size:  # check ends with 1 where a limit is exceeded
             said = [line for line in self.messages if not line.startswith("progress ")]
             error = next((line for line in said if line.startswith("error: ")), said[-1] if said else "no message")
             raise Problem(f"pliant: {error.removeprefix('error: ')} (exit code {code})")
-        return json.loads((self.folder / "stdout").read_text("utf-8"))
+        return json.loads(printed.read_text("utf-8"))
 
     def cancel(self) -> None:
         """End the process and the processes it started."""

@@ -76,7 +76,7 @@ class PliantSettings(bpy.types.PropertyGroup):
     layers: CollectionProperty(type=PliantLayer)
     layer: IntProperty()
     hold: BoolProperty(
-        name="Hold Waistbands, Cuffs, Collars", default=True,
+        name="Hold on Body", default=True,
         description="Boundaries that lie close to the body all around stay on it, in garments without pins",
     )  # fmt: skip
     thickness: FloatProperty(

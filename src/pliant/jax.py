@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from .contacts import Contacts
 from .gradients import arguments as _arguments
+from .gradients import formulas as _formulas
 
 try:
     import jax
@@ -17,7 +18,7 @@ except ImportError as error:
 
 from .gradients import jax_operations as _operations
 
-__all__ = ["gaps", "inside", "penetration", "signed_distance", "winding_number"]
+__all__ = ["gaps", "inside", "penetration", "self_penetration", "signed_distance", "winding_number"]
 
 
 def signed_distance(points: Any, vertices: Any, faces: Any) -> jax.Array:
@@ -46,12 +47,24 @@ def penetration(
     each body, "none" for the values (..., n).
     """
     _arguments.check_penalty(clearance, power, reduction, jax.Array)
-    depth = clearance - signed_distance(points, vertices, faces)
-    deep = depth > 0.0
-    values = jnp.where(deep, jnp.where(deep, depth, 1.0) ** power, 0.0)
+    values = _formulas.powers(jnp, clearance - signed_distance(points, vertices, faces), power)
     if reduction == "none":
         return values
     return values.sum(-1) / (max(values.shape[-1], 1) if reduction == "mean" else 1)
+
+
+def self_penetration(vertices: Any, faces: Any, *, power: float = 2.0) -> jax.Array:
+    """Penalty for bodies (..., v, 3) that penetrate themselves: the sum (...,) of depth^power over what is too deep.
+
+    Of a closed body, the depths of vertices inside of other parts of it, measured to the boundary of the union; and of
+    any body, the depths of crossing triangles: the shortest way to bring them in front of each other. Zero if nothing
+    crosses. Touching, and coplanar triangles that overlap, do not count.
+    """
+    _arguments.check_penalty(0.0, power, "sum", jax.Array)
+    given = {"vertices": jnp.asarray(vertices), "faces": jnp.asarray(faces)}
+    _arguments.check_surface(_operations.described, **given)
+    inside = _formulas.powers(jnp, -_operations.signed_distance(given["vertices"], *given.values()), power)
+    return inside.sum(-1) + _formulas.powers(jnp, _operations.crossing_depths(*given.values()), power).sum(-1)
 
 
 def gaps(contacts: Contacts, x: Any) -> jax.Array:

@@ -7,16 +7,17 @@ from typing import Literal
 
 from .contacts import Contacts
 from .gradients import arguments as _arguments
+from .gradients import formulas as _formulas
 
 try:
-    import torch
+    import torch  # after the kernels, which make idle threads sleep: those of PyTorch read that once
 except ImportError as error:
     raise ImportError('pliant.torch needs PyTorch, which is not installed: pip install "pliant[torch]"') from error
 
 from .gradients import torch_distance as _distance
 from .gradients import torch_operations as _operations
 
-__all__ = ["gaps", "inside", "penetration", "signed_distance", "winding_number"]
+__all__ = ["gaps", "inside", "penetration", "self_penetration", "signed_distance", "winding_number"]
 
 
 def signed_distance(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
@@ -47,14 +48,26 @@ def penetration(
     """
     _arguments.check_surface(_operations.described, points=points, vertices=vertices, faces=faces)
     _arguments.check_penalty(clearance, power, reduction, torch.Tensor)
-    distance = _distance.signed_distance(points, vertices, faces)
-    depth = clearance - distance
-    deep = depth > 0.0
-    values = torch.where(deep, torch.where(deep, depth, 1.0) ** power, 0.0)
+    distance = _distance.signed_distance(points, vertices, faces, clearance)
+    values = _formulas.powers(torch, clearance - distance, power)
     if reduction == "none":
         return values
     total = _operations.total(values)
     return total / max(values.shape[-1], 1) if reduction == "mean" else total
+
+
+def self_penetration(vertices: torch.Tensor, faces: torch.Tensor, *, power: float = 2.0) -> torch.Tensor:
+    """Penalty for bodies (..., v, 3) that penetrate themselves: the sum (...,) of depth^power over what is too deep.
+
+    Of a closed body, the depths of vertices inside of other parts of it, measured to the boundary of the union; and of
+    any body, the depths of crossing triangles: the shortest way to bring them in front of each other. Zero if nothing
+    crosses. Touching, and coplanar triangles that overlap, do not count.
+    """
+    _arguments.check_surface(_operations.described, vertices=vertices, faces=faces)
+    _arguments.check_penalty(0.0, power, "sum", torch.Tensor)
+    inside = _formulas.powers(torch, -_distance.signed_distance(vertices, vertices, faces, 0.0), power)
+    crossing = _formulas.powers(torch, _distance.crossing_depths(vertices, faces), power)
+    return _operations.total(inside) + _operations.total(crossing)
 
 
 def gaps(contacts: Contacts, x: torch.Tensor) -> torch.Tensor:

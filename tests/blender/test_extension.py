@@ -187,6 +187,7 @@ def fake(folder: pathlib.Path, text: str) -> pathlib.Path:
     [
         ("import os; os.kill(os.getpid(), 9)", "exit code -9"),
         ("import sys; print('error: the file is wrong', file=sys.stderr); sys.exit(2)", "the file is wrong"),
+        ("import sys; sys.exit('error: nothing was found')", "nothing was found (exit code 1)"),
     ],
 )
 def test_a_process_that_dies_changes_nothing_in_the_scene(extension, tmp_path, text, said):
@@ -201,6 +202,25 @@ def test_a_process_that_dies_changes_nothing_in_the_scene(extension, tmp_path, t
 def test_a_missing_program_is_named_with_the_remedy(extension, tmp_path):
     used = use(extension, tmp_path, "sheet", "check", program=tmp_path / "nowhere")
     assert "pip install pliant" in used.meta["messages"][0][1]
+
+
+def test_a_failed_installation_says_what_pip_said(tmp_path):
+    """pip prints hints, and at last its errors; outside of Blender, because the program imports nothing of it."""
+    program = [
+        sys.executable,
+        "-I",
+        str(SOURCE / "install_program.py"),
+        str(tmp_path / "none.whl"),
+        str(tmp_path / "e"),
+    ]
+    held, ours = os.pipe()  # the program ends itself and its group when its input is closed
+    done = subprocess.run(program, stdin=held, capture_output=True, text=True, timeout=120, start_new_session=True)
+    os.close(held), os.close(ours)
+    assert (done.returncode, done.stdout) == (1, "")
+    (error,) = [line for line in done.stderr.splitlines() if not line.startswith("progress ")]
+    assert error.startswith("error: pip failed: ")
+    assert "none.whl" in error
+    assert "ERROR" not in error
 
 
 def test_cancel_ends_the_process_and_removes_its_files(tmp_path, monkeypatch):

@@ -142,7 +142,7 @@ class Drawn:
         self.texts = texts
 
     def __getattr__(self, name: str):
-        if name in ("row", "column"):
+        if name in ("row", "column", "split"):
             return lambda **_: Drawn(self.texts)
         if name == "label":
             return lambda text, icon="NONE": self.texts.append(text)

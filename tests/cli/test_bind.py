@@ -50,7 +50,7 @@ def test_json_has_the_figures_and_the_advice_repairs_what_was_found(here, capsys
     assert figures["matched"] + figures["inpainted"] + figures["rigid"] == inside.n_vertices
     assert [(row["clip"], row["frames"]) for row in figures["clips"]] == [("sway", 4)]
     assert figures["clips"][0]["depth"] > 0.005
-    assert "pliant fix out.glb --part tight --body post.glb --clip sway -o fixed.glb" in talk
+    assert "pliant fix out.glb --part sleeve --body post.glb --clip sway -o fixed.glb" in talk
     command = talk[talk.index("pliant fix ") :].split()[1:11]
     assert cli.run([*command, "--fps", "5"]) in (0, 1)
     capsys.readouterr()
@@ -200,6 +200,21 @@ def test_the_garment_keeps_the_name_of_its_node(here, capsys):
     assert told(capsys, *words)[0] == 0
     assert pliant.load_character("out.glb", part="Coat").mesh.n_vertices == sleeve().n_vertices
     assert b"export_v3" not in (here / "out.glb").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [("o Coat\ng front", "Coat"), ("g default", "export_v3"), ("", "export_v3"), ("o Coat|o Lining", "export_v3")],
+)
+def test_a_garment_from_obj_keeps_the_name_of_its_object(here, capsys, lines, name):
+    pliant.save("plain.obj", sleeve())
+    rows = [row for row in (here / "plain.obj").read_text().splitlines() if row[:2] not in ("o ", "g ")]
+    first = next(k for k, row in enumerate(rows) if row.startswith("f "))
+    one, _, two = lines.partition("|")
+    rows = [*rows[:first], *one.splitlines(), *rows[first:-2], *two.splitlines(), *rows[-2:]]
+    (here / "export_v3.obj").write_text("\n".join(rows) + "\n")
+    assert told(capsys, "export_v3.obj", "post.glb", "-o", "out.glb", "--check-frames", "0")[0] == 0
+    assert pliant.load_character("out.glb", part=name).mesh.n_vertices == sleeve().n_vertices
 
 
 def test_a_file_with_garment_and_body_in_place_of_the_garment_is_noticed(here, capsys):

@@ -25,7 +25,7 @@ from pliant.detect.base import Finds, Reports, Side
 from pliant.detect.bvh.tree_options import BLEND
 from pliant.detect.fields.height_grids import HeightGrids
 from pliant.detect.methods import METHODS
-from pliant.detect.options import Option, method_text, options_of, parse_method
+from pliant.detect.options import Option, method_text, options_of, parse_method, text_of
 from pliant.motion.deforming import Skinned
 from pliant.state import State
 
@@ -208,6 +208,17 @@ def _limits(option: Option) -> list[Range]:
 
 
 CASES = [(method, name) for method in METHODS for name in options_of(method) if name != "max_bytes"]
+
+
+def listed_guarantee(method: str, role: str, given: dict) -> str:
+    """The class of guarantee that `pliant methods` lists."""
+    kind = METHODS[method].against(SKIN if role == "skin" else None)
+    for option, text, guarantee in kind.other_guarantees:
+        if given.get(option) is not None and text in ("", text_of(given[option])):
+            return guarantee
+    return kind.guarantee
+
+
 IN_PYTHON = [(method, name) for method, name in CASES if not options_of(method)[name].from_text]
 
 
@@ -239,6 +250,7 @@ def test_every_value_gives_the_right_contacts_and_has_an_effect(method, name):
             elif kind.swept and measured.guarantee == "A" and name not in ("tolerance",):
                 assert measured.contacts == plain.contacts, given
             assert measured.wrong == (), given
+            assert measured.guarantee == listed_guarantee(method, role, given), given
             if value != option.default:
                 key = str(value)
                 effects[key] = effects.get(key, False) or measured != plain
@@ -259,6 +271,14 @@ def test_values_that_only_python_can_give_have_an_effect():
     coarse = HeightGrids.around(BALL, resolution=5)
     assert run("height-grid", "obstacle", grids=coarse) != run("height-grid", "obstacle")
     assert {(method, name) for method, name in IN_PYTHON} <= ELSEWHERE.keys()
+
+
+def test_other_guarantees_are_those_of_options_and_values_that_exist():
+    found = [(kind.name, *each) for kind in METHODS.values() for each in kind.other_guarantees]
+    assert ("image-space", "test", "layers", "B") in found
+    for method, option, text, guarantee in found:
+        given = parse_method(f"{method}:{option}={text or 8}").options
+        assert listed_guarantee(method, "obstacle", given) == guarantee != METHODS[method].guarantee
 
 
 def test_exemptions_are_needed_and_exist():

@@ -13,6 +13,7 @@ import jax.numpy as jnp  # noqa: E402
 
 import pliant.jax as pj  # noqa: E402
 
+pytestmark = pytest.mark.compiled  # hundreds of points, again and again
 BALL = pliant.shapes.ball(0.5, 2)
 FACES = np.array(BALL.faces)
 

@@ -1,15 +1,19 @@
 """Signed distances of tensors: values, derivatives of first and second order, transformations, precision, errors."""
 
+import functools
+
 import numpy as np
 import pytest
 
 import pliant
 from conftest import cases
+from gradients.exact_distance import EXTENDED, unsigned, winding
 from gradients.small_bodies import BOX, TET, case, tetrahedron
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import pliant.torch as pt  # noqa: E402
 
+pytestmark = pytest.mark.compiled  # thousands of points
 DOUBLE = {"dtype": torch.float64}
 BALL = pliant.shapes.ball(0.5, 2)
 
@@ -80,6 +84,35 @@ def test_second_derivatives_at_a_face_an_edge_and_a_corner() -> None:
         elif eigenvalues[2]:
             expected = torch.tensor([0.0, 0.0, 1.0], **DOUBLE) / away.norm()
         assert torch.allclose(torch.linalg.eigvalsh(h), expected, atol=1e-12)
+
+
+def of_coordinates(z, faces):
+    """The distance of a point from a body, as a function of all their coordinates."""
+    return pt.signed_distance(z[None, :3], z[3:].reshape(-1, 3), torch.tensor(faces))[0]
+
+
+@pytest.mark.skipif(not EXTENDED, reason="long double has the precision of double here")
+@pytest.mark.parametrize("count", [20, pytest.param(2000, marks=pytest.mark.long)])
+def test_second_derivatives_are_those_of_exact_differences(count) -> None:
+    rng = np.random.default_rng(8)
+    compared = 0
+    for k in range(cases(count)):
+        x, faces, p = case(rng, k % 3)
+        sign = -1.0 if winding(p, x, faces) > 0.6 else 1.0
+        z = np.concatenate([p, x.ravel()])
+        hessian = torch.func.hessian(functools.partial(of_coordinates, faces=faces))(torch.tensor(z)).numpy()
+        step = 1e-5 * np.eye(len(z), dtype=np.longdouble)
+        pairs = [(i, j) for i in range(len(z)) for j in rng.choice(len(z), 3)]
+        at = np.stack([z + a * step[i] + b * step[j] for i, j in pairs for a in (1, -1) for b in (1, -1)])
+        d = sign * unsigned(at[:, :3], at[:, 3:].reshape(len(at), -1, 3), faces).reshape(-1, 4)
+        exact = (d[:, 0] - d[:, 1] - d[:, 2] + d[:, 3]) / 4e-10
+        found = np.array([hessian[i, j] for i, j in pairs])
+        size = max(1.0, float(np.abs(found).max()))
+        if float(np.abs(exact).max()) > 100.0 * size or size > 30.0:  # a tie within the step, or very near the surface
+            continue
+        compared += 1
+        assert np.abs(found - exact).max() < 1e-5 * size**2, k
+    assert compared > 0.7 * cases(count)
 
 
 def test_func_and_vmap() -> None:

@@ -12,6 +12,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -28,9 +29,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=2003)
+    parser.add_argument("--minutes", type=float, default=1e9, help="at most so long")
     options = parser.parse_args()
     copied = converted.subprocess = Copied(draco.main, 2)
     rng = np.random.default_rng(options.seed)
+    end = time.monotonic() + 60.0 * options.minutes
     count = {"mesh": 0, "error": 0, "bad": 0}
     complaints = copied.odd
     content, _, _ = packed_files.made()["draco"]
@@ -40,6 +43,8 @@ def main() -> int:
         tempfile.tempdir = name
         path = pathlib.Path(name) / "mutant.glb"
         for k in range(options.cases):
+            if time.monotonic() > end:
+                break
             if k % 3:  # mostly the stream itself, whose length the file then tells
                 data = mutate(rng, stream)
                 document["bufferViews"][0]["byteLength"] = document["buffers"][0]["byteLength"] = max(len(data), 1)

@@ -11,6 +11,7 @@ import json
 import pathlib
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -28,9 +29,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=2003)
+    parser.add_argument("--minutes", type=float, default=1e9, help="at most so long")
     options = parser.parse_args()
     copied = converted.subprocess = Copied(usd_stage.main, 3)
-    said = {"frames": 0, "error": 0, "ended": 0, "bad": 0, "complaints": []}
+    end = time.monotonic() + 60.0 * options.minutes
+    said: dict = {"frames": 0, "error": 0, "ended": 0, "bad": 0, "complaints": []}
     mesh = Mesh(np.eye(4, 3), np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]), uv=np.zeros((4, 3, 2)))
     with tempfile.TemporaryDirectory() as name:
         folder, rng = pathlib.Path(name), np.random.default_rng(options.seed)
@@ -39,6 +42,8 @@ def main() -> int:
             pliant.save_animation(folder / f"seed{ending}", [Clip(mesh, np.stack([mesh.vertices] * 3))], 24.0)
             seeds.append((ending, (folder / f"seed{ending}").read_bytes()))
         for _ in range(options.cases):
+            if time.monotonic() > end:
+                break
             ending, data = seeds[int(rng.integers(2))]
             path = folder / f"mutant{ending}"
             path.write_bytes(mutate(rng, data, 1 << 16))

@@ -302,8 +302,12 @@ def test_files_that_are_no_stage_or_change_their_topology_are_one_clear_error(tm
         pliant.load(tmp_path / "a.usda", part="x")
     for name, content in (("b.usdc", b"PXR-USDC" + bytes(80)), ("c.usda", b"#usda 1.0\ndef {"), ("d.usdz", b"PK\3\4")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(MeshFileError, match=name):
+        with pytest.raises(MeshFileError, match=name) as told:
             pliant.load(tmp_path / name)
+        assert "Error in" not in str(told.value)  # no line of the sources of usd-core
+    (tmp_path / "line.usda").write_text('#usda 1.0\n\ndef Mesh "m" {\n  point3f[] points = [\n')
+    with pytest.raises(MeshFileError, match=r"line.usda \(line 5\): usd-core cannot read it: "):
+        pliant.load(tmp_path / "line.usda")
     lists = "int[] faceVertexCounts = [3]\nint[] faceVertexIndices = [0, 1, 9]\n"
     lists += "point3f[] points = [(0,0,0),(1,0,0),(0,1,0)]"
     (tmp_path / "e.usda").write_text(f'#usda 1.0\ndef Mesh "m" {{\n{lists}\n}}\n')

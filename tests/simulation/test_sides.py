@@ -34,7 +34,8 @@ def test_a_limb_that_sinks_into_another_does_not_take_the_cloth_between_them_thr
     for frame in sim.run(36):
         x = frame.x[scene.rows(0)]
         above = np.abs(x[:, [0, 2]]).max(1) < 0.055  # cloth beside the plate may flap when it is squeezed
-        assert x[above, 1].max() < 0.012  # nothing is on the plate, whose upper side is above that
+        upper_side = frame.x[scene.rows(2), 1].max()
+        assert x[above, 1].max() < min(upper_side - EPS, 0.015)  # nothing is on the plate; it swings up by 13 mm
         assert count.at(frame.x)[0] == 0
         without_room = max(without_room, frame.no_room)
     assert without_room > 10

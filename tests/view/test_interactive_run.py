@@ -194,7 +194,7 @@ def test_the_options_of_a_method_change_while_it_runs_and_a_wrong_one_changes_no
     assert typed_options(run.method)["leaf"] == {
         "text": "2",
         "fallback": "1",
-        "wanted": "a whole number of at least 1 and at most 1e+06",
+        "wanted": "a whole number of at least 1 and at most 1000000",
     }
     assert walked(run) == plain
     with pytest.raises(ValueError, match="update 'blend' is for an obstacle of a scene"):

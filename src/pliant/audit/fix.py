@@ -67,6 +67,7 @@ def fix(
         steps=work.steps,
         cut_short=tuple((what, tuple(at)) for what, at in work.work.cut_short.items()),
         without_room=work.without_room(frames),
+        marched=work.marched,
         layers_before=layering,
         layers_after=work.layers.measure(frames),
     )

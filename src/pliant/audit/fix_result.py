@@ -22,9 +22,9 @@ class FixResult:
     moved: (T,n) displacement of each vertex, metres. strain: (T,k) relative change of length of each edge. bend: (T,h)
     change of the dihedral angle of each hinge, radians. unchanged: frames for which nothing better was found.
     steps: number of guarded steps from the smoothed shapes back to the original one. without_room: for each frame, the
-    vertices that remain inside where parts of the body press into each other. cut_short: what the limit of work left
-    undone, and in which frames. layers_before, layers_after: the
-    layering over each inner garment.
+    vertices that remain inside where parts of the body press into each other. marched: frames of a garment that limbs
+    go through, which was moved from its rest pose instead of out of the body in each frame. cut_short: what the limit
+    of work left undone, and in which frames. layers_before, layers_after: the layering over each inner garment.
     """
 
     garment: Clip
@@ -36,6 +36,7 @@ class FixResult:
     unchanged: tuple[int, ...]
     steps: int = 0
     without_room: tuple[int, ...] = ()
+    marched: tuple[int, ...] = ()
     cut_short: tuple[tuple[str, tuple[int, ...]], ...] = ()
     layers_before: tuple[Layer, ...] = ()
     layers_after: tuple[Layer, ...] = ()
@@ -91,6 +92,9 @@ class FixResult:
             a, b = self.jitter
             ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # below that it is rounding
             out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, per frame squared{ratio}"
+        if self.marched:
+            count = f"{len(self.marched)} frame{'s' * (len(self.marched) != 1)}, the first {self.marched[0]}"
+            out["marched"] = f"{count}: limbs go through the garment, so it was moved from its rest pose on"
         if any(self.without_room):
             between = "lie between parts of the body that press into each other"
             where = ", most in a frame" if len(self.without_room) > 1 else ""
@@ -137,6 +141,7 @@ class FixResult:
             "kept": list(self.unchanged),  # the earlier name of "unchanged", for one version
             "steps": self.steps,
             "without_room": list(self.without_room),
+            "marched": list(self.marched),
             "cut_short": {what: list(frames) for what, frames in self.cut_short},
             "layers_before": [layer._asdict() for layer in self.layers_before],
             "layers_after": [layer._asdict() for layer in self.layers_after],

@@ -14,8 +14,10 @@ from ..respond.project_out import Projector
 from .worn_body import WornBody
 
 Floats = NDArray[np.float64]
-TO_FIRST, BETWEEN = 24, 2  # steps from the rest pose to the first frame, and from each frame to the next
-KEPT = 0.97  # of the correction of the last step
+TO_FIRST, BETWEEN = 24, 2  # fewest steps from the rest pose to the first frame, and from each frame to the next
+MOST = 48  # most steps from one frame to the next
+STRIDE = 0.01  # of the body's size: most that a vertex moves along the skin nearest to it in a step, within `MOST`
+KEPT = 0.97  # of the correction of the last step, where there are as few steps as possible
 ROUNDS, SETTLING = 8, 6  # of each step, see `Projector.project`
 
 
@@ -41,17 +43,27 @@ class March:
         u, out = np.zeros_like(smooth[0]), []
         for t, frame in enumerate(smooth):
             to = np.asarray(self._worn.body.at(t), np.float64), frame, self._worn.given[t]
-            steps = BETWEEN if t else TO_FIRST
+            fewest = BETWEEN if t else TO_FIRST
+            steps = min(max(fewest, self._strides(at, to)), MOST)
+            kept = KEPT ** (fewest / steps)
             for share in np.arange(1, steps + 1) / steps:
-                u = self._step(u, *((1.0 - share) * a + share * b for a, b in zip(at, to, strict=True)))
+                u = self._step(kept * u, *((1.0 - share) * a + share * b for a, b in zip(at, to, strict=True)))
             out.append(u)
             at = to
         return np.stack(out)
+
+    def _strides(self, at: tuple[Floats, Floats, Floats], to: tuple[Floats, Floats, Floats]) -> int:
+        """Steps in which no vertex of the garment moves farther than a stride relative to the skin nearest to it, from
+        the body and the garment `at` one frame `to` the next."""
+        self._worn.move_to(at[0])
+        carried = self._worn.carried(at[1], to[0] - at[0])
+        along = np.linalg.norm(to[1] - at[1] - carried, axis=1).max(initial=0.0)
+        return int(np.ceil(along / (STRIDE * max(self._worn.body.mesh.size, 1e-300))))
 
     def _step(self, u: Floats, body: Floats, smooth: Floats, given: Floats) -> Floats:
         """Displacements (n,3) of the garment `smooth`, starting from u, while the body is here."""
         worn, project = self._worn, self._projector
         worn.move_to(body)
         self._lengths.set(given)
-        u = project.project(smooth, self._required, worn.query, KEPT * u, ROUNDS, self._lengths, SETTLING)
+        u = project.project(smooth, self._required, worn.query, u, ROUNDS, self._lengths, SETTLING)
         return project.uncross(smooth, u, self._required, worn.query, worn.crossing_faces)

@@ -20,7 +20,7 @@ from .shape_changes import rest_lengths, within_strain
 from .spread_strain import StrainSpreader
 from .temporal import TemporalFilter
 from .untangle import Untangler
-from .work import SMOOTHING, STEP, Work
+from .work import SMOOTHING, STEP, Work, report_stage
 from .worn_body import WornBody
 
 Floats = NDArray[np.float64]
@@ -68,6 +68,7 @@ class Repair:
         self.worn = None if body is None else WornBody(body, mesh, before, self.first, self.given)
         self.layers = Layers(garment.mesh, below, self._move_body, lambda x: self._query(x)[0])
         self.work = Work(mesh.n_vertices, self.count)
+        self.marched: tuple[int, ...] = ()  # frames in which the garment was marched from its rest pose
         self._patches: list[Patch] = []
         self._attempts = WHOLE_ATTEMPTS
         self._rest_lengths, self._has_rest = rest_lengths(mesh, self.given)
@@ -87,7 +88,7 @@ class Repair:
         stages = [self._out_of_body, self._out_of_itself] if self.untangle else [self._out_of_body]
         u = np.zeros_like(x)
         for k, stage in enumerate(stages):
-            u = stage(smooth, u, functools.partial(_report_stage, report_progress, k, len(stages)))
+            u = stage(smooth, u, functools.partial(report_stage, report_progress, k, len(stages)))
             tried.append(smooth - x + u)
         if self._filter is not None:
             tried = [self._without_negligible(u) for u in tried]
@@ -120,7 +121,10 @@ class Repair:
         none = np.zeros_like(u[0])
         tried = [[u[t], none if best is None else best] for t, (best, _) in enumerate(chosen)]
         again = [self._best(t, self.given[t], some) for t, some in enumerate(tried)]
-        return again if sum(sum(rank[:2]) for _, rank in again) < sum(left) else chosen
+        if sum(sum(rank[:2]) for _, rank in again) >= sum(left):
+            return chosen
+        self.marched = tuple(t for t, (best, _) in enumerate(again) if best is not None and best is not chosen[t][0])
+        return again
 
     def _smoothed(self, x: Floats) -> Floats:
         """The frames x, with smoothed transforms around self-intersections if it is an animation."""
@@ -130,7 +134,8 @@ class Repair:
         pairs = [self.untangler.pairs(frame) for frame in x]
         if not any(len(some) for some in pairs) or not self._has_rest:
             return x
-        y = StrainSpreader(self.untangler, self._rest_lengths, x).freed(pairs)
+        near = None if self.worn is None else (self.worn.all_distances(x, self.clearance) < self.clearance).any(0)
+        y = StrainSpreader(self.untangler, self._rest_lengths, x).freed(pairs, near)
         if self.worn is not None:
             inside = [int((self.worn.all_distances(z, self.clearance) < -DEPTH_TOLERANCE).sum()) for z in (x, y)]
             if inside[1] - inside[0] > sum(len(some) for some in pairs):
@@ -393,7 +398,3 @@ class Repair:
             too_close=int((away < NEARLY * required).sum()),
             deepest=-float(away[self._room(t)].min(initial=0.0)),
         )
-
-
-def _report_stage(report_progress: Callable[[float], None], k: int, stages: int, share: float) -> None:
-    report_progress(0.9 * (k + share) / stages)

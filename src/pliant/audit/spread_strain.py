@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .edge_solver import EdgeSolver
+from .even_corrections import EvenCorrections
 from .even_steps import EvenSteps
 from .smooth_transforms import Level, TransformSmoother
 from .temporal import REACH, RigidFilter
@@ -42,9 +43,10 @@ class StrainSpreader:
         self._smoother = TransformSmoother(untangler, x)
         self._rigid = RigidFilter(untangler.mesh, x)
 
-    def freed(self, pairs: Sequence[NDArray[np.int32]]) -> Floats:
+    def freed(self, pairs: Sequence[NDArray[np.int32]], near: NDArray[np.bool_] | None = None) -> Floats:
         """Frames (T,n,3) with fewer self-intersections than x, which has `pairs` of faces in each frame; x where there
-        are none."""
+        are none. near: (n,) vertices that a body pushes in some frame: no corrections are smoothed again if one
+        of them moves."""
         probes = [int(t) for t in _largest([len(some) for some in pairs])]
         probes += [int(t) for t in np.linspace(0, len(pairs) - 1, PROBES + 2)[1:-1]]
         for _ in range(ATTEMPTS):
@@ -62,7 +64,12 @@ class StrainSpreader:
             return self.x
         for t in self._guarded(solver, y, z, np.flatnonzero((np.array(counts) > 0) & (most == 0))):
             left[t] = self.untangler.pairs(z[t])
-        return self._back_where_tangled(y, z, most, left)
+        z = self._back_where_tangled(y, z, most, left)
+        if near is not None and near[solver.rows].any():
+            return (
+                z  # projection out of the body would strain edges that smoothed corrections have brought nearer to it
+            )
+        return EvenCorrections(self.untangler, solver, self.x, self._rigid, SHARE, LIMIT).smoothed(z, STEPS)
 
     def _pairs(self, frames: Floats) -> list[NDArray[np.int32]]:
         """The self-intersecting pairs of faces of each of the frames (T,n,3)."""

@@ -56,12 +56,12 @@ class RigidFilter:
         self.turns = np.stack([_rigid_turns(mesh.vertices, frame, part) for frame in x])  # (T,parts,3,3)
         self._x = x
 
-    def smoothed(self, y: Floats) -> Floats:
-        """Frames (T,n,3): x and the binomial means of y - x over `REACH` frames on either side, as seen by the parts;
+    def smoothed(self, y: Floats, reach: int = REACH) -> Floats:
+        """Frames (T,n,3): x and the binomial means of y - x over `reach` frames on either side, as seen by the parts;
         beyond the first and last frame differences continue evenly."""
         turns = self.turns[:, self.part]
         local = np.einsum("tnji,tnj->tni", turns, y - self._x)
-        reach = min(REACH, len(y) - 1)
+        reach = min(reach, len(y) - 1)
         before, after = 2.0 * local[:1] - local[reach:0:-1], 2.0 * local[-1:] - local[-2 : -reach - 2 : -1]
         padded = np.concatenate([before, local, after])
         even = sum(w * padded[k : k + len(y)] for k, w in enumerate(binomial(reach)))

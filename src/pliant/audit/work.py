@@ -1,6 +1,6 @@
 """Work: what a repair may spend, so that it ends in bounded time, with the same result on any machine."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 # queries of the body for each vertex and frame, on average: about half a millisecond of CPU time
 MOST = 400
@@ -43,3 +43,8 @@ def cut_short_text(cut_short: Iterable[tuple[str, tuple[int, ...]]]) -> str:
         f"{what} in {len(frames):,} frame{'s' * (len(frames) != 1)}, the first {frames[0]}"
         for what, frames in cut_short
     )
+
+
+def report_stage(report_progress: Callable[[float], None], k: int, stages: int, share: float) -> None:
+    """Report that of stage k, one of as many `stages`, this share is done; all of them are nine tenths of a repair."""
+    report_progress(0.9 * (k + share) / stages)

@@ -49,6 +49,12 @@ class WornBody:
         away, _, _, out = self._depths.query(points)
         return away, out
 
+    def carried(self, points: Floats, by: Floats) -> Floats:
+        """(k,3) how far the skin nearest to points (k,3) moves when the vertices of the body move by `by` (m,3)."""
+        face, barycentric = self._depths.nearest_faces(points)
+        moves = by[self._depths.rows][self._depths.surface.faces[face]]
+        return np.asarray(np.einsum("ij,ijk->ik", barycentric, moves))
+
     def bounds(self, t: int, x: Floats) -> Floats:
         """(n,) lower bounds of the distances of the garment at x (n,3) from the body at frame t."""
         found = np.full(len(x), -np.inf)

@@ -34,13 +34,24 @@ def methods(method: str | None = None, *, json: bool = False) -> None:
     options = {name: list(options_of(name).values()) for name in names}
     if json:
         described = {name: [_described(option) for option in options[name]] for name in names}
-        output.print_json([row | {"options": described[name]} for row, name in zip(rows, names, strict=True)])
+        more = [{"other_guarantees": _other_guarantees(name), "options": described[name]} for name in names]
+        output.print_json([row | rest for row, rest in zip(rows, more, strict=True)])
         return
     output.table(COLUMNS, [[", ".join(c) if isinstance(c, list) else c for c in row.values()] for row in rows])
     output.console().print("guarantee A: never misses; B: stated error bound; C: measured recall")
+    if others := [text for name in names for text in map(" ".join, _other_guarantees(name).items())]:
+        output.console().print(f"with these options: {', '.join(others)}")
     lines = [[name, *map(str, _described(option).values())] for name in names for option in options[name]]
     output.table(OPTION_COLUMNS, lines)
     output.console().print("options are part of the name of a method: bvh:volume=sphere,arity=8")
+
+
+def _other_guarantees(name: str) -> dict[str, str]:
+    """The class of guarantee of a method with the options that change it, by their text."""
+    from ..detect import METHODS
+
+    given = METHODS[name].other_guarantees
+    return {f"{name}:{option}={value or 'N'}": guarantee for option, value, guarantee in given}
 
 
 def _described(option: "Option") -> dict[str, str]:

@@ -118,6 +118,8 @@ class BaseDetector:
     name: str = ""  # as users type it, lower case with hyphens
     finds: Finds = Finds.OBSTACLE
     guarantee: str = "C"  # A never misses, B bounded error, C measured recall
+    # the class with options that change it: (option, value as text or "" for any, class)
+    other_guarantees: ClassVar[tuple[tuple[str, str, str], ...]] = ()
     needs: str = "any triangle meshes"
     gives: str = "distance, normal"
     source: str = ""

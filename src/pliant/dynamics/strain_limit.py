@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 from ..contacts import Contacts
 from ..kernels.dynamics import strain_limit as _kernels
 from ..kernels.jit import worth
+from .global_limit import GlobalLimit
 from .rest_scale import scales_of
 
 Floats = NDArray[np.float64]
-SWEEPS = 100  # over the edges that are too long, per substep
+SWEEPS = 100  # over the edges that are too long
+FEW = 30  # of these sweeps: where they are not enough, all edges are shortened together, and swept as often again
 TOLERANCE = 1.005  # times the largest allowed length: `stretched` reports longer edges
 _WORTH_THREADS = 30000  # edges
 NO_GAPS = _kernels.Gaps(np.zeros((0, 4), np.int32), np.zeros((0, 4)), np.zeros((0, 3)), np.zeros(0))
@@ -39,7 +41,10 @@ class StrainLimit:
             most.append(grown * rest[limited] * (1.0 + share * body.material.strain_limit))
         both = np.concatenate(ends)
         counts = np.bincount(both.ravel(), minlength=len(w))
+        self._cloths = [slice(first, first + mesh.n_vertices) for _, mesh, first in parts]
+        self._global: GlobalLimit | None = None  # made when it is needed first
         self.w, self.shortened = w, 0
+        self.together = 0  # times that all edges were shortened together
         self.edges = _kernels.LimitedEdges(
             ends=both.astype(np.int32),
             most=np.concatenate(most),
@@ -53,6 +58,7 @@ class StrainLimit:
             np.empty((2, m), np.int32), np.zeros(m, np.bool_), np.full(len(w), -1, np.int32)
         )
         self._on_threads = m >= _WORTH_THREADS
+        self._works_together = attached is None
         self._find = worth(_kernels.find_stretched, m, _WORTH_THREADS)
 
     def longest_at(self, faces: NDArray[np.int32]) -> Floats:
@@ -96,12 +102,28 @@ class StrainLimit:
     ) -> bool:
         """Shorten the edges of x that are too long; return whether any was too long. Vertices do not move into
         `surface`, and `gaps` stay open. w (n,): other inverse masses."""
-        found, touched, w = self._stretched, surface or self._nothing, self.w if w is None else w
+        found, touched = self._stretched, surface or self._nothing
         self._find(self.edges, x, *found)
         if not found.counts.any():
             return False
-        self.shortened += _kernels.shorten(self.edges, x, w, found, SWEEPS, touched, gaps, self._scratch)
+        if w is not None or not self._works_together:
+            self._sweep(x, self.w if w is None else w, SWEEPS, touched, gaps)
+            return True
+        before = x.copy()
+        if not self._sweep(x, self.w, FEW, touched, gaps):
+            x[:] = before
+            self._global = self._global or GlobalLimit(self.edges, self.w, self._cloths)
+            self._global.apply(x, touched, gaps)
+            self.together += 1
+            self._find(self.edges, x, *found)
+            self._sweep(x, self.w, FEW, touched, gaps)
         return True
+
+    def _sweep(self, x: Floats, w: Floats, sweeps: int, surface: _kernels.Surface, gaps: _kernels.Gaps) -> bool:
+        """Shorten the edges found too long in at most `sweeps` sweeps; return whether these were enough."""
+        count, enough = _kernels.shorten(self.edges, x, w, self._stretched, sweeps, surface, gaps, self._scratch)
+        self.shortened += count
+        return bool(enough)
 
 
 def gaps_of(contacts: Contacts, x: Floats, rows: slice) -> _kernels.Gaps:

@@ -7,15 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
-from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.solid_boundary import SignedDistances
+from ..detect.queries.winding import INSIDE, bounds_of
 from ..kernels.gradients import stencils as _kernels
 from ..kernels.gradients.stencils import Limits, Stencils
 from ..mesh import Mesh
+from .body_queries import BodyQueries
 from .creases import find_creases
 
 Floats = NDArray[np.float64]
 KEPT = 4_000_000  # faces of all BVHs that are kept for the next call
+CLOSE = 0.02  # of the size of a body: up to that distance, finding a nearest face costs less than a ray
 DOUBLE = Limits(16.0 * 2.0**-52, 1e-5, 1e-200)
 SINGLE = Limits(16.0 * 2.0**-23, 1e-2, 1e-30)
 
@@ -25,18 +27,20 @@ class _Shape(NamedTuple):
 
     faces: NDArray[np.int32]
     n_vertices: int
-    queries: list[DeformingClosestPoints]
+    queries: list[BodyQueries]
 
 
 _shapes: list[_Shape] = []  # most recently used first
 _lock = threading.RLock()
 
 
-def find_stencils(points: Floats, vertices: Floats, faces: Any, limits: Limits = DOUBLE) -> Stencils:
+def find_stencils(
+    points: Floats, vertices: Floats, faces: Any, limits: Limits = DOUBLE, within: float = np.inf
+) -> Stencils:
     """Return the stencils of points (..., n, 3) on bodies (..., v, 3) of the same faces (m,3).
 
     Leading axes are broadcast, and are those of the arrays of the result. Bodies whose vertices are those of the last
-    call need no new BVH.
+    call need no new BVH. Points outside that are farther than `within` have that distance, without derivatives.
     """
     lead = np.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
     n, out = points.shape[-2], _empty((*lead, points.shape[-2]))
@@ -51,7 +55,7 @@ def find_stencils(points: Floats, vertices: Floats, faces: Any, limits: Limits =
         shape = _fitted(bodies, faces)
         for k in range(len(bodies)):
             rows = np.flatnonzero(body == k)
-            parts = _of_body(shape.queries[k], shape.faces, clouds[cloud[rows]].reshape(-1, 3), limits)
+            parts = _of_body(shape.queries[k], shape.faces, clouds[cloud[rows]].reshape(-1, 3), limits, within)
             for array, part in zip(flat, parts, strict=True):
                 array[rows] = part.reshape(len(rows), *array.shape[1:])
     return out
@@ -77,6 +81,13 @@ def winding_numbers(points: Floats, vertices: Floats, faces: Any) -> Floats:
     return out
 
 
+def fitted(bodies: Floats, faces: Any) -> list[tuple[NDArray[np.int32], BodyQueries]]:
+    """Return the faces and a query for each of the bodies (b,v,3)."""
+    with _lock:
+        shape = _fitted(bodies, faces)
+        return [(shape.faces, query) for query in shape.queries[: len(bodies)]]
+
+
 def _fitted(bodies: Floats, faces: Any) -> _Shape:
     """Return the surface of the faces, with a query for each of the bodies (b,v,3), refitted when it is first used."""
     shape = _shape_of(faces, bodies)
@@ -84,7 +95,7 @@ def _fitted(bodies: Floats, faces: Any) -> _Shape:
         if k < len(shape.queries):
             shape.queries[k].update(x)
         else:
-            shape.queries.append(DeformingClosestPoints(Mesh(x, shape.faces, name="body")).update(x))
+            shape.queries.append(BodyQueries(Mesh(x, shape.faces, name="body")).update(x))
     del shape.queries[max(len(bodies), KEPT // len(shape.faces)) :]
     while len(_shapes) > 1 and sum(len(each.faces) * len(each.queries) for each in _shapes) > KEPT:
         _shapes.pop()
@@ -103,13 +114,40 @@ def _shape_of(faces: Any, bodies: Floats) -> _Shape:
     return _shapes[0]
 
 
-def _of_body(query: DeformingClosestPoints, faces: NDArray[np.int32], points: Floats, limits: Limits) -> Stencils:
+def _of_body(query: BodyQueries, faces: NDArray[np.int32], points: Floats, limits: Limits, within: float) -> Stencils:
     points = validate.floats("points", points, (None, 3))
-    found, barycentric = query.features(points)
-    result = query.signed_distances_of(points, found, barycentric)
+    if within == np.inf:
+        return _of_points(query, faces, points, *query.features(points), limits)
+    within = max(within, CLOSE * float(np.ptp(bounds_of(query.x), axis=0).max()))
+    found, barycentric = query.features_within(points, within)
+    far = np.flatnonzero(found[:, 0] < 0)
+    if len(far):
+        deep = far[query.signs(points[far]) == INSIDE]
+        found[deep], barycentric[deep] = query.features(points[deep])
+    near = np.flatnonzero(found[:, 0] >= 0)
+    out = _empty((len(points),))
+    out.kind[:], out.distance[:] = _kernels.CONSTANT, within
+    for array in (out.rows, out.sign, out.weights, out.direction):
+        array[:] = 0
+    parts = _of_points(query, faces, points[near], found[near], barycentric[near], limits)
+    for array, part in zip(out, parts, strict=True):
+        array[near] = part
+    return out
+
+
+def _of_points(
+    query: BodyQueries,
+    faces: NDArray[np.int32],
+    points: Floats,
+    found: NDArray[np.int64],
+    barycentric: Floats,
+    limits: Limits,
+) -> Stencils:
+    """The stencils of points (n,3) with known nearest features."""
+    plain = query.plain_for(len(points))
+    result = query.signed_distances_of(points, found, barycentric, plain=plain)
     out = _empty((len(points),))._replace(direction=result.normal, distance=result.distance)
-    nearest = _kernels.Nearest(points, found, barycentric)
-    _kernels.fill_stencils(query.surface, faces, nearest, limits, out)
+    _kernels.fill_stencils(query.surface, faces, _kernels.Nearest(points, found, barycentric), limits, out)
     rows = np.flatnonzero(out.kind == _kernels.CREASE)
     if len(rows):
         find_creases(query, points, result.nearest, rows, out)

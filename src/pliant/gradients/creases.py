@@ -9,9 +9,9 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detect.queries.penetration import DeformingClosestPoints
 from ..kernels.gradients import stencils as _kernels
 from ..kernels.gradients.stencils import Stencils
+from .body_queries import BodyQueries
 
 Floats = NDArray[np.float64]
 REACH = 2.0**-40  # times the largest coordinate: distance of a nearest point from a face that contains it
@@ -20,9 +20,7 @@ FLAT = 1e-6  # sine of the angle between planes, below which where they meet is 
 FIT = 1e-6  # of a distance: deviation of its direction from what the normals of the planes span
 
 
-def find_creases(
-    query: DeformingClosestPoints, points: Floats, nearest: Floats, rows: NDArray[np.int64], out: Stencils
-) -> None:
+def find_creases(query: BodyQueries, points: Floats, nearest: Floats, rows: NDArray[np.int64], out: Stencils) -> None:
     """Set `planes` of the points `rows`, or their kind to `CONSTANT` where no planes determine the distance."""
     x, faces = query.surface.x, query.surface.faces
     p, q = points[rows], np.ascontiguousarray(nearest[rows])

@@ -7,6 +7,7 @@ applies, because a framework differentiates both branches of `where`.
 
 from typing import Any
 
+from ..kernels.gradients.crossings import FACE_VERTEX, NOTHING
 from ..kernels.gradients.stencils import CONSTANT, CREASE, ON_EDGE, ON_FACE
 
 SIDES = ((0, 1), (0, 2), (1, 2))
@@ -48,6 +49,26 @@ def crease_distances(xp: Any, p: Any, corners: Any, used: Any) -> Any:
     products = h_0 * h_1 * (c_02 * c_12 - c_01) + h_0 * h_2 * (c_01 * c_12 - c_02) + h_1 * h_2 * (c_01 * c_02 - c_12)
     crease = used[..., 1]
     return -root(xp, (squares + 2.0 * products) / xp.where(crease, det, 1.0), crease)
+
+
+def crossing_depths(xp: Any, corners: Any, crossings: Any) -> Any:
+    """Depths (..., k) of crossing triangles with stencils whose vertices are at corners (..., k, 4, 3): how far a
+    vertex is behind a face, or an edge behind another one."""
+    a = corners[..., 0, :]
+    e = corners[..., 1, :] - a
+    of_face = (crossings.kind == FACE_VERTEX)[..., None]
+    f = xp.where(of_face, corners[..., 2, :] - a, corners[..., 3, :] - corners[..., 2, :])
+    r = a - xp.where(of_face, corners[..., 3, :], corners[..., 2, :])
+    n = cross(xp, e, f)
+    crosses = crossings.kind != NOTHING
+    length = root(xp, dot(n, n), crosses)
+    return xp.where(crosses, crossings.sign * dot(n, r) / length, 0.0)
+
+
+def powers(xp: Any, depth: Any, power: float) -> Any:
+    """max(depth, 0)^power, with finite derivatives."""
+    deep = depth > 0.0
+    return xp.where(deep, xp.where(deep, depth, 1.0) ** power, 0.0)
 
 
 def dot(a: Any, b: Any) -> Any:

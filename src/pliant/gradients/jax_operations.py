@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..kernels.gradients.crossings import Crossings
 from ..kernels.gradients.stencils import CREASE, Stencils
 from . import bodies, formulas
 from .arguments import Described
+from .crossings import find_crossings
 
 WIDTHS = ((), (3,), (), (3,), (3,), (3,), ())  # of the fields of `Stencils`
 WHOLE = {"kind": jnp.uint8, "rows": jnp.int32, "planes": jnp.int32}
@@ -41,6 +43,24 @@ def winding_number(points: jax.Array, vertices: jax.Array, faces: jax.Array) -> 
     shape = jax.ShapeDtypeStruct((*lead, points.shape[-2]), points.dtype)
     given = map(jax.lax.stop_gradient, (points, vertices))
     return jax.pure_callback(find, shape, *given, faces, vmap_method="expand_dims")
+
+
+@jax.jit
+def crossing_depths(vertices: jax.Array, faces: jax.Array) -> jax.Array:
+    """Depths (..., m) of crossing triangles of bodies (..., v, 3) with m faces; 0 for the rest."""
+    x = vertices.reshape(-1, *vertices.shape[-2:])
+    shape, most = (x.shape[0], faces.shape[0]), faces.shape[0]
+
+    def find(x: Any, f: Any) -> Any:
+        kind, rows, sign = find_crossings(_array(x), _faces(f), most)
+        return kind, rows.astype(np.int32), sign.astype(x.dtype)
+
+    shapes = tuple(
+        jax.ShapeDtypeStruct((*shape, *width), kind)
+        for width, kind in (((), jnp.uint8), ((4,), jnp.int32), ((), x.dtype))
+    )
+    s = Crossings(*jax.pure_callback(find, shapes, jax.lax.stop_gradient(x), faces, vmap_method="expand_dims"))
+    return formulas.crossing_depths(jnp, _corners(x, s.rows), s).reshape(*vertices.shape[:-2], most)
 
 
 def _stencils(p: jax.Array, x: jax.Array, faces: jax.Array) -> Stencils:

@@ -5,6 +5,7 @@ serves plain calls of `backward`. Where more than that may be asked for (second 
 `torch.compile`), the formulas serve, which cost more memory and time.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -12,19 +13,30 @@ from torch.autograd import forward_ad
 
 from ..kernels.gradients.stencils import CREASE, Stencils
 from . import formulas
-from .torch_operations import corners, stencils
+from .torch_operations import corners, crossings, near_stencils, stencils
 
 
-def signed_distance(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
-    """Signed distances (..., n) of validated tensors."""
+def signed_distance(
+    points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor, within: float | torch.Tensor = math.inf
+) -> torch.Tensor:
+    """Signed distances (..., n) of validated tensors. Those of points outside, beyond `within`, need not be known: they
+    may be reported as the largest value of `within`."""
     lead = torch.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
     p, x = (_in_one_axis(tensor, lead) for tensor in (points, vertices))
     if _transformed():
         found = stencils(p, x, faces)
         d = by_formulas(p.double(), x.double(), faces, found, found.kind == CREASE).to(points.dtype)
     else:
-        d = _SignedDistance.apply(p, x, faces)
+        d = _SignedDistance.apply(p, x, faces, float(within.max()) if isinstance(within, torch.Tensor) else within)
     return d.reshape(*lead, points.shape[-2])
+
+
+def crossing_depths(vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
+    """Depths (..., k) of the crossing triangles of bodies (..., v, 3), validated; 0 where a body has fewer than k."""
+    x = vertices.reshape(-1, *vertices.shape[-2:])
+    found = crossings(x, faces, faces.shape[0] if _transformed() else None)
+    depths = formulas.crossing_depths(torch, corners(x.double(), found.rows), found).to(x.dtype)
+    return depths.reshape(*vertices.shape[:-2], -1)
 
 
 def _in_one_axis(tensor: torch.Tensor, lead: torch.Size) -> torch.Tensor:
@@ -60,8 +72,10 @@ class _SignedDistance(torch.autograd.Function):
     """The signed distances (p,n) of points (p,n,3) from bodies (q,v,3)."""
 
     @staticmethod
-    def forward(ctx: Any, points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
-        found = stencils(points, vertices, faces)
+    def forward(
+        ctx: Any, points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor, within: float
+    ) -> torch.Tensor:
+        found = near_stencils(points, vertices, faces, within)
         ctx.save_for_backward(points, vertices, faces, *found)
         return found.distance.to(points.dtype)
 
@@ -70,8 +84,8 @@ class _SignedDistance(torch.autograd.Function):
         points, vertices, faces, *arrays = ctx.saved_tensors
         found: Any = Stencils(*arrays)
         if torch.is_grad_enabled():
-            return (*_differentiable(ctx, gradient, points, vertices, faces, found), None)
-        return (*_first(ctx, gradient.double(), points, vertices, faces, found), None)
+            return (*_differentiable(ctx, gradient, points, vertices, faces, found), None, None)
+        return (*_first(ctx, gradient.double(), points, vertices, faces, found), None, None)
 
 
 def _differentiable(

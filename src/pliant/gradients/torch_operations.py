@@ -9,10 +9,13 @@ import numpy as np
 import torch
 
 from ..arguments import wrong
+from ..kernels.gradients.crossings import Crossings
 from ..kernels.gradients.stencils import Stencils
 from . import bodies
 from .arguments import Described
+from .crossings import find_crossings
 
+MAPPED = "faces are mapped by vmap; expected the same faces for all bodies: in_dims=None"
 CHUNK = 256  # values that are summed one after the other
 
 
@@ -20,6 +23,14 @@ def described(name: str, tensor: Any) -> Described:
     if not isinstance(tensor, torch.Tensor):
         raise wrong(name, tensor, "a torch.Tensor")
     return Described(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), str(tensor.device))
+
+
+def near_stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor, within: float) -> Any:
+    """The `stencils` of points inside or within a distance; not for transformations."""
+    if within == np.inf:
+        return stencils(points, vertices, faces)
+    found = bodies.find_stencils(_array(points), _array(vertices), faces.cpu().numpy(), within=within)
+    return Stencils(*(torch.from_numpy(array).to(points.device) for array in found))
 
 
 def stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> Any:
@@ -47,7 +58,7 @@ def _(
     info: Any, where: tuple[int | None, ...], points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor
 ) -> Any:
     if where[2] is not None:
-        raise ValueError("faces are mapped by vmap; expected the same faces for all bodies: in_dims=None")
+        raise ValueError(MAPPED)
     given = [_mapped(tensor, at) for tensor, at in zip((points, vertices), where)]
     lead = np.broadcast_shapes(*(tensor.shape[:2] for tensor in given))
     flat = [
@@ -58,6 +69,35 @@ def _(
     ]
     found = _stencils(*flat, faces)
     return [tensor.reshape(*lead, *tensor.shape[1:]) for tensor in found], [0] * len(found)
+
+
+def crossings(vertices: torch.Tensor, faces: torch.Tensor, most: int | None) -> Any:
+    """The `Crossings` of bodies (q,v,3), as tensors; `most` as in `find_crossings`."""
+    if most is None:
+        found = find_crossings(_array(vertices), faces.cpu().numpy())
+        return Crossings(*(torch.from_numpy(array).to(vertices.device) for array in found))
+    return Crossings(*_crossings(vertices.detach(), faces, most))
+
+
+@torch.library.custom_op("pliant::crossings", mutates_args=())
+def _crossings(vertices: torch.Tensor, faces: torch.Tensor, most: int) -> list[torch.Tensor]:
+    found = find_crossings(_array(vertices), faces.cpu().numpy(), most)
+    return [torch.from_numpy(array).to(vertices.device) for array in found]
+
+
+@_crossings.register_fake
+def _(vertices: torch.Tensor, faces: torch.Tensor, most: int) -> list[torch.Tensor]:
+    shape, kinds = (vertices.shape[0], most), (((), torch.uint8), ((4,), torch.int64), ((), torch.float64))
+    return [vertices.new_empty((*shape, *width), dtype=dtype) for width, dtype in kinds]
+
+
+@_crossings.register_vmap
+def _(info: Any, where: Any, vertices: torch.Tensor, faces: torch.Tensor, most: int) -> Any:
+    if where[1] is not None:
+        raise ValueError(MAPPED)
+    x = _mapped(vertices, where[0])
+    found = _crossings(x.reshape(-1, *x.shape[2:]), faces, most)
+    return [tensor.reshape(*x.shape[:2], *tensor.shape[1:]) for tensor in found], [0] * len(found)
 
 
 @torch.library.custom_op("pliant::winding_number", mutates_args=())
@@ -76,7 +116,7 @@ def _(
     info: Any, where: tuple[int | None, ...], points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor
 ) -> Any:
     if where[2] is not None:
-        raise ValueError("faces are mapped by vmap; expected the same faces for all bodies: in_dims=None")
+        raise ValueError(MAPPED)
     given = [_mapped(tensor, at) for tensor, at in zip((points, vertices), where)]
     most = max(tensor.ndim for tensor in given)
     given = [t.reshape(t.shape[0], *[1] * (most - t.ndim), *t.shape[1:]) for t in given]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import atomic_write
+from ..mesh import Mesh
 from ..motion.character import Character
 from .gltf import Block, GltfSource
 from .gltf_build import DAMAGED, VERTICES, Builder
@@ -49,8 +50,8 @@ def write_bound(
         _leave_out_meshes(builder, n_nodes)
     nodes = _garment_nodes(builder, garment, to_pose, skin)
     names = [str(entry.get("name", "")) for entry in builder.json["nodes"][:n_nodes]]
-    own = str(builder.entry("nodes", nodes[0]).get("name") or "") if len(nodes) == 1 else ""  # that of the file
-    name = unique([*dict.fromkeys(names), own or garment.mesh.name])[-1]
+    node = str(builder.entry("nodes", nodes[0]).get("name") or "") if len(nodes) == 1 else ""
+    name = unique([*dict.fromkeys(names), node or _name_of_object(garment.mesh) or garment.mesh.name])[-1]
     if len(nodes) == 1:
         builder.entry("nodes", nodes[0])["name"] = name
         builder.roots += nodes
@@ -131,6 +132,13 @@ def _leave_out_meshes(builder: Builder, n_nodes: int) -> None:
         animation["channels"] = [c for c in animation["channels"] if c["target"].get("path") != "weights"]
     animations[:] = [animation for animation in animations if animation["channels"]]
     builder.dropped = _DROPPED_IF_UNUSED
+
+
+def _name_of_object(mesh: Mesh) -> str:
+    """The name of the object or group that holds all faces of a file such as OBJ; empty where there is none."""
+    used = np.unique(mesh.faces)
+    whole = (name for name, rows in mesh.marks.groups.items() if np.isin(used, rows).all())
+    return next((name for name in whole if name != "default"), "")
 
 
 def _garment_nodes(builder: Builder, garment: Character, to_pose: Floats | None, skin: _Skin) -> list[int]:

@@ -6,12 +6,13 @@ usd-core is written in C++ and may end the process on a damaged file, so it does
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from pxr import Gf, Usd, UsdGeom, UsdShade, UsdSkel
+from pxr import Gf, Tf, Usd, UsdGeom, UsdShade, UsdSkel
 
 from .converted import Refused, save_converted
 
@@ -19,7 +20,20 @@ _MOST_WORDS = 20
 
 
 def main(stage: str, folder: str, options: str) -> None:
-    save_converted(folder, lambda: read_stage(stage, **json.loads(options)))
+    save_converted(folder, lambda: _read_or_refuse(stage, **json.loads(options)))
+
+
+def _read_or_refuse(path: str, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`read_stage`; the errors of usd-core name the line of the file, where it has lines, and none of its sources."""
+    try:
+        return read_stage(path, **options)
+    except UnicodeDecodeError as error:
+        raise Refused("", f"a name or text in it is not UTF-8: {error}") from None
+    except Tf.ErrorException as error:
+        said = re.findall(r"in file \S+ : '(.*?)'\s*(?=Error in|$)", str(error), re.DOTALL)
+        first = " ".join((said or [str(error)])[0].split())  # those after it follow from it
+        where, why = re.fullmatch(r"(?:\S*?:(\d+):\d+: )?(.*)", first, re.DOTALL).groups()  # type: ignore[union-attr]
+        raise Refused(f"line {where}" if where else "", f"usd-core cannot read it: {why[:300]}") from None
 
 
 def read_stage(

@@ -106,21 +106,31 @@ def traverse_pairs(a: TraversedBvh, b: TraversedBvh, *, same: bool, within: floa
     reach = reaches(a.kind, a.items.shape[1], validate.number("within", within, low=0.0))
     tasks = np.empty((TASKS if a.refit_mode == b.refit_mode == _traversal.CURRENT else 1, 2), np.int32)
     tasks = tasks[: _traversal.front(a, b, same, tasks)]
-    count, tests = np.zeros(len(tasks), np.int64), np.zeros(len(tasks), np.int64)
+    query = _traversal.BroadPhaseQuery(a, b, same, reach)
     capacity = max(64, 16 * (len(a.items) + len(b.items)) // max(len(tasks), 1))
-    start = np.arange(len(tasks) + 1, dtype=np.int64) * capacity
-    for _ in range(2):
-        out = np.empty((start[-1], 2), np.int32)
-        _traversal.traverse_tasks(_traversal.BroadPhaseQuery(a, b, same, reach), tasks, start, out, count, tests)
-        if (count <= np.diff(start)).all():
-            break
-        start = np.concatenate([[0], np.cumsum(count)])
-        validate.budget(f"{start[-1]} pairs", 24.0 * float(start[-1]), "reduce the detection distance")
-    found = np.concatenate([out[s : s + c] for s, c in zip(start, count, strict=False)] or [out[:0]])
-    key = found[:, 0].astype(np.int64) << 32 | found[:, 1]
+    found, count, tests = _traversed(query, tasks, np.full(len(tasks), capacity))
+    over = count > capacity
+    if over.any():  # the counts are complete: only these tasks are repeated, with enough room
+        validate.budget(f"{count.sum()} pairs", 24.0 * float(count.sum()), "reduce the detection distance")
+        found += _traversed(query, tasks[over], count[over])[0]
+    whole = [part for part, more in zip(found, over.tolist() + [False] * int(over.sum()), strict=True) if not more]
+    all_pairs = np.concatenate(whole or [np.empty((0, 2), np.int32)])
+    key = all_pairs[:, 0].astype(np.int64) << 32 | all_pairs[:, 1]
     key.sort()
     pairs = np.stack([key >> 32, key & 0xFFFFFFFF], 1).astype(np.int32)
     return Found(pairs, int(tests.sum()))
+
+
+def _traversed(
+    query: _traversal.BroadPhaseQuery, tasks: Ints, room: NDArray[np.int64]
+) -> tuple[list[Ints], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of each task, as far as there is room for them, and its numbers of pairs and of tests."""
+    count, tests = np.zeros(len(tasks), np.int64), np.zeros(len(tasks), np.int64)
+    start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+    out = np.empty((start[-1], 2), np.int32)
+    _traversal.traverse_tasks(query, tasks, start, out, count, tests)
+    kept = np.minimum(count, room)
+    return [out[s : s + c] for s, c in zip(start, kept.tolist(), strict=False)], count, tests
 
 
 def reaches(kind: int, k: int, within: float) -> Floats:

@@ -106,6 +106,7 @@ class ContinuousDetector(BaseDetector):
     name = "continuous"
     finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
     guarantee = "A"
+    other_guarantees = (("solver", "cubic", "C"),)
     needs = "any triangle meshes, positions at the start of the step"
     gives = "time of contact; distance, normal, depth (closed obstacle)"
     source = "Teschner et al. 2005, section 2; Provot 1997"

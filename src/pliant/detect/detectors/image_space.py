@@ -53,6 +53,7 @@ class ImageSpaceDetector(BaseDetector):
     name = "image-space"
     finds = Finds.OBSTACLE | Finds.PAIR | Finds.SELF
     guarantee = "A"
+    other_guarantees = (("test", "layers", "B"), ("resolution", "", "B"))
     needs = "closed triangle meshes (one of two)"
     gives = "vertices inside, depth, normal; intersection volume with its bound"
     source = "Teschner et al. 2005, section 6"

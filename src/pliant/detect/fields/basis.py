@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...mesh import Mesh
 from ..bvh.tree import tree_of
 from ..queries.closest_point import Enclosure, surface_of
-from ..queries.plain import is_plain
+from ..queries.plain import is_closed_and_oriented, is_plain
 from ..queries.winding import OUTSIDE
 from .sign_test import SignTest
 
@@ -40,7 +40,9 @@ class Basis(NamedTuple):
         if not kept.any():
             return cls(welded, sign_test)
         # faces without area bound no solid, but contribute to the distance outside of it
-        thin = np.setdiff1d(np.arange(len(welded.faces)), parts.face)
+        without = np.ones(len(welded.faces), np.bool_)
+        without[parts.face] = False
+        thin = np.flatnonzero(without)
         corners = welded.vertices[welded.faces[thin]]
         thin = thin[enclosure.signs(corners.mean(1)) == OUTSIDE] if len(thin) else thin
         triangles = np.concatenate([parts.triangles[kept], welded.vertices[welded.faces[thin]]])
@@ -49,7 +51,8 @@ class Basis(NamedTuple):
 
 def is_plain_mesh(welded: Mesh) -> bool:
     """Whether pseudonormals determine the sign everywhere around a welded mesh."""
-    return is_plain(welded.vertices, welded.topology, tree_of(welded.vertices, welded.faces))
+    x, top = welded.vertices, welded.topology
+    return is_closed_and_oriented(top) and is_plain(x, top, tree_of(x, welded.faces))
 
 
 def _mesh_of(welded: Mesh, triangles: Floats, face: NDArray[np.int64]) -> Mesh:

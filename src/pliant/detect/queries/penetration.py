@@ -49,12 +49,12 @@ class SurfaceQueries:
         self._outer = None
 
     def signed_distances_of(
-        self, points: Floats, found: Rows, barycentric: Floats, *, behind: bool = False
+        self, points: Floats, found: Rows, barycentric: Floats, *, behind: bool = False, plain: bool = False
     ) -> SignedDistances:
         """Return signed distances of points with known nearest features, as `EnclosedSolid.signed_distances` does."""
         worth(_normals.update_pseudonormals, len(points), FEW)(self.rings, self.surface, found)
         return self.solid.signed_distances(
-            self.surface, points, found, barycentric, self._boundary, self._rays, behind=behind
+            self.surface, points, found, barycentric, self._boundary, self._rays, behind=behind, plain=plain
         )
 
     def signs(self, points: Floats) -> Signs:
@@ -154,6 +154,13 @@ class DeformingClosestPoints(SurfaceQueries):
         self._fit()
         p = np.require(p, requirements="W")  # a copy where it is read-only: one specialisation serves all points
         _nearest.find_nearest(self._blocks, self.surface, p, found, barycentric)
+        return found, barycentric
+
+    def features_within(self, p: Floats, reach: float) -> tuple[Rows, Floats]:
+        """Return the results of `features`, with a face of -1 for points farther from all faces than `reach`."""
+        found, barycentric = np.full((len(p), 2), -1, np.int64), np.zeros((len(p), 3))
+        self._fit()
+        _nearest.find_within(self._blocks, self.surface, np.require(p, requirements="W"), reach, found, barycentric)
         return found, barycentric
 
     told = renamed.attribute("told", "signed_distances")

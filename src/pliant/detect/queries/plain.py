@@ -19,12 +19,7 @@ THIN = 1e-5  # height of a triangle divided by its longest edge, below which rou
 def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
     """Return whether the welded faces at x (n,3) are plain; `tree` is an AABB tree over them."""
     faces = top.faces
-    if (
-        not len(faces)
-        or not (top.n_faces_at_edge == 2).all()
-        or top.orientation_sum.any()
-        or (faces == np.roll(faces, 1, 1)).any()
-    ):
+    if not is_closed_and_oriented(top):
         return False
     if len(self_intersections_of(x, faces, tree)):
         return False
@@ -32,6 +27,17 @@ def is_plain(x: Floats, top: Topology, tree: Tree) -> bool:
         return bool(_volume(x[faces]) > 0.0)
     parts = EnclosedSolid(top).parts(x, tree)
     return bool((parts.above == OUTSIDE).all() and (parts.below == INSIDE).all())
+
+
+def is_closed_and_oriented(top: Topology) -> bool:
+    """Return whether there are faces, two of opposite directions at every edge, each with three different corners."""
+    faces = top.faces
+    return bool(
+        len(faces)
+        and (top.n_faces_at_edge == 2).all()
+        and not top.orientation_sum.any()
+        and not (faces == np.roll(faces, 1, 1)).any()
+    )
 
 
 def is_sliver_free(x: Floats, faces: NDArray[np.int32]) -> bool:

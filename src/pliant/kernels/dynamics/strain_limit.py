@@ -166,7 +166,7 @@ def shorten(edges, x, w, stretched, sweeps, surface, gaps, scratch):
     """Shorten the `stretched` edges, and those that this stretches beyond their limits, in at most `sweeps` sweeps.
 
     Vertices in contact do not move into their `surface`, and `gaps` that this closes are opened again in the same
-    sweep. Return the number of corrections.
+    sweep. Return the number of corrections, and whether sweeps were enough.
     """
     found, counts = stretched
     queue, queued, moved = scratch
@@ -208,4 +208,4 @@ def shorten(edges, x, w, stretched, sweeps, surface, gaps, scratch):
             break
     for k in range(length):
         queued[queue[now, k]] = False
-    return total
+    return total, length == 0

@@ -16,6 +16,7 @@ from ..jit import kernel, prange
 from .surface import corners, pseudonormal, touching
 
 CHUNK = 512  # points, or nodes of the BVH, per task of a thread
+FARTHEST = 1e300  # square of a distance, less than that of a missing child
 FEW = 32  # points that are not worth sorting
 
 
@@ -133,11 +134,12 @@ def along_curve(points):
 
 
 @kernel
-def nearest_range(blocks, surface, points, which, found, barycentric):
+def nearest_range(blocks, surface, points, which, most, found, barycentric):
     """Find the triangles nearest to the points `which`: found (n,2) face and feature, barycentric (n,3).
 
     A face >= 0 in `found` is an initial guess; it saves time without changing the result, since ties go to the lower
-    face. One loop without calls that take arrays, which would cost more than the arithmetic.
+    face. Where no triangle is nearer than the square root of `most`, the face is -1. One loop without calls that take
+    arrays, which would cost more than the arithmetic.
     """
     boxes, child, rows, order, x, faces = (
         blocks.boxes,
@@ -149,15 +151,17 @@ def nearest_range(blocks, surface, points, which, found, barycentric):
     )
     waiting, gaps, four = np.empty(blocks.room, np.int32), np.empty(blocks.room), np.empty(4)
     b_face, b_feature, b_u, b_v, b_w = np.int64(-1), np.int64(0), 0.0, 0.0, 0.0
+    last = np.int64(-1)
     for t in range(len(which)):
         i = which[t]
         p = vec.load(points, i)
-        best = 1e300  # less than the distance of a missing child
-        guess = found[i, 0] if found[i, 0] >= 0 else b_face
+        best, b_face = most, np.int64(-1)
+        guess = found[i, 0] if found[i, 0] >= 0 else last
         if guess >= 0:
             a, b, c = vec.load(x, faces[guess, 0]), vec.load(x, faces[guess, 1]), vec.load(x, faces[guess, 2])
-            best, feature, b_u, b_v, b_w = nearest2(p, a, b, c)
-            b_face, b_feature = guess, np.int64(feature)
+            d2, feature, u, v, w_c = nearest2(p, a, b, c)
+            if d2 < most:
+                best, b_face, b_feature, b_u, b_v, b_w = d2, guess, np.int64(feature), u, v, w_c
         top, waiting[0], gaps[0] = 1, 0, 0.0
         while top > 0:
             top -= 1
@@ -199,6 +203,8 @@ def nearest_range(blocks, surface, points, which, found, barycentric):
             f = np.int64(order[q])
             if d2 < best or (d2 == best and f < b_face):
                 best, b_face, b_feature, b_u, b_v, b_w = d2, f, np.int64(feature), u, v, w_c
+        if b_face >= 0:
+            last = b_face
         found[i, 0], found[i, 1] = b_face, b_feature
         barycentric[i, 0], barycentric[i, 1], barycentric[i, 2] = b_u, b_v, b_w
 
@@ -229,13 +235,27 @@ def sign_range(surface, points, first, last, found, barycentric, sign, out):
 
 @kernel(parallel=True)
 def find_nearest(blocks, surface, points, found, barycentric):
-    """Apply `nearest_range` to all `points`."""
+    """Apply `nearest_range` to all `points`, at any distance."""
     order = along_curve(points)
     n = -(-len(points) // CHUNK)
     stride = coprime_stride(n)
     for c in prange(n):
         k = (c * stride) % n  # neighbouring chunks cost alike: distribute each region over all threads
-        nearest_range(blocks, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], found, barycentric)
+        nearest_range(
+            blocks, surface, points, order[k * CHUNK : min(len(points), (k + 1) * CHUNK)], FARTHEST, found, barycentric
+        )
+
+
+@kernel(parallel=True)
+def find_within(blocks, surface, points, reach, found, barycentric):
+    """Apply `nearest_range` to all `points`, up to the distance `reach`."""
+    order = along_curve(points)
+    n = -(-len(points) // CHUNK)
+    stride = coprime_stride(n)
+    for c in prange(n):
+        k = (c * stride) % n
+        which = order[k * CHUNK : min(len(points), (k + 1) * CHUNK)]
+        nearest_range(blocks, surface, points, which, reach * reach, found, barycentric)
 
 
 @kernel(parallel=True)

@@ -52,6 +52,7 @@ class BoneBoxesDetector(BaseDetector):
     name = "bone-boxes"
     finds = Finds.OBSTACLE
     guarantee = "A"
+    other_guarantees = (("exact", "false", "C"),)
     needs = "a skinned obstacle; others are accepted, but slow"
     gives = "signed distance, normal, depth (closed obstacle)"
     source = "Pelechano, Bull, Slater"
