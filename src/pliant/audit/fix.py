@@ -47,7 +47,7 @@ def fix(
     report_progress = progress or (lambda share: None)
     before = check(one, two, fps=fps, progress=lambda share: report_progress(0.1 * share))
     work = Repair(one, two, below, clearance, untangle, max_strain, before)
-    layering = work.layers.measure(work.all_given)
+    layering = work.around.layers.measure(work.all_given)
     if any(note.kind is NoteKind.WHOLLY_INSIDE for note in before.notes):
         # the nearest way out leads in all directions: it would be torn
         frames, unchanged = work.all_given, list(range(count))
@@ -66,8 +66,8 @@ def fix(
         unchanged=tuple(unchanged),
         steps=work.steps,
         cut_short=tuple((what, tuple(at)) for what, at in work.work.cut_short.items()),
-        without_room=work.without_room(frames),
+        without_room=work.around.without_room(frames),
         marched=work.marched,
         layers_before=layering,
-        layers_after=work.layers.measure(frames),
+        layers_after=work.around.layers.measure(frames),
     )

@@ -93,8 +93,8 @@ class FixResult:
             ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # below that it is rounding
             out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, per frame squared{ratio}"
         if self.marched:
-            count = f"{len(self.marched)} frame{'s' * (len(self.marched) != 1)}, the first {self.marched[0]}"
-            out["marched"] = f"{count}: limbs go through the garment, so it was moved from its rest pose on"
+            frames = f"{len(self.marched)} frame{'s' * (len(self.marched) != 1)}, the first {self.marched[0]}"
+            out["marched"] = f"{frames}: limbs go through the garment, so it was moved from its rest pose on"
         if any(self.without_room):
             between = "lie between parts of the body that press into each other"
             where = ", most in a frame" if len(self.without_room) > 1 else ""

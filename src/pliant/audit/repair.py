@@ -12,19 +12,19 @@ from ..respond.edge_lengths import EdgeLengths
 from ..respond.project_out import Projector
 from .edge_solver import EdgeSolver
 from .findings import Report
-from .layers import Layers
 from .marching import March
 from .patches import Patch, patches
-from .score import DEPTH_TOLERANCE, NEARLY, Score
+from .ranking import Choice, Ranking
+from .score import DEPTH_TOLERANCE
 from .shape_changes import rest_lengths, within_strain
 from .spread_strain import StrainSpreader
+from .surroundings import Surroundings
 from .temporal import TemporalFilter
 from .untangle import Untangler
 from .work import SMOOTHING, STEP, Work, report_stage
 from .worn_body import WornBody
 
 Floats = NDArray[np.float64]
-NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are dropped
 # most guarded steps back from a smoothed shape, and from the correction of the last frame
 STEPS, CARRIED_STEPS = 40, 10
 MOST_ROUNDS = 4  # most rounds of untangling and projecting out of the body
@@ -35,9 +35,6 @@ PROGRESS = 0.98  # of the strain of the time before, above which there is no roo
 TANGLED = "self-intersections were not followed further"
 WHOLE_ATTEMPTS = 3  # frames in which the whole garment is untangled where its patches were not enough
 MARCHED = 0.25  # share of the frames with problems left, from which on the garment is marched from the rest pose
-
-
-Choice = tuple[Floats | None, tuple[int, int, int]]  # a displacement, or None, and the rank of a frame with it
 
 
 class Repair:
@@ -66,13 +63,17 @@ class Repair:
         self.all_given = np.stack([np.asarray(garment.at(t), np.float64) for t in range(self.count)])
         self.given = self.all_given[:, self.first]
         self.worn = None if body is None else WornBody(body, mesh, before, self.first, self.given)
-        self.layers = Layers(garment.mesh, below, self._move_body, lambda x: self._query(x)[0])
         self.work = Work(mesh.n_vertices, self.count)
+        self.around = Surroundings(
+            garment.mesh, self.worn, below, clearance, self.untangler.edge, self.first, self.work
+        )
         self.marched: tuple[int, ...] = ()  # frames in which the garment was marched from its rest pose
         self._patches: list[Patch] = []
         self._attempts = WHOLE_ATTEMPTS
         self._rest_lengths, self._has_rest = rest_lengths(mesh, self.given)
         self._filter = TemporalFilter(mesh, self.given) if self.count > 2 else None
+        animated, weld_index = self._filter is not None, garment.mesh.weld_index
+        self.ranking = Ranking(mesh, weld_index, self.untangler, self.around, untangle=untangle, animated=animated)
 
     @property
     def steps(self) -> int:
@@ -91,10 +92,10 @@ class Repair:
             u = stage(smooth, u, functools.partial(report_stage, report_progress, k, len(stages)))
             tried.append(smooth - x + u)
         if self._filter is not None:
-            tried = [self._without_negligible(u) for u in tried]
+            tried = [self.ranking.without_negligible(u) for u in tried]
         chosen = []
         for t in range(self.count):
-            chosen.append(self._best(t, x[t], [u[t] for u in tried[::-1]]))
+            chosen.append(self.ranking.best(t, x[t], [u[t] for u in tried[::-1]]))
             report_progress(0.9 + 0.1 * (t + 1) / self.count)
         chosen = self._marched(smooth, chosen)
         out, unchanged = self.all_given.copy(), []
@@ -120,7 +121,7 @@ class Repair:
         u = smooth - self.given + self._out_of_itself(smooth, march.displacements(smooth), lambda share: None)
         none = np.zeros_like(u[0])
         tried = [[u[t], none if best is None else best] for t, (best, _) in enumerate(chosen)]
-        again = [self._best(t, self.given[t], some) for t, some in enumerate(tried)]
+        again = [self.ranking.best(t, self.given[t], some) for t, some in enumerate(tried)]
         if sum(sum(rank[:2]) for _, rank in again) >= sum(left):
             return chosen
         self.marched = tuple(t for t, (best, _) in enumerate(again) if best is not None and best is not chosen[t][0])
@@ -134,7 +135,7 @@ class Repair:
         pairs = [self.untangler.pairs(frame) for frame in x]
         if not any(len(some) for some in pairs) or not self._has_rest:
             return x
-        near = None if self.worn is None else (self.worn.all_distances(x, self.clearance) < self.clearance).any(0)
+        near = None if self.worn is None else np.any(self.worn.all_distances(x, self.clearance) < self.clearance, 0)
         y = StrainSpreader(self.untangler, self._rest_lengths, x).freed(pairs, near)
         if self.worn is not None:
             inside = [int((self.worn.all_distances(z, self.clearance) < -DEPTH_TOLERANCE).sum()) for z in (x, y)]
@@ -179,7 +180,7 @@ class Repair:
                 continue
             assert self.worn is not None
             self.worn.move(t)
-            required = self._required(t, frame)
+            required = self.around.required(t, frame)
             near[t] = self.worn.distances(t, frame, required) < required
             near[t, self.mesh.faces[self.worn.crossing_faces(frame)]] = True
         return near
@@ -210,23 +211,23 @@ class Repair:
         """Displacements (n,3) of frame t out of the body; those that start from u, smooth already, stay close to it."""
         assert self.worn is not None
         self.worn.move(t)
-        required = self._required(t, x)
+        required = self.around.required(t, x)
         self._lengths.set(self.given[t])
         again = u is not None
         how = {"rounds": 0, "settling": AGAIN} if again else {}
         bounds = self.worn.bounds(t, x)
-        u = self.projector.project(x, required, self._query, u, lengths=self._lengths, bounds=bounds, **how)
+        u = self.projector.project(x, required, self.around.query, u, lengths=self._lengths, bounds=bounds, **how)
         if again:
             u = self._within_edge_lengths(t, x, u, required, bounds)
-        u = self.projector.uncross(x, u, required, self._query, functools.partial(self._crossing_with_room, t))
+        u = self.projector.uncross(x, u, required, self.around.query, functools.partial(self._crossing_with_room, t))
         for _ in range(10 if self.max_strain is not None else 0):
-            u = self.projector.project(x, required, self._query, self._limit_strain(x, u), rounds=1)
+            u = self.projector.project(x, required, self.around.query, self._limit_strain(x, u), rounds=1)
         return self._limit_strain(x, u)
 
     def _within_edge_lengths(self, t: int, x: Floats, u: Floats, required: Floats, bounds: Floats) -> Floats:
         """Displacements near u that keep the distances and leave less strain: those of the least strain found."""
         best, least = u, self._lengths.added_strain(x + u).max(initial=0.0)
-        again = functools.partial(self.projector.project, x, required, self._query, rounds=0, settling=AGAIN)
+        again = functools.partial(self.projector.project, x, required, self.around.query, rounds=0, settling=AGAIN)
         for _ in range(STRAIN_ROUNDS):
             if least <= STRAIN or self.work.is_spent(t, "strain at the body was not reduced further"):
                 break
@@ -241,40 +242,7 @@ class Repair:
         """Faces of the garment that cross the body and whose vertices all have room in frame t."""
         assert self.worn is not None
         rows = self.worn.crossing_faces(x)
-        return rows[self._room(t)[self.mesh.faces[rows]].all(1)]
-
-    def _move_body(self, t: int) -> None:
-        if self.worn is not None:
-            self.worn.move(t)
-
-    def _query(self, points: Floats) -> tuple[Floats, Floats]:
-        assert self.worn is not None
-        self.work.spend(len(points))
-        return self.worn.query(points)
-
-    def _required(self, t: int, x: Floats) -> Floats:
-        """(n,) required distance of each vertex from the body: outside of the inner garments; none where the body
-        leaves no room, because parts of it press into each other."""
-        required = np.full(len(x), self.clearance)
-        if self.below:
-            required = np.maximum(required, self.layers.tops(t, x, self.untangler.edge) + self.clearance)
-        return np.where(self._room(t), required, -np.inf)
-
-    def _room(self, t: int) -> NDArray[np.bool_]:
-        """(n,) vertices that are given where the body, which must be at frame t, leaves room."""
-        assert self.worn is not None
-        return self.worn.room(t, self.clearance)
-
-    def without_room(self, frames: Floats) -> tuple[int, ...]:
-        """Vertices of each of the frames (T,n,3) inside the body where it leaves no room."""
-        counts = []
-        for t, x in enumerate(frames):
-            pinched = None if self.worn is None else self.worn.pinched(t)
-            rows = self.first[:0] if pinched is None else self.first[pinched]
-            if len(rows):
-                self._move_body(t)
-            counts.append(int((self._query(x[rows])[0] < -DEPTH_TOLERANCE).sum()) if len(rows) else 0)
-        return tuple(counts)
+        return rows[self.around.room(t)[self.mesh.faces[rows]].all(1)]
 
     def _limit_strain(self, x: Floats, u: Floats) -> Floats:
         """Displacements limited so that no edge exceeds `max_strain`, where it is given."""
@@ -305,7 +273,7 @@ class Repair:
         rows, own = patch.rows, patch.untangler
         aim, begin = (x + u)[rows], np.where(own.pinned[:, None], u[rows], last[rows]) + x[rows]
         free = begin if last.any() and not len(own.pairs(begin)) else own.smoothed_free(aim)
-        self._move_body(t)
+        self.around.move(t)
         outside = self._outside(t, x, rows) if self.worn is not None else None
         best, left = u, len(self.untangler.pairs(x + u))
         for _ in range(MOST_ROUNDS):
@@ -329,72 +297,17 @@ class Repair:
         """Displacements projected out of the body, with as much clearance as there is room."""
         if self.worn is None:
             return u
-        self._move_body(t)
-        return self.projector.project(x, self._required(t, x) - 0.9 * self.clearance, self._query, u, rounds=0)
+        self.around.move(t)
+        return self.projector.project(
+            x, self.around.required(t, x) - 0.9 * self.clearance, self.around.query, u, rounds=0
+        )
 
     def _outside(self, t: int, x: Floats, rows: NDArray[np.int64]) -> Callable[[Floats, int], Floats]:
-        required = self._required(t, x)[rows]
+        required = self.around.required(t, x)[rows]
 
         def outside(aim: Floats, k: int) -> Floats:
-            away, out = self._query(aim)
+            away, out = self.around.query(aim)
             missing = np.maximum(required - away, 0.0)
             return np.asarray(aim + missing[:, None] * out)
 
         return outside
-
-    def _without_negligible(self, u: Floats) -> Floats:
-        """Displacements u (n,3) or (T,n,3), with those of vertices that hardly move, in any frame, set to zero."""
-        small = np.linalg.norm(u, axis=-1) < NEGLIGIBLE * self.untangler.edge
-        small = small if u.ndim == 2 else small.all(0)
-        return np.where(small[:, None], 0.0, u)
-
-    def _best(self, t: int, x: Floats, tried: list[Floats]) -> Choice:
-        """The best of the displacements `tried` that improves the frame and is worse in nothing, None without one; and
-        the rank of the frame with it. Ties are broken by fewer intersections with the body and inner garments, then by
-        clearance, then in the order of `tried`. In an animation it may also be merely as good as the frame is, for the
-        sake of its neighbours."""
-        self._move_body(t)
-        given, best, least = None, None, None
-        for k, u in enumerate(tried):
-            if not np.isfinite(u).all() or not u.any() or any(np.array_equal(u, other) for other in tried[:k]):
-                continue
-            for each in (self._without_negligible(u), u) if self._filter is None else (u,):
-                found = self._evaluate(t, x + each, x)
-                if found.perfect and self._filter is not None:
-                    return each, found.rank
-                given = self._evaluate(t, x) if given is None else given
-                better = found.rank < given.rank if self._filter is None else found.rank <= given.rank
-                if better and not found.worse(given) and (least is None or found.rank < least):
-                    best, least = each, found.rank
-                if least is not None and not any(least):
-                    return best, least
-        if least is None:
-            least = (self._evaluate(t, x) if given is None else given).rank
-        return best, least
-
-    def _self_pairs(self, x: Floats) -> int:
-        """Self-intersecting pairs; where they are to be left, only those of one shell, since a button that is sewn to
-        its cloth meets more or fewer triangles of it as both move."""
-        pairs = self.untangler.pairs(x)
-        if self.untangle or not len(pairs):
-            return len(pairs)
-        shell = self.mesh.topology.components[self.mesh.faces[pairs][:, :, 0]]
-        return int((shell[:, 0] == shell[:, 1]).sum())
-
-    def _evaluate(self, t: int, x: Floats, given: Floats | None = None) -> Score:
-        """Evaluate positions x in frame t; the required distances are taken at the positions `given`."""
-        pairs = self._self_pairs(x)
-        if self.worn is None:
-            return Score(inside=0, self_pairs=pairs, body_pairs=0, layer_problems=0, too_close=0, deepest=0.0)
-        required = self._required(t, x if given is None else given)
-        away = self.worn.distances(t, x, required)
-        every = x[self.garment.mesh.weld_index]
-        layer_problems = sum(sum(self.layers.counts(k, t, every)) for k in range(len(self.below)))
-        return Score(
-            inside=int((away < -DEPTH_TOLERANCE).sum()),
-            self_pairs=pairs,
-            body_pairs=self.worn.count_pairs(x),
-            layer_problems=layer_problems,
-            too_close=int((away < NEARLY * required).sum()),
-            deepest=-float(away[self._room(t)].min(initial=0.0)),
-        )
