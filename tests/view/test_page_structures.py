@@ -29,12 +29,12 @@ def visit(browser, tmp_path_factory):
         visit.context.close()
 
 
-def shown(visit: Visit, choose) -> tuple[str, np.ndarray]:
-    """What the page says and shows after a choice."""
+def shown(visit: Visit, choose, word: str = "") -> tuple[str, np.ndarray]:
+    """What the page says and shows after a choice, once it says `word`."""
     before = visit.page.evaluate("pliant.state.generation")
     choose()
     visit.page.wait_for_function("g => pliant.state.generation > g && !pliant.state.waiting", arg=before)
-    visit.page.wait_for_function("() => document.getElementById('seen').textContent")
+    visit.page.wait_for_function("w => document.getElementById('seen').textContent.includes(w || ' ')", arg=word)
     return visit.page.inner_text("#seen"), visit.drawn()
 
 
@@ -52,7 +52,7 @@ def test_the_page_switches_through_methods_and_says_what_it_draws(visit):
         (lambda: page.select_option("#option-field", "distance-field:field=planar"), "BSP"),
         (lambda: page.locator("#method-active-pairs").click(force=True), "active pairs"),
     ):
-        text, picture = shown(visit, choose)
+        text, picture = shown(visit, choose, word)
         assert word in text
         assert all(np.abs(picture - other).max() > 30.0 for other in pictures)
         pictures.append(picture)
