@@ -4,6 +4,7 @@ away, limbs that fold or close on the garment."""
 
 import dataclasses
 import functools
+import os
 import pathlib
 import shutil
 import tempfile
@@ -15,7 +16,8 @@ import wild
 from attack.wardrobe import TALL, joined, tube
 from pliant.motion.animation import Animation, Skeleton, Track
 
-DATA = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"  # as in conftest.py, which needs pytest
+HERE = pathlib.Path(__file__).resolve()
+DATA = pathlib.Path(os.environ.get("PLIANT_DATA") or HERE.parents[3] / "shared" / "data")  # as in conftest.py
 CLIPS = ("calm", "fast", "fold", "squeeze", "teleport", "far", "scaled", "still")
 SURFACES = (0.6, 0.1, 0.1, 0.1, 0.1)  # shares of the kinds of `any_surface`
 BONES = ("hips", "spine", "neck")
@@ -57,7 +59,10 @@ def any_character(rng, folder):
 
 @functools.cache
 def mannequin(size):
-    """The file of a walking mannequin: it takes longer to make than to dress."""
+    """The file of a walking mannequin: it takes longer to make than to dress, and needs scikit-image."""
+    made = DATA / "made" / f"mannequin-{size}.glb"
+    if made.is_file():
+        return made.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "mannequin.glb"
         pliant.save_character(path, pliant.shapes.walking_mannequin(size))

@@ -129,8 +129,9 @@ def allowed(words, worn, garments):
 def judge(trial, what, words, out):
     code, said, talk, frames, spread, strain = run(words)
     line = f"{what}: pliant {' '.join(words)}"
-    last = talk.strip().splitlines()[-1] if talk.strip() else ""
-    if not trial.check(code in (0, 1, 2), f"{line}: exit code {code}: {last}"):
+    lines = talk.strip().splitlines() or [""]
+    last = lines[-1]
+    if not trial.check(code in (0, 1, 2), f"{line}: exit code {code}: {' '.join(lines[-8:])}"):
         return
     if code == 2:  # refused: one line says why
         trial.check(last.startswith("error: ") and not said.strip(), f"{line}: exit code 2 without an error: {last}")
@@ -241,7 +242,8 @@ def readable(out):
     path = pathlib.Path(out)
     files = sorted(path.parent.glob(f"{path.stem}*{path.suffix}"))
     if path.suffix in (".glb", ".npz"):
-        return {file.name: np.asarray(load_clip(file)[0].frames) for file in files}
+        with contextlib.redirect_stderr(io.StringIO()):  # which clip of several is used
+            return {file.name: np.asarray(load_clip(file)[0].frames) for file in files}
     if path.suffix == ".obj":
         return {file.name: pliant.load(file).vertices for file in files}
     if path.suffix == ".pc2":

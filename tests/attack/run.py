@@ -236,6 +236,9 @@ class Attack:
                 print(f"{name}: largest {what}: {value:.3g}, case {case}; 99 %: {most:.3g}")
             for group, counts in grouped(t.notes).items():
                 print(f"{name}{group and f', {group}'}: " + ", ".join(f"{what} {count}" for what, count in counts))
+        for name, t in self.tallies.items():
+            failed = [f"{one['line'].split()[-1]}: {one['failures'][0][:200]}" for one in t.lines]
+            print("\n".join([f"{name}, failed cases: {len(failed)}, not ended: {len(t.open)}", *failed[:SHOWN]]))
         return int(any(t.failures for t in self.tallies.values()))
 
     def close(self) -> None:
