@@ -29,6 +29,7 @@ SHORT = {
     "fields": 12,
     "safe": 6,
     "crossings": 40,
+    "gradients": 40,
     "tets": 40,
     "steps": 6,
     "temporal": 33,
