@@ -29,7 +29,7 @@ PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-blender extension fuzz attack lint types contracts format wheel docs docs-check constraints clean
+.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu test-blender extension fuzz attack lint types contracts format wheel docs docs-check constraints clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ $(VENV)/.test: $(VENV)/.uv pyproject.toml constraints.txt
 $(VENV)/.docs: $(VENV)/.uv pyproject.toml constraints.txt
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[docs]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/.gpu: $(VENV)/.test
+	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[cuda]'
+	@touch $@
 
 $(VENV)/.fuzz: $(VENV)/.test
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[fuzz]'
@@ -103,6 +107,9 @@ test-bounds: $(VENV)/.test  ## compiled kernels with bounds checks, on one threa
 test-long: test-bounds  ## test-bounds, the whole suite with the compiler off, and the tests marked long
 	$(MAKE) test-plain PLAIN=
 	$(PYTEST) --long
+
+test-gpu: $(VENV)/.gpu  ## install the extra for CUDA and test the kernels on the graphics card
+	$(PYTEST) tests/gpu
 
 test-blender: $(VENV)/.test $(VENV)-blender/.ready $(VENV)-blender5/.ready  ## install Blender 4.5 and 5.0 as modules and test files and extension in them
 	$(PYTEST) tests/blender

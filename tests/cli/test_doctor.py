@@ -78,3 +78,24 @@ def test_baked_fields_on_disk_are_counted(capsys, monkeypatch, tmp_path: pathlib
     found = report(capsys)[1]["fields"]
     assert (found["count"], found["bytes"], found["limit"]) == (2, 1000, 1 << 20)
     assert found["folder"] == str(tmp_path / "fields")
+
+
+def test_a_missing_card_is_no_problem_and_comes_with_advice(capsys, monkeypatch) -> None:
+    from pliant.kernels.gpu import card
+
+    none = card.Card(None, None, None, None, None, None, None, "numba-cuda is not installed", card.EXTRA)
+    monkeypatch.setattr(card, "examine", lambda: none)
+    code, found = report(capsys)
+    (check,) = (check for check in found["checks"] if check["name"] == "CUDA")
+    assert (code, check["fine"], check["found"]) == (0, False, "numba-cuda is not installed")
+    assert card.EXTRA in check["advice"]
+
+
+def test_a_card_is_named_with_its_memory_driver_and_toolkit(capsys, monkeypatch) -> None:
+    from pliant.kernels.gpu import card
+
+    there = card.Card("0.30.4", "13.0", "nvvm 13.0", "NVIDIA H200", "9.0", 139 << 30, 138 << 30, "", "")
+    monkeypatch.setattr(card, "examine", lambda: there)
+    assert cli.run(["doctor"]) == 0
+    text = capsys.readouterr().out
+    assert all(part in text for part in ("NVIDIA H200", "9.0", "138", "0.30.4", "nvvm 13.0"))

@@ -1,7 +1,6 @@
 """`pliant doctor`: check the installation."""
 
 import importlib.metadata
-import importlib.util
 import os
 import pathlib
 import platform
@@ -53,8 +52,8 @@ def examine() -> dict[str, Any]:
     except Exception as error:  # report whatever a broken Numba raises
         why = " ".join(str(error).split()) or type(error).__name__
         checks.append(_check("compiler", False, why, "pip install --force-reinstall numba llvmlite"))
-    cache = _cache(folder, current)
-    checks += [_cache_check(cache), _openmp(threads["layer"], parallel), _browser(), _cuda()]
+    cache, card = _cache(folder, current), _card()
+    checks += [_cache_check(cache), _openmp(threads["layer"], parallel), _browser(), _card_check(card)]
     return {
         "well": all(c["fine"] for c in checks if c["essential"]),
         "versions": versions,
@@ -63,6 +62,7 @@ def examine() -> dict[str, Any]:
         "threads": threads,
         "cache": cache,
         "fields": _fields(),
+        "card": card,
         "checks": checks,
     }
 
@@ -151,10 +151,32 @@ def _browser() -> dict[str, Any]:
     return _check("browser for tests", path is not None, path or "none on the PATH", advice, essential=False)
 
 
-def _cuda() -> dict[str, Any]:
-    there = importlib.util.find_spec("numba_cuda") is not None
-    advice = "nothing in this version uses it; CPU threads do all the work"
-    return _check("CUDA (numba-cuda)", there, "installed" if there else "not installed", advice, essential=False)
+def _card() -> dict[str, Any]:
+    """The graphics card, and what kernels need to run on it."""
+    try:
+        from ..kernels.gpu import card
+
+        return card.examine()._asdict()
+    except Exception as error:  # a broken NumPy is reported by the packages check
+        return {"missing": " ".join(str(error).split()) or type(error).__name__, "advice": "see above"}
+
+
+def _card_check(card: dict[str, Any]) -> dict[str, Any]:
+    there = not card["missing"]
+    advice = f"{card['advice']}; without it, loops run on threads (docs/gpu.md)"
+    return _check("CUDA", there, card["name"] if there else card["missing"], advice, essential=False)
+
+
+def _card_rows(card: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the table of versions says of the graphics card: what was found of it."""
+    from ..validate import size_text
+
+    rows = [("graphics card", card.get("name") or "none")]
+    if card.get("memory") is not None:
+        rows[0] = ("graphics card", f"{card['name']}, compute capability {card['capability']}")
+        rows.append(("", f"{size_text(card['free'])} of {size_text(card['memory'])} free"))
+    parts = (("numba-cuda", "package"), ("CUDA of the driver", "driver"), ("CUDA toolkit", "toolkit"))
+    return rows + [(name, card[key]) for name, key in parts if card.get(key)]
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -174,6 +196,7 @@ def _show(found: dict[str, Any]) -> None:
     fields = found["fields"]
     rows.append(("field cache", fields["folder"]))
     rows.append(("", f"{fields['count']} fields, {size_text(fields['bytes'])} of at most {size_text(fields['limit'])}"))
+    rows += _card_rows(found["card"])
     output.table(("what", "found"), rows)
     states = []
     for c in found["checks"]:
