@@ -167,11 +167,11 @@ def run(words):
     frames, spread, strain, step, advance = [[], []], [0.0], [0.0], Simulation.step, preroll.preroll
     part = [1]
 
-    def timed(self):
+    def timed(self, **how):
         if not any(frames):
             timed.low, timed.high = self.state.x.min(0), self.state.x.max(0)
         began = time.process_time()
-        frame = step(self)
+        frame = step(self, **how)
         frames[part[0]].append(time.process_time() - began)
         cloth = self.scene.deformable_rows
         bodies = np.delete(frame.x, cloth, axis=0)

@@ -11,6 +11,7 @@ import pliant
 from characters import post, sleeve
 from pliant import cli
 from pliant.motion.animation import Animation, Skeleton, Track
+from pliant.simulation.step import Simulation
 
 pytestmark = pytest.mark.compiled
 
@@ -89,3 +90,25 @@ def test_a_proxy_and_another_frame_time_are_prerolled_too(draped):
     assert found["preroll_s"] >= 0.5
     assert np.abs(frames["frames_1"][0] - bent(60.0).shape("bent", 0.0)).max() < 1e-6
     assert (code, found["penetration_m"]) == (0, 0.0)
+
+
+def test_where_the_body_is_fast_frames_of_the_preroll_are_divided_instead_of_substeps(draped, monkeypatch):
+    found, step = [], Simulation.step
+
+    def watched(self, **how):
+        frame = step(self, **how)
+        found.append((self.dt, frame.substeps))
+        return frame
+
+    monkeypatch.setattr(Simulation, "step", watched)
+    options = "--eps", "1mm", "--frames", "2", "--lead-in"
+    _, summary, frames, _ = draped(bent(80.0), *options, "0")
+    durations, substeps = np.array(found[:-2]).T
+    assert substeps.max() == 4  # the default for 0.01 s
+    assert durations.min() <= 0.01 / 4
+    assert durations.sum() == pytest.approx(summary["preroll_s"])
+    assert np.abs(frames["frames_1"][0] - bent(80.0).shape("bent", 0.0)).max() < 1e-6
+    assert (summary["penetration_m"], summary["crossing_pairs_bodies_most"]) == (0.0, 0)
+    found.clear()
+    draped(bent(80.0), *options[:2], "--dt", "0.01", "--lead-in", str(summary["preroll_s"]))
+    assert max(taken for _, taken in found) >= 2 * 4  # the same motion, as frames that are kept

@@ -135,13 +135,15 @@ class Simulation:
         counts = f"{len(self.scene.bodies)} bodies, {len(self.state.x):,} vertices"
         return f"<Simulation {self.scene.name!r}: {counts}, at {self.state.time:g} s, dt {self.dt:g} s>"
 
-    def step(self) -> Frame:
-        """Advance by a frame of `dt` seconds, in equal substeps: `substeps`, or a multiple where bodies are fast."""
+    def step(self, *, divided: bool = True) -> Frame:
+        """Advance by a frame of `dt` seconds, in equal substeps: `substeps`, or if `divided` a multiple where bodies
+        are fast."""
         began, lost = time.perf_counter(), self.dynamics.lost
         state, clock = self.state, self.clock
         if self.separates:
             self._retraction = (self._retraction or Retraction(self.scene, self.self_contact.iterates)).begin(state.x)
-        substeps = self.substeps * self.kinematics.division(state, self.dt, self.substeps)
+        division = self.kinematics.division(state, self.dt, self.substeps)
+        substeps = self.substeps * (division if divided else 1)
         dt_substep = self.dt / substeps
         with clock("guard"):
             targets = self.kinematics.begin_frame(state, dt_substep, substeps, self.self_contact.is_inside)
