@@ -2,7 +2,7 @@
 
 Pages are plain Markdown that reads well without the site. The build adds four things: the table of contents, which
 follows the headings and links of index.md; the API, from the names in api.md; charts, drawn from the tables in
-benchmarks/results; and replays, computed by pliant, where a page has a comment that asks for one.
+benchmarks/results; and replays, computed by pliant, where a page has a comment that asks for one (`played.py`).
 """
 
 import os
@@ -15,6 +15,7 @@ from sphinx.application import Sphinx
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import api_text
+import played
 
 import pliant
 
@@ -36,6 +37,7 @@ html_theme = "furo"
 html_title = "pliant"
 html_static_path = ["_static"]
 html_css_files = ["pliant.css"]
+html_js_files = [("gallery.js", {"defer": ""})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -87,7 +89,7 @@ def prepare(app: Sphinx, name: str, source: list[str]) -> None:
         text = api_text.expanded(text)
     for there, here in MOVED.items():
         text = text.replace(f"]({there})", f"]({here})")
-    source[0] = REPLAY.sub(framed, text)
+    source[0] = played.buttons(REPLAY.sub(framed, text))
 
 
 def record(app: Sphinx, error: Exception | None) -> None:
@@ -95,7 +97,9 @@ def record(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html" or not app.config.replays:
         return
     for page in sorted(app.env.found_docs):
-        for asked in REPLAY.finditer(app.env.doc2path(page).read_text("utf-8")):
+        text = app.env.doc2path(page).read_text("utf-8")
+        played.make_pages(text, pathlib.Path(app.outdir, "_static"))
+        for asked in REPLAY.finditer(text):
             target = pathlib.Path(app.outdir, "_static", f"{asked[1]}.html")
             if not target.exists():
                 command = [sys.executable, "-m", "pliant", "drape", *asked[2].split(), "--replay", str(target)]

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import types
 
 import cyclopts
 import pytest
@@ -74,6 +75,40 @@ def test_every_page_of_a_method_says_what_it_needs_promises_and_costs_with_code(
     missing |= set() if "```python" in text or "```sh" in text else {"an example"}
     missing |= set() if page.name in CHARTED or re.search(r"!\[[^\]]+\]\([^)]*\.svg\)", text) else {"a cost curve"}
     assert missing == set()
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """`docs/played.py`."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module("played")
+
+
+def test_the_commands_below_a_picture_of_the_gallery_write_the_page_that_it_plays(played: types.ModuleType) -> None:
+    names = []
+    for shown, blocks_of_it in played.sections((DOCS / "gallery.md").read_text("utf-8")):
+        lines = [line for kind, block in blocks_of_it if kind == "sh" for line in played.commands(block)]
+        written = [line[k + 1] for line in lines for k, word in enumerate(line) if word in ("--replay", "--report")]
+        assert sorted(f"{name}.html" for name in shown) == sorted(written)
+        names += shown
+    assert len(names) == len(set(names)) >= 6
+
+
+def test_a_picture_becomes_a_button_and_its_page_is_made_once(played: types.ModuleType, tmp_path: pathlib.Path) -> None:
+    section = """## Two\n<!-- play: b.html -->\n![two](two.png)\n\n```python\nopen("a.txt", "w").write("made")\n```
+\n```python\nopen("b.html", "w").write(open("a.txt").read())\n```\n"""
+    assert '<a class="play" href="_static/b.html" title="Play">![two](two.png)</a>\n' in played.buttons(section)
+    assert played.make_pages(section, tmp_path) == [tmp_path / "b.html"]
+    assert (tmp_path / "b.html").read_text("utf-8") == "made"
+    assert played.make_pages(section, tmp_path) == []
+    with pytest.raises(FileNotFoundError):  # no command writes it
+        played.make_pages(section.replace("b.html -->", "c.html -->"), tmp_path)
+    with pytest.raises(RuntimeError, match="division by zero"):
+        played.make_pages(
+            section.replace('open("a.txt", "w").write("made")', "1 / 0").replace("b.html", "d.html"), tmp_path
+        )
+    with pytest.raises(ValueError, match="'rm'"):
+        played.commands("rm -r out  # no")
 
 
 def test_every_method_has_a_page_of_its_own() -> None:
