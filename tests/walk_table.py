@@ -206,6 +206,7 @@ def _questions(flat: Any, above: Any, body: Any, bar: Any, folder: pathlib.Path)
     return [
         Call("choose_method", pliant.choose_method, pair, {"a": "mesh", "b": "mesh?", "within": "number"}),
         Call("find_contacts", pliant.find_contacts, {**pair, "method": "brute-force"}, {"a": "mesh", "b": "mesh?", "method": "choice", "within": "number"}),
+        Call("find_contact_batch", pliant.find_contact_batch, {**pair, "method": "brute-force"}, {"a": "mesh", "b": "mesh?", "x_a": "array?", "x_b": "array?", "method": "choice", "within": "number"}),
         Call("intersections", pliant.intersections, pair, {"a": "mesh", "b": "mesh?"}),
         Call("closest_point", pliant.closest_point, {"mesh": flat, "points": X}, {"mesh": "mesh", "points": "array"}),
         Call("collision_free_step", pliant.collision_free_step, {"mesh": flat, "x_0": X, "x_1": X}, {"mesh": "mesh", "x_0": "array", "x_1": "array", "tolerance": "number"}),

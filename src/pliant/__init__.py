@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect.queries.overlap import overlap as overlap
     from .errors import MeshFileError as MeshFileError
     from .fill import fill_with_tets as fill_with_tets
+    from .gradients.contact_batches import find_contact_batch as find_contact_batch
     from .io import load as load
     from .io import load_character as load_character
     from .io import save as save
@@ -91,6 +92,7 @@ _MODULE_OF = {
     "detector": "detect",
     "drape": "simulation.drape",
     "fill_with_tets": "fill",
+    "find_contact_batch": "gradients.contact_batches",
     "find_contacts": "detect",
     "fix": "audit.fix",
     "geometry": "geometry",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from .contacts import Contacts
 from .gradients import arguments as _arguments
 from .gradients import formulas as _formulas
+from .gradients.contact_batches import ContactBatch
 
 try:
     import jax
@@ -67,15 +68,16 @@ def self_penetration(vertices: Any, faces: Any, *, power: float = 2.0) -> jax.Ar
     return inside.sum(-1) + _formulas.powers(jnp, _operations.crossing_depths(*given.values()), power).sum(-1)
 
 
-def gaps(contacts: Contacts, x: Any) -> jax.Array:
-    """Signed gaps (..., n) of contact records at positions x (..., v, 3): normal · (sum of weights x - anchor), metres.
+def gaps(contacts: Contacts | ContactBatch, x: Any) -> jax.Array:
+    """Signed gaps (..., n) of contact records at positions x (..., v, 3): normal · (sum of weights x - anchor), metres;
+    or of a batch (`pliant.find_contact_batch`) at positions of each of its poses.
 
     Linear in x: weights and normals stay those of the records, so that the first derivative is that of the distance at
     the positions where the contacts were found.
     """
     x = jnp.asarray(x)
     rows, weights, normal, offset = _arguments.linear_gaps(contacts, _operations.described("x", x))
-    at = x[..., rows, :]
+    at = _operations.corners_of_poses(x, rows)
     return ((weights[..., None] * at).sum(-2) * normal).sum(-1).astype(x.dtype) - offset.astype(x.dtype)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from .contacts import Contacts
 from .gradients import arguments as _arguments
 from .gradients import formulas as _formulas
+from .gradients.contact_batches import ContactBatch
 
 try:
     import torch  # after the kernels, which make idle threads sleep: those of PyTorch read that once
@@ -70,14 +71,15 @@ def self_penetration(vertices: torch.Tensor, faces: torch.Tensor, *, power: floa
     return _operations.total(inside) + _operations.total(crossing)
 
 
-def gaps(contacts: Contacts, x: torch.Tensor) -> torch.Tensor:
-    """Signed gaps (..., n) of contact records at positions x (..., v, 3): normal · (sum of weights x - anchor), metres.
+def gaps(contacts: Contacts | ContactBatch, x: torch.Tensor) -> torch.Tensor:
+    """Signed gaps (..., n) of contact records at positions x (..., v, 3): normal · (sum of weights x - anchor), metres;
+    or of a batch (`pliant.find_contact_batch`) at positions of each of its poses.
 
     Linear in x: weights and normals stay those of the records, so that the first derivative is that of the distance at
     the positions where the contacts were found.
     """
     rows, weights, normal, offset = _arguments.linear_gaps(contacts, _operations.described("x", x))
-    at = _operations.gathered(x, torch.from_numpy(rows).to(x.device))
+    at = _operations.corners_of_poses(x, torch.from_numpy(rows).to(x.device))
     weights, normal, offset = (torch.from_numpy(a).to(x) for a in (weights, normal, offset))
     return ((weights[..., None] * at).sum(-2) * normal).sum(-1) - offset
 

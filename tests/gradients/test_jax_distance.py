@@ -94,6 +94,8 @@ def test_penetration_gaps_and_inside() -> None:
     found = pliant.find_contacts(sheet, BALL, within=0.05)
     both = np.concatenate([sheet.vertices, BALL.vertices])
     np.testing.assert_allclose(jax.jit(lambda x: pj.gaps(found, x))(both), found["distance"], atol=1e-12)
+    batch = pliant.find_contact_batch(sheet, BALL, x_a=sheet.vertices[None], within=0.05)
+    np.testing.assert_allclose(jax.jit(lambda x: pj.gaps(batch, x))(both[None]), batch.distance, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,22 @@ def test_gaps_are_the_distances_of_the_records() -> None:
     assert pt.gaps(found, torch.stack([t, t])).shape == (2, len(found))
 
 
+def test_gaps_of_a_batch_are_its_distances() -> None:
+    sheet = pliant.shapes.cloth(0.6, 0.6, 6, centre=(0.0, 0.51, 0.0))
+    x_a = sheet.vertices + np.array([0.0, 0.02, 9.0])[:, None, None] * [0.0, 1.0, 0.0]
+    batch = pliant.find_contact_batch(sheet, BALL, x_a=x_a, within=0.05)
+    x = np.concatenate([x_a, np.broadcast_to(BALL.vertices, (3, *BALL.vertices.shape))], 1)
+    t = torch.tensor(x, requires_grad=True, **DOUBLE)
+    gaps = pt.gaps(batch, t)
+    np.testing.assert_allclose(gaps.detach().numpy(), batch.distance, atol=1e-12)
+    (g,) = torch.autograd.grad(gaps.sum(), t)
+    expected = np.zeros_like(x)
+    np.add.at(expected, (np.arange(3)[:, None, None], batch.vertices), batch.distance_jacobian())
+    np.testing.assert_allclose(g.numpy(), expected, atol=1e-12)
+    with pytest.raises(ValueError, match="one set of positions per pose"):
+        pt.gaps(batch, t[0])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from .. import contacts as _contacts
 from .. import validate
 from ..contacts import Contacts
+from .contact_batches import ContactBatch
 
 REALS = ("float32", "float64")
 REDUCTIONS = ("sum", "mean", "none")
@@ -64,18 +65,32 @@ def check_penalty(clearance: Any, power: Any, reduction: Any, tensor: type) -> N
     validate.choice("reduction", reduction, REDUCTIONS)
 
 
-def linear_gaps(
-    contacts: Contacts, x: Described
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Rows (n,4), weights (n,4), normals (n,3) and offsets (n,) of the gaps of contact records, as linear functions of
-    positions described by `x`."""
-    contacts = _contacts.checked("contacts", contacts)
+class LinearGaps(NamedTuple):
+    """The gaps of contacts as linear functions of positions; leading axes are those of a batch."""
+
+    rows: NDArray[np.int64]  # (..., n, 4)
+    weights: NDArray[np.float64]  # (..., n, 4)
+    normal: NDArray[np.float64]  # (..., n, 3)
+    offset: NDArray[np.float64]  # (..., n)
+
+
+def linear_gaps(contacts: Contacts | ContactBatch, x: Described) -> LinearGaps:
+    """Return the gaps of contact records, or of a batch, for positions described by `x`."""
     check_positions("x", x)
-    used, most = contacts["vertices"] >= 0, int(contacts["vertices"].max(initial=-1))
+    if isinstance(contacts, ContactBatch):
+        rows, weights, normal = contacts.vertices.astype(np.int64), contacts.weights, contacts.normal
+        offset = contacts.offset
+    else:
+        contacts = _contacts.checked("contacts", contacts)
+        used = contacts["vertices"] >= 0
+        rows = np.where(used, contacts["vertices"], 0).astype(np.int64)
+        weights, normal = np.where(used, contacts["weights"], 0.0), np.ascontiguousarray(contacts["normal"])
+        offset = (normal * contacts["anchor"]).sum(1)
+    most = int(rows.max(initial=-1))
     if most >= x.shape[-2]:
         expected = f"(..., v, 3) with v > {most}, the largest vertex of the contacts"
         raise ValueError(f"x has shape {x.shape}; expected {expected}")
-    normal = np.ascontiguousarray(contacts["normal"])
-    offset = (normal * contacts["anchor"]).sum(1)
-    rows = np.where(used, contacts["vertices"], 0).astype(np.int64)
-    return rows, np.where(used, contacts["weights"], 0.0), normal, offset
+    lead = rows.shape[:-2]
+    if lead and x.shape[:-2] != lead:
+        raise ValueError(f"x has shape {x.shape}; expected {(*lead, x.shape[-2], 3)}, one set of positions per pose")
+    return LinearGaps(rows, weights, normal, offset)

@@ -85,6 +85,13 @@ def _in_one_axis(array: jax.Array, lead: tuple[int, ...]) -> jax.Array:
     return jnp.broadcast_to(array, (*lead, *array.shape[-2:])).reshape(-1, *array.shape[-2:])
 
 
+def corners_of_poses(x: jax.Array, rows: Any) -> jax.Array:
+    """Vertices (..., k, 4, 3) of x (..., v, 3) by rows (k,4), the same in all poses, or (..., k, 4)."""
+    if rows.ndim == 2:
+        return x[..., rows, :]
+    return _corners(x.reshape(-1, *x.shape[-2:]), rows.reshape(-1, *rows.shape[-2:])).reshape(*rows.shape, 3)
+
+
 def _corners(x: jax.Array, rows: jax.Array) -> jax.Array:
     """Vertices (p,...,3) of bodies x (q,v,3) by rows (p,...) of each, where q is p or 1."""
     if x.shape[0] > 1:

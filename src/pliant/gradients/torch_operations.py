@@ -141,6 +141,13 @@ def gathered(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     return x.index_select(-2, rows.reshape(-1)).reshape(*x.shape[:-2], *rows.shape, 3)
 
 
+def corners_of_poses(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """Vertices (..., k, 4, 3) of x (..., v, 3) by rows (k,4), the same in all poses, or (..., k, 4)."""
+    if rows.ndim == 2:
+        return gathered(x, rows)
+    return corners(x.reshape(-1, *x.shape[-2:]), rows.reshape(-1, *rows.shape[-2:])).reshape(*rows.shape, 3)
+
+
 def corners(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Vertices (p,...,3) of bodies x (q,v,3) by rows (p,...) of each, where q is p or 1."""
     if x.shape[0] > 1:
