@@ -1,7 +1,8 @@
 """Pages that the site plays: made by the commands that a page of the documentation shows below a picture.
 
-`<!-- play: NAME.html -->` above a picture makes it a button for that page. The blocks of Python and of shell commands
-between the picture and the next heading are run in an empty folder, in order, and must write the page there.
+`<!-- play: NAME.html -->` above a picture makes it a button for that page, in a higher frame with `NAME.html tall`.
+The blocks of Python and of shell commands between the picture and the next heading are run in an empty folder, in
+order, and must write the page there.
 """
 
 import pathlib
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-PLAY = re.compile(r"<!-- play: ([\w-]+)\.html -->\n(!\[[^\]]*\]\([^)]*\))\n")
+PLAY = re.compile(r"<!-- play: ([\w-]+)\.html( tall)? -->\n(!\[[^\]]*\]\([^)]*\))\n")
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.M | re.S)
 _SECTION = re.compile(r"^(?=#+ )", re.M)
 ALLOWED = {"sh": (0, 1), "python": (0,)}  # exit codes; 1 of a command: it found a problem, as `pliant check` does
@@ -19,13 +20,13 @@ ALLOWED = {"sh": (0, 1), "python": (0,)}  # exit codes; 1 of a command: it found
 
 def buttons(text: str) -> str:
     """The text of a page with its pictures as links that `gallery.js` replaces by the page in a frame."""
-    return PLAY.sub(r'<a class="play" href="_static/\1.html" title="Play">\2</a>\n', text)
+    return PLAY.sub(r'<a class="play\2" href="_static/\1.html" title="Play">\3</a>\n', text)
 
 
 def sections(text: str) -> list[tuple[list[str], list[tuple[str, str]]]]:
     """The sections that show pages: the names of the pages, and the blocks that make them, each with its language."""
     found = [(PLAY.findall(part), _BLOCK.findall(part)) for part in _SECTION.split(text)]
-    return [([name for name, _ in pages], blocks) for pages, blocks in found if pages]
+    return [([page[0] for page in pages], blocks) for pages, blocks in found if pages]
 
 
 def commands(block: str) -> list[list[str]]:

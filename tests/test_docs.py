@@ -77,6 +77,15 @@ def test_every_page_of_a_method_says_what_it_needs_promises_and_costs_with_code(
     assert missing == set()
 
 
+def test_every_cell_of_the_comparison_with_other_programs_has_a_source() -> None:
+    table = (DOCS / "beside-others.md").read_text("utf-8").split("\n\n", 3)[2]
+    rows = [line.strip("|").split(" | ") for line in table.splitlines()]
+    assert {len(row) for row in rows[:1] + rows[2:]} == {9}
+    cells = [cell.strip() for row in rows[2:] for cell in row[1:]]
+    assert [cell for cell in cells if "](" not in cell and cell != "not documented"] == []
+    assert len(cells) >= 8 * 12
+
+
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     """`docs/played.py`."""

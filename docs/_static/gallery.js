@@ -4,7 +4,8 @@ for (const link of document.querySelectorAll("a.play")) {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a new tab or window, as for any link
     event.preventDefault();
     const frame = document.createElement("iframe");
-    Object.assign(frame, { className: "replay", src: link.href, title: link.querySelector("img")?.alt ?? "A replay" });
+    const className = link.classList.contains("tall") ? "replay tall" : "replay";
+    Object.assign(frame, { className, src: link.href, title: link.querySelector("img")?.alt ?? "A replay" });
     frame.setAttribute("sandbox", "allow-scripts");
     frame.setAttribute("allowfullscreen", "");
     link.replaceWith(frame);
