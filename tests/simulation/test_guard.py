@@ -246,7 +246,7 @@ def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):
     guard.detection_pass(x, 0.001)
     found = guard.contacts.copy()
     near = np.empty(len(found), np.bool_)
-    assert kernels.refresh(found, x, np.inf, near) == len(found) == near.sum()
+    assert kernels.refresh(found, x, x, np.inf, near) == len(found) == near.sum()
     assert np.abs(found["distance"] - guard.contacts["distance"]).max() < 1e-15
     # a vertex straight through its face, nearest points inside: as far behind as it was in front
     inner = (found["kind"] == VERTEX_FACE) & (found["weights"][:, 1:] < -0.05).all(1)
@@ -254,7 +254,7 @@ def test_a_pair_that_is_looked_at_again_keeps_its_side(rng):
         y, n = x.copy(), found["normal"][c]
         y[found["vertices"][c, 0]] -= 2.0 * found["distance"][c] * n
         pair = found[c : c + 1].copy()
-        kernels.refresh(pair, y, 0.0, near[:1])
+        kernels.refresh(pair, x, y, 0.0, near[:1])
         assert pair["distance"][0] == pytest.approx(-found["distance"][c], abs=1e-12)
         assert pair["normal"][0] == pytest.approx(n, abs=1e-6)
 

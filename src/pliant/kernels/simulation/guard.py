@@ -26,6 +26,7 @@ from .bounds import ROUNDING_FACTOR, follows_prediction
 SHARE = 0.45  # of a distance that each side may use: together they leave a tenth
 STILL = 0.9  # share of the distance if the other side does not move
 TINY = 1e-300
+TURNS = 64  # to find a direction that separates two features on their ways
 
 
 class FeaturePairs(NamedTuple):
@@ -182,9 +183,43 @@ def limit(pairs, room, kept, start, target, fraction, held):
 
 
 @kernel
-def refresh(contacts, x, offset, near):
+def least_apart(split, points, n):
+    """Of the unit directions from vertices of the second feature of a pair to those of the first, the first `split` of
+    four points, the one that is least along n."""
+    worst, least = (0.0, 0.0, 0.0), math.inf
+    for i in range(split):
+        for j in range(split, 4):
+            way = vec.sub(points[i], points[j])
+            length = vec.norm(way)
+            way = vec.scale(way, 1.0 / length if length > 0.0 else 0.0)
+            along = vec.dot(n, way)
+            if along < least:
+                worst, least = way, along
+    return worst, least
+
+
+@kernel
+def passed_around(split, former, points):
+    """Whether a direction is found along which the features of a pair are separated on all straight ways from `former`
+    to `points`: then they have passed around each other without meeting."""
+    n = (0.0, 0.0, 0.0)
+    for _ in range(TURNS):  # each turns it towards what it separates least
+        one, least = least_apart(split, former, n)
+        two, other = least_apart(split, points, n)
+        if min(least, other) > 1e-12:
+            return True
+        n = vec.add(n, one if least <= other else two)
+    return False
+
+
+@kernel
+def refresh(contacts, former, x, offset, near):
     """Update nearest points, normal and distance at positions x of the contacts that may be nearer than `offset`, and
-    mark these in `near` (k,); a pair that changed sides has a negative distance. Return their number.
+    mark these in `near` (k,); a pair that changed sides on its way from the positions `former` has a negative distance.
+    Return their number.
+
+    The gap turns by more than a right angle also where a feature moves around the end of another: this is not a change
+    of sides.
 
     The gap along the normal is at most the distance: where it is greater than `offset`, nothing is computed.
     """
@@ -209,7 +244,10 @@ def refresh(contacts, x, offset, near):
             w[0], w[1], w[2], w[3] = 1.0 - s, s, t - 1.0, -t
         gap = vec.madd(vec.madd(vec.madd(vec.scale(a, w[0]), b, w[1]), d, w[2]), e, w[3])
         length = math.sqrt(vec.norm2(gap))
-        side = 1.0 if vec.dot(gap, n) >= 0.0 else -1.0
+        side = 1.0
+        if vec.dot(gap, n) < 0.0:
+            before = vec.load(former, i), vec.load(former, j), vec.load(former, k), vec.load(former, h)
+            side = 1.0 if passed_around(first_side(contact["kind"]), before, (a, b, d, e)) else -1.0
         if length > 1e-12 * (abs(a[0]) + abs(a[1]) + abs(a[2])) + 1e-300:
             contact["normal"][0], contact["normal"][1] = side * gap[0] / length, side * gap[1] / length
             contact["normal"][2] = side * gap[2] / length

@@ -113,12 +113,15 @@ class Guard(Unguarded):
         """Push apart, with friction, those pairs of the last detection pass that are too near."""
         parts = (self.contacts, self._cloth_response), (self.obstacle_contacts, self._body_response)
         for k, (found, response) in enumerate(parts):
-            found = too_near(found, state.x, response.eps, self._movable[k])
+            found = self._too_near(found, state.x, response.eps, self._movable[k])
             if len(found) or len(self._applied[k]):
                 response.begin(found, state)
                 response.apply(found, state, dt)
             self._applied[k] = found
         self._near_bodies = self._applied[1]
+
+    def _too_near(self, found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_]) -> Contacts:
+        return too_near(found, self._detection.base, x, offset, free)
 
     def forget(self, state: State) -> None:
         """Clear the corrections of the last `apply`, for a substep in which another response takes its place."""
@@ -152,14 +155,14 @@ class Guard(Unguarded):
 
     def supports(self, state: State) -> Contacts:
         """Implement `SelfContact`: corners and edges of bodies under a triangle, which detectors of points miss."""
-        found = too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._movable[1])
+        found = self._too_near(self.obstacle_contacts, state.x, REPELS_AT * self.eps, self._movable[1])
         self._near_bodies = found.copy()
         if len(found):
             _kernels.raise_anchors(found, -(1.0 - REPELS_AT) * self.eps, False)  # their gap is larger by this
         return found
 
     def to_keep_open(self, state: State) -> Contacts:
-        found = too_near(self.obstacle_contacts, state.x, self.eps, self._free)
+        found = self._too_near(self.obstacle_contacts, state.x, self.eps, self._free)
         return gaps_left(found, BODY_SHARE * self.eps, closed=self._detection.gave_up)
 
     def redetect_if_needed(self, state: State) -> None:

@@ -88,6 +88,11 @@ class Limits:
         return follows, follows and self._base_is_known and pairs.are_separated(base, target)
 
     @property
+    def base(self) -> Floats:
+        """The positions (n,3) at which the pairs were found or last measured."""
+        return self._base
+
+    @property
     def _arrival(self) -> float:
         """Time of the predicted motion at which a limited motion ends. If it is that of bodies alone, cloth stays
         within its bounds whenever they stop."""

@@ -181,14 +181,14 @@ def vertices_and_bodies(v: Rows, kinds: NDArray[np.uint8], soft: NDArray[np.bool
     return v[cloth], body_of[other[cloth]]
 
 
-def too_near(found: Contacts, x: Floats, offset: float, free: NDArray[np.bool_]) -> Contacts:
-    """Update those contacts that may be nearer than `offset` at x, and return the ones that `free` vertices (n,) can
-    resolve. Beside a grip or a pin, the free end of an edge would have to move many times the distance that is missing.
-    """
+def too_near(found: Contacts, former: Floats, x: Floats, offset: float, free: NDArray[np.bool_]) -> Contacts:
+    """Update those contacts that may be nearer than `offset` at x, where straight ways from `former` lead, and return
+    the ones that `free` vertices (n,) can resolve. Beside a grip or a pin, the free end of an edge would have to move
+    many times the distance that is missing."""
     if not len(found):
         return found
     near = np.empty(len(found), np.bool_)
-    count = _kernels.refresh(found, x, offset, near)
+    count = _kernels.refresh(found, former, x, offset, near)
     if not count:
         return found[:0]
     out = cast("Contacts", np.empty(count, _contacts.CONTACT))
