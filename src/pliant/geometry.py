@@ -1,12 +1,16 @@
-"""Exact distance and time-of-impact primitives on batches of pairs. Arrays are (n,4,3), metres."""
+"""Exact distance and time-of-impact primitives on batches of pairs. Arrays are (n,4,3), metres.
+
+Arrays that live on a graphics card are computed there, with bitwise equal results that live there too (docs/gpu.md).
+"""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import validate
+from . import arrays, validate
 from .arguments import check_arguments
+from .kernels import device as _device
 from .kernels.geometry import batches as _kernels
 from .kernels.geometry import impact as _impact
 from .kernels.geometry import impact_cubic as _cubic
@@ -19,18 +23,24 @@ IMPACT_METHODS = {"conservative": _impact.impacts, "cubic": _cubic.cubic_impacts
 @check_arguments
 def point_triangle_distance(p: Any) -> Floats:
     """(n,) distance of point p[:,0] from triangle p[:,1:4]; also correct for slivers and degenerate triangles."""
-    points = validate.floats("p", p, (None, 4, 3))
-    out = np.empty(len(points))
-    _kernels.point_triangle_distances(points, out)
-    return out
+    return _distances("point_triangle_distances", p)
 
 
 @check_arguments
 def edge_edge_distance(p: Any) -> Floats:
     """(n,) distance of edge p[:,0]-p[:,1] from edge p[:,2]-p[:,3]; also correct for parallel and zero-length edges."""
+    return _distances("edge_edge_distances", p)
+
+
+def _distances(name: str, p: Any) -> Any:
+    if arrays.on_card(p=p):
+        points = arrays.floats("p", p, (None, 4, 3))
+        there = _device.empty(len(points))
+        _device.launch(getattr(_device.twin("geometry.batches"), name), len(points), points, there)
+        return there
     points = validate.floats("p", p, (None, 4, 3))
     out = np.empty(len(points))
-    _kernels.edge_edge_distances(points, out)
+    getattr(_kernels, name)(points, out)
     return out
 
 
@@ -57,11 +67,37 @@ def edge_edge_impact(
 
 
 def _impacts(p_0: Any, p_1: Any, face: bool, method: str, tolerance: float) -> tuple[Bools, Floats]:
+    if arrays.on_card(p_0=p_0, p_1=p_1):
+        return _impacts_on_card(p_0, p_1, face, method, tolerance)
     start = validate.floats("p_0", p_0, (None, 4, 3))
     end = validate.floats("p_1", p_1, (None, 4, 3))
-    if len(start) != len(end):
-        raise ValueError(f"p_0 has {len(start)} rows and p_1 has {len(end)}; expected the same points at both times")
+    _same_length(start, end)
     find = IMPACT_METHODS[validate.choice("method", method, list(IMPACT_METHODS))]
     hit, time = np.empty(len(start), np.bool_), np.empty(len(start))
     find(start, end, face, validate.number("tolerance", tolerance, low=0.0, high=1.0), hit, time)
+    return hit, time
+
+
+def _same_length(start: Any, end: Any) -> None:
+    if len(start) != len(end):
+        raise ValueError(f"p_0 has {len(start)} rows and p_1 has {len(end)}; expected the same points at both times")
+
+
+def _impacts_on_card(p_0: Any, p_1: Any, face: bool, method: str, tolerance: float) -> tuple[Any, Any]:
+    if validate.choice("method", method, list(IMPACT_METHODS)) != "conservative":
+        raise ValueError(
+            f"method {method!r} does not run on a graphics card; use 'conservative', or arrays on the host"
+        )
+    start, end = arrays.floats("p_0", p_0, (None, 4, 3)), arrays.floats("p_1", p_1, (None, 4, 3))
+    _same_length(start, end)
+    tolerance = validate.number("tolerance", tolerance, low=0.0, high=1.0)
+    n = len(start)
+    hit, time = _device.empty(n, np.bool_), _device.empty(n)
+    if n:
+        from .kernels.gpu import impacts as kernels
+
+        rows, count = _device.empty(n, np.int64), _device.zeros(1, np.int64)
+        _device.launch(kernels.list_undecided, n, start, end, face, hit, time, rows, count)
+        undecided = int(count.copy_to_host()[0])
+        _device.launch(kernels.search_listed, undecided, start, end, face, tolerance, hit, time, rows, undecided)
     return hit, time

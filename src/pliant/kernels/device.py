@@ -44,16 +44,39 @@ def upload(value):
     if isinstance(value, tuple):
         parts = (upload(part) for part in value)
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return _cuda().to_device(np.ascontiguousarray(value)) if isinstance(value, np.ndarray) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    array = np.ascontiguousarray(value)
+    return _allocated(lambda: _cuda().to_device(array), array.nbytes)
 
 
 def empty(shape, dtype=np.float64):
     """An uninitialised array on the card."""
-    return _cuda().device_array(shape, dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    return _allocated(lambda: _cuda().device_array(shape, dtype), count * np.dtype(dtype).itemsize)
+
+
+def zeros(shape, dtype=np.float64):
+    return upload(np.zeros(shape, dtype))
+
+
+def _allocated(allocate, size: int):
+    """Allocate memory; MemoryError names the bytes that were asked for and those that are free."""
+    try:
+        return allocate()
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error).upper().replace(" ", "_"):
+            raise
+        free = _cuda().current_context().get_memory_info().free
+        raise MemoryError(
+            f"the graphics card has {free / 2**30:.3g} GiB free; {size / 2**30:.3g} GiB are needed"
+        ) from None
 
 
 def is_there(value) -> bool:
     """Whether an array lives on a card: it has `__cuda_array_interface__`, or says so by DLPack."""
+    if SIMULATED and hasattr(value, "copy_to_host"):
+        return True
     if hasattr(value, "__cuda_array_interface__"):
         return True
     where = getattr(value, "__dlpack_device__", None)
@@ -63,9 +86,15 @@ def is_there(value) -> bool:
 def view(value):
     """The same memory as an array that kernels take; no copy."""
     cuda = _cuda()
-    if SIMULATED or cuda.is_cuda_array(value):
-        return value if SIMULATED else cuda.as_cuda_array(value)
-    raise TypeError(f"expected an array on the card with __cuda_array_interface__, found {type(value).__name__}")
+    if SIMULATED or isinstance(value, cuda.cudadrv.devicearray.DeviceNDArray):
+        return value
+    if hasattr(value, "__cuda_array_interface__"):
+        return cuda.as_cuda_array(value)
+    there = cuda.cudadrv.devicearray.StridedMemoryView.from_dlpack(value, stream_ptr=_SAME_STREAM)
+    dtype = np.dtype(there.dtype)
+    strides = None if there.strides is None else tuple(each * dtype.itemsize for each in there.strides)
+    described = {"shape": tuple(there.shape), "strides": strides, "typestr": dtype.str, "version": 3}
+    return cuda.from_cuda_array_interface(described | {"data": (there.ptr, there.readonly)}, owner=(value, there))
 
 
 def synchronize() -> None:
@@ -74,6 +103,7 @@ def synchronize() -> None:
 
 
 _CUDA_OF_DLPACK = 2  # its number of CUDA devices
+_SAME_STREAM = -1  # of DLPack: the producer need not wait
 
 
 def _cuda():

@@ -3,16 +3,19 @@
 import functools
 import logging
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import renamed, validate
+from ... import arrays, renamed, validate
 from ...arguments import takes, wrong
 from ...kernels.fields.dense import VANISHED
 from ...mesh import Mesh
 from ..queries.closest_point import ClosestPoints
+
+if TYPE_CHECKING:
+    from .on_card import FieldOnCard
 
 log = logging.getLogger("pliant.detect")
 Floats = NDArray[np.float64]
@@ -82,6 +85,15 @@ class Sampled:
         if len(rows):
             normal[rows] = self.exact.query(p[rows])[3]
         return distance, normal
+
+    def to(self, device: str) -> "Sampled | FieldOnCard":
+        """Return a copy of this field on a graphics card ("cuda"), which samples points that live there (docs/gpu.md);
+        with "cpu", and with "auto" where there is no card, the field itself."""
+        if arrays.chosen(device) == "cpu":
+            return self
+        from .on_card import FieldOnCard
+
+        return FieldOnCard(self)
 
     def error(self, samples: int = 20_000, seed: int = 0, *, within: float | None = None) -> dict[str, float]:
         """Measure the error at random points against the exact distance, metres, and count the wrong signs.

@@ -2,12 +2,12 @@
 
 import dataclasses
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import renamed, validate
+from ... import arrays, renamed, validate
 from ...arguments import check_arguments
 from ...kernels.queries import closest_point as _nearest
 from ...kernels.queries.surface import Surface
@@ -16,6 +16,9 @@ from ...mesh.topology import Topology
 from ..bvh import tree as _tree
 from ..bvh.wide import SHAPE, blocks_of
 from .solid_boundary import MANY_PIECES, EnclosedSolid, SignedDistances, Signs, SolidBoundary, fronts
+
+if TYPE_CHECKING:
+    from .closest_on_card import ClosestPointsOnCard
 
 Floats = NDArray[np.float64]
 WORTH = 0.5  # queries per face after which the test for a plain surface pays off
@@ -116,6 +119,15 @@ class ClosestPoints:
         """
         result, _ = self._enclosure.signed_distances(*self._checked(points, guess), behind=self.behind)
         return result.distance, result.nearest, result.face, result.normal
+
+    def to(self, device: str) -> "ClosestPoints | ClosestPointsOnCard":
+        """Return these queries on a graphics card ("cuda") for points that live there (docs/gpu.md); with "cpu", and
+        with "auto" where there is no card, these ones."""
+        if arrays.chosen(device) == "cpu":
+            return self
+        from .closest_on_card import ClosestPointsOnCard
+
+        return ClosestPointsOnCard(self)
 
     def query_by_nearest_face(self, points: Any, guess: Any = None) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """As `query`, but the sign is negative behind the nearest of all faces, whatever the winding number is."""

@@ -1,0 +1,86 @@
+"""Exact nearest points of a surface on a graphics card, for points that live there."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ... import arrays
+from ...kernels import device as _device
+from ...kernels.queries.closest_point import FARTHEST, Signed
+from .solid_boundary import SIDE_OFFSET
+
+if TYPE_CHECKING:
+    from .closest_point import ClosestPoints
+
+_ROOM = 128  # the stack of a traversal, `MOST` in kernels/gpu/sources.py
+
+
+class NearestOnCard(NamedTuple):
+    """Arrays on the card for n points."""
+
+    distance: Any  # (n,) f8 metres, negative inside
+    nearest: Any  # (n,3) f8
+    face: Any  # (n,) i8
+    normal: Any  # (n,3) f8 unit direction that opens the gap
+
+
+class ClosestPointsOnCard:
+    """`ClosestPoints` whose surface was copied to the card; `ClosestPoints.to("cuda")` makes it.
+
+    The surface has to be plain: closed, oriented outward, free of self-intersections and slivers. There the nearest
+    feature gives the side of a point; for others the side is that of a winding number, which threads compute.
+    """
+
+    def __init__(self, query: "ClosestPoints") -> None:
+        arrays.chosen("cuda")
+        self.query_on_host, enclosure = query, query._enclosure
+        name = query.mesh.name
+        if not enclosure._plain:
+            raise ValueError(f"mesh {name!r} is open, intersects itself or has slivers; its sides need threads")
+        if enclosure.blocks.room > _ROOM:
+            raise ValueError(f"the BVH of mesh {name!r} is too deep for a graphics card; use threads")
+        self._blocks, self._surface = _device.upload(enclosure.blocks), _device.upload(enclosure.surface)
+        self._margin = SIDE_OFFSET * float(np.abs(enclosure.surface.x).max(initial=0.0))
+
+    def query(self, points: Any) -> NearestOnCard:
+        """As `ClosestPoints.query`, bitwise, for points (n,3) on the card.
+
+        Points within rounding of the surface, whose side no normal gives, are completed by the query on the host.
+        """
+        from ...kernels.gpu import rows as _rows
+
+        p = arrays.floats("points", points, (None, 3))
+        n = len(p)
+        found, barycentric = _device.empty((n, 2), np.int64), _device.empty((n, 3))
+        sign, order = _device.empty(n, np.int8), _device.empty(n, np.int64)
+        out = Signed(_device.empty(n), _device.empty((n, 3)), _device.empty((n, 3)))
+        face, rows, count = _device.empty(n, np.int64), _device.empty(n, np.int64), _device.zeros(1, np.int64)
+        each, kernels = _device.twin("queries.closest_each"), _device.twin("queries.closest_point")
+        _device.launch(_rows.count_up, n, order)
+        _device.launch(_rows.fill_rows, n, found, -1)
+        _device.launch(each.nearest_each, n, self._blocks, self._surface, p, order, FARTHEST, found, barycentric)
+        _device.launch(kernels.signs_by_pseudonormal, n, self._surface, p, found, barycentric, sign)
+        _device.launch(kernels.signed_distances, n, self._surface, p, found, barycentric, sign, out)
+        _device.launch(_rows.list_unsure, n, found, sign, out.distance, self._margin, face, rows, count)
+        unsure = int(count.copy_to_host()[0]) if n else 0
+        if unsure:
+            self._complete(p, rows[:unsure], out, face)
+        return NearestOnCard(out.distance, out.nearest, face, out.normal)
+
+    def _complete(self, p: Any, rows: Any, out: Signed, face: Any) -> None:
+        """Overwrite the listed rows with the answers of the host."""
+        from ...kernels.gpu import rows as _rows
+
+        m = len(rows)
+        at = _device.empty((m, 3))
+        _device.launch(_rows.take, m, rows, p, at)
+        distance, nearest, faces, normal = self.query_on_host.query(at.copy_to_host())
+        columns = (
+            (distance[:, None], out.distance),
+            (nearest, out.nearest),
+            (faces[:, None], face),
+            (normal, out.normal),
+        )
+        for values, there in columns:
+            there = there.reshape(len(there), values.shape[1])
+            _device.launch(_rows.put, m, rows, _device.upload(values), there)

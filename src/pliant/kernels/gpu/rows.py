@@ -1,0 +1,52 @@
+"""Rows of arrays on the card: checks, selections, and rows that are written from the host."""
+
+from numba import cuda
+
+from .jit import kernel, prange
+
+
+@kernel(parallel=True)
+def first_beyond(values, most, first):
+    """Lower first[0] to the first place of `values` (n,) that is not a number within +-most."""
+    for i in prange(len(values)):
+        if not abs(values[i]) <= most:
+            cuda.atomic.min(first, 0, i)
+
+
+@kernel(parallel=True)
+def take(rows, x, out):
+    """Copy the listed rows of x (n,k) to `out` (m,k)."""
+    for c in prange(len(rows)):
+        for k in range(x.shape[1]):
+            out[c, k] = x[rows[c], k]
+
+
+@kernel(parallel=True)
+def put(rows, x, out):
+    """Copy x (m,k) to the listed rows of `out` (n,k)."""
+    for c in prange(len(rows)):
+        for k in range(x.shape[1]):
+            out[rows[c], k] = x[c, k]
+
+
+@kernel(parallel=True)
+def count_up(order):
+    for i in prange(len(order)):
+        order[i] = i
+
+
+@kernel(parallel=True)
+def fill_rows(x, value):
+    """Set all elements of x (n,k) to `value`."""
+    for i in prange(len(x)):
+        for k in range(x.shape[1]):
+            x[i, k] = value
+
+
+@kernel(parallel=True)
+def list_unsure(found, sign, distance, margin, face, rows, count):
+    """Copy the nearest faces, found[:, 0], and list the points whose side no normal gives."""
+    for i in prange(len(found)):
+        face[i] = found[i, 0]
+        if sign[i] == 0 or abs(distance[i]) <= margin:
+            rows[cuda.atomic.add(count, 0, 1)] = i
