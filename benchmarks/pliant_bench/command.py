@@ -67,6 +67,7 @@ def bench(
         far as they are installed. garments: six garments on moving characters, at 1 000 to 40 000 particles, with
         strain, penetration, intersections, cost and length against bars (at full size for hours; --quick for minutes).
         gradients: a penetration loss with derivatives for points and body, in PyTorch and by the tape of Warp.
+        gpu: samples of fields, distances, times of impact and nearest points on a graphics card, beside threads.
         growth: cost of a bake against resolution. skins: contacts with a skinned character
         by bone-attached boxes, bone-attached distance fields and the BVH. stochastic: recall, cost and time budget of
         the stochastic detectors. trees: every bounding volume, arity, build and update of a BVH on deforming meshes.

@@ -10,6 +10,7 @@ from . import (
     baking,
     cloth_step,
     contest,
+    gpu,
     gradients,
     growth,
     inside,
@@ -198,6 +199,21 @@ def growth_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, pro
     )
 
 
+def gpu_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> Report:
+    """Kernels on a graphics card beside threads."""
+    table, used = gpu.gpu_table(quick=quick, repeats=repeats, progress=progress)
+    about, load = begin(progress, fields=False)
+    different = [row["task"] for row in table.rows if not row["equal"]]
+    notes = [
+        "threads, card: the call in Python, best of several runs, with the memory of its results; kernel: the launches "
+        "alone. floor: the bytes that the card has to read and write, at the rate at which it copies.",
+        load_text(load),
+    ]
+    finding = f"differ from threads: {', '.join(different)}" if different else "All results are bitwise equal."
+    about = about | {"card": used}
+    return Report(title="Graphics card", findings=[finding], tables=[table], charts=[], notes=notes, about=about)
+
+
 def garments_report(
     *,
     quick: bool,
@@ -234,6 +250,7 @@ PAPERS: dict[str, Callable[..., Report]] = {
 REPORTS: dict[str, Callable[..., Report]] = {
     "garments": garments_report,
     "gradients": gradients_report,
+    "gpu": gpu_report,
     "growth": growth_report,
     "skins": skins_report,
     "stochastic": stochastic_report,

@@ -27,6 +27,7 @@ TYPICAL = {
     "teschner2005": 28.0,
     "garments": 180.0,
     "gradients": 60.0,
+    "gpu": 1.0,
     "growth": 5.0,
     "skins": 63.0,
     "stochastic": 93.0,

@@ -105,7 +105,7 @@ def test_the_help_names_every_benchmark() -> None:
 BAD = [
     (
         [],
-        "name a benchmark, one of: peers, garments, gradients, growth, skins, stochastic, trees, --paper",
+        "name a benchmark, one of: peers, garments, gradients, gpu, growth, skins, stochastic, trees, --paper",
     ),
     (["peers", "--paper", "fuhrmann2003"], "name a benchmark, one of:"),
     (["pears"], "did you mean 'peers'?"),

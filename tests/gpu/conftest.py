@@ -5,6 +5,8 @@ import pytest
 
 from pliant.kernels import device
 
+collect_ignore = ["test_bench.py"] if device.SIMULATED else []  # 15 s in the simulator
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = [item for item in items if item.path.parent.name == "gpu"]

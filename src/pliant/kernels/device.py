@@ -24,6 +24,14 @@ def missing() -> str:
     return f"{found.missing}: {found.advice}" if found.missing else ""
 
 
+def card_name() -> str:
+    """The card that kernels run on, in words."""
+    from .gpu import card
+
+    found = card.examine()
+    return str(found.name) + (f", compute capability {found.capability}" if found.capability else "")
+
+
 def twin(module: str):
     """A module of this package, for example "fields.bricks_at", with its kernels for the card."""
     _cuda()
