@@ -82,8 +82,19 @@ def test_every_cell_of_the_comparison_with_other_programs_has_a_source() -> None
     rows = [line.strip("|").split(" | ") for line in table.splitlines()]
     assert {len(row) for row in rows[:1] + rows[2:]} == {9}
     cells = [cell.strip() for row in rows[2:] for cell in row[1:]]
-    assert [cell for cell in cells if "](" not in cell and cell != "not documented"] == []
+    assert [cell for cell in cells if "](" not in cell and cell != "not found"] == []
     assert len(cells) >= 8 * 12
+
+
+def test_the_tables_of_which_method_when_are_those_that_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pliant_bench")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks" / "studies"))
+    charts, study = importlib.import_module("charts"), importlib.import_module("which_method")
+    page = (DOCS / "which-method.md").read_text("utf-8")
+    for path in (ROOT / "benchmarks" / "results").glob("*/which-method.csv"):
+        table = charts.table_of(path)
+        assert {row["case"] for row in table.rows} == set(study.CASES)
+        assert [name for name in study.CASES if study.markdown(table, name) not in page] == []
 
 
 @pytest.fixture

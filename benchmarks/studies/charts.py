@@ -13,6 +13,7 @@ from typing import Any
 from cost_cases import CASES
 from costs import drawn, kept
 from strain import chart as strain_chart
+from which_method import chart as method_chart
 
 from pliant.report.tables import Chart, Table
 from pliant_bench import against_paper, baking, bone_boxes, contest, growth, height_grids, jung, sampling, stochastic
@@ -35,6 +36,7 @@ CHARTS: dict[str, Callable[[Table], Chart]] = {
     "strain": strain_chart,
     "t1-bake": baking.bake_chart,
     "t2-sample": sampling.sample_chart,
+    "which-method": method_chart,
 }
 
 

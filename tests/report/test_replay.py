@@ -228,15 +228,19 @@ def test_on_a_phone_the_cloth_fills_the_width_and_the_bar_stays_inside(browser, 
     assert bar["x"] + bar["width"] <= 390
 
 
-def test_inside_a_notebook_frame_the_cloth_shows(browser, tmp_path):
+def test_inside_a_notebook_frame_the_run_plays_and_the_cloth_shows(browser, tmp_path):
     page = tmp_path / "notebook.html"
     frame = iframe_html(replay_html(CLIPS, 25, title=TITLE), height=480)
     page.write_text(f"<!doctype html><meta charset=utf-8><p>Out[1]:</p>{frame}", "utf-8")
     notebook = Visit(browser, page, 720, 560)
+    assert notebook.inside is not notebook.page.main_frame
+    assert notebook.inside.evaluate("pliant.playing")
+    notebook.inside.wait_for_function("() => pliant.frame > 1")
     cloth = is_cloth(notebook.show(MIDDLE)).mean()
     notebook.page.close()
     assert cloth > 0.02
     assert notebook.complaints == []
+    assert notebook.requests[1:] == []
 
 
 def test_without_webgl2_the_page_says_so(browser, path):

@@ -295,3 +295,10 @@ class Comparison:
         from .comparison_page_data import shown
 
         write_compare_page(path, shown(self))
+
+    def _repr_html_(self) -> str:
+        from ..report.compare_page import compare_page
+        from ..report.replay import iframe_html
+        from .comparison_page_data import shown
+
+        return iframe_html(compare_page(shown(self)), height=760)

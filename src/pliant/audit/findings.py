@@ -207,6 +207,13 @@ class Report:
 
         write_check_page(path, check_view(self))
 
+    def _repr_html_(self) -> str:
+        from ..report.check_page import check_page
+        from ..report.replay import iframe_html
+        from .views import check_view
+
+        return iframe_html(check_page(check_view(self)), height=760)
+
     def to_png(self, path: str | os.PathLike[str]) -> None:
         """Write a picture of the worst locations, each in its whole frame and in close-up."""
         from ..report.check_sheet import write_check_sheet

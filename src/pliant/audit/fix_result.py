@@ -125,6 +125,13 @@ class FixResult:
 
         write_fix_page(path, fix_view(self))
 
+    def _repr_html_(self) -> str:
+        from ..report.fix_page import fix_page
+        from ..report.replay import iframe_html
+        from .views import fix_view
+
+        return iframe_html(fix_page(fix_view(self)), height=760)
+
     def to_json(self) -> dict[str, Any]:
         """Figures, and both reports."""
         a, b = self.jitter
