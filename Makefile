@@ -123,6 +123,7 @@ fuzz: $(VENV)/.fuzz  ## fuzz the file readers: 20 000 mutants, then RUNS=1000000
 	$(BIN)/python tests/io/fuzz_characters.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_draco.py --cases 20000 --seed $(or $(SEED),2003)
 	$(BIN)/python tests/io/fuzz_usd.py --cases 20000 --seed $(or $(SEED),2003)
+	$(if $(wildcard $(VENV)-blender/.ready),$(BIN)/python tests/io/fuzz_blender.py --cases 20000 --seed $(or $(SEED),2003))
 	$(BIN)/python tests/io/fuzz_coverage.py --runs $(or $(RUNS),1000000) --seed $(or $(SEED),2003) --only $(READERS)
 
 attack: $(VENV)/.test  ## random cases against every guarantee: MINUTES=120 SEED=1 ONLY=safe CASES=9 RESUME=1

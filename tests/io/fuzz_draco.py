@@ -2,8 +2,8 @@
 
     python tests/io/fuzz_draco.py --cases 20000 --seed 2003
 
-Each decoding is a process of its own, as in use, but a copy of this one (`copied.py`). Prints a JSON summary;
-exit code 1 when something else came out.
+Draco decodes in a copy of this process (`copied.py`), in place of a program of its own as in use. Prints a JSON
+summary; exit code 1 when something else came out.
 """
 
 import argparse
@@ -55,6 +55,7 @@ def main() -> int:
             count[result] += 1
             if result == "bad":
                 complaints.append(f"case {k}: {why}")
+        copied.close()
     print(json.dumps(count | {"ended": copied.signals, "seed": options.seed, "complaints": complaints[:20]}))
     return int(bool(complaints))
 

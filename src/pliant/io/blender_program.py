@@ -6,6 +6,7 @@
 It imports nothing of pliant. OPTIONS: JSON; to read part, single, fps, max_bytes; to write fps and frames.
 """
 
+import contextlib
 import json
 import pathlib
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 
 import bpy
 import numpy as np
+
+_SPARE = 384 << 20  # bytes that Blender may use beside what it reads
 
 
 class Refused(Exception):
@@ -71,6 +74,7 @@ def read(
     path: str, part: str | None, single: bool, fps: float | None, max_bytes: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Evaluated meshes in metres with y up, frame by frame."""
+    guard_memory(4 * max_bytes)
     scene = bpy.context.scene
     try:
         if path.lower().endswith(".abc"):
@@ -107,6 +111,15 @@ def read(
         frames = frames[:1]
     facts = {"fps": rate if fps is None else fps, "materials": mesh["materials"], "notes": []}
     return facts, {"frames": frames, **mesh["arrays"]}
+
+
+def guard_memory(most: int) -> None:
+    """Allow so many bytes more than now, where the platform can say so."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        now = int(pathlib.Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (now + most + _SPARE, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
 def names(thing: Any) -> list[str]:

@@ -4,8 +4,11 @@ USD is read so, and Draco decoded, because their libraries may end the process o
 reads, because Blender has a Python and NumPy of its own. The program only needs NumPy; `Refused` carries its errors.
 """
 
+import contextlib
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +20,8 @@ from numpy.typing import NDArray
 from .reading import Input, Parts, check_frames, check_indices, fan
 
 _SECONDS = 1800.0  # longest time that a program may take
+_SPARE = 384 << 20  # bytes that a library may use beside what it decodes
+_STACK = 16 << 20  # bytes of a thread
 _FACTS, _ARRAYS, _ERROR = "facts.json", "arrays.npz", "error.json"
 
 
@@ -44,6 +49,16 @@ def save_converted(folder: str, read: Callable[[], tuple[dict[str, Any], dict[st
     (target / _FACTS).write_text(json.dumps(facts), "utf-8")
 
 
+def guard_memory(most: int) -> None:
+    """In the program: allow so many bytes more than now for what is decoded, where the platform can say so."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        now = int(pathlib.Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        limit = now + most + _SPARE + _STACK * (os.cpu_count() or 1)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+
+
 def convert(file: Input, command: Sequence[str], library: str) -> Converted:
     """Run `command` with a folder in place of {folder}; raises MeshFileError with what it says."""
     return _converted(file, *answer(file, command, library))
@@ -66,11 +81,18 @@ def answer(
             raise file.fail(*json.loads((folder / _ERROR).read_text("utf-8")))
         if not (folder / _FACTS).is_file():
             said = [line for line in ended.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-            why = said[-1].strip()[:300] if said and ended.returncode >= 0 else f"it ended with {ended.returncode}"
+            why = said[-1].strip()[:300] if said and ended.returncode >= 0 else _end(ended.returncode)
             raise file.fail("", f"{library} cannot read it ({why})")
         facts = json.loads((folder / _FACTS).read_text("utf-8"))
         with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
             return facts, dict(arrays)
+
+
+def _end(code: int) -> str:
+    """How a program ended that did not say why."""
+    with contextlib.suppress(ValueError):
+        return f"it crashed with {signal.Signals(-code).name}"
+    return f"it ended with exit code {code}"
 
 
 def _converted(file: Input, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Converted:

@@ -6,7 +6,6 @@ Draco is written in C++ and may end the process on damaged data, so it does not 
 mesh-I, I from 0 to count - 1, gives the arrays I.faces (m,3) and I.K (n,w), its attribute with the identifier K.
 """
 
-import contextlib
 import importlib.util
 import json
 import pathlib
@@ -14,11 +13,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from .converted import Refused, answer, save_converted
+from .converted import Refused, answer, guard_memory, save_converted
 from .reading import Input
 
 EXTRA = "pip install 'pliant[gltf]'"
-_SPARE = 512 << 20  # bytes that the library may use beside what it decodes
 
 
 def installed() -> bool:
@@ -44,7 +42,7 @@ def main(folder: str, options: str) -> None:
 def _decoded(folder: pathlib.Path, count: int, limit: int) -> tuple[dict[str, Any], dict[str, Any]]:
     import DracoPy
 
-    _guard_memory(2 * limit + _SPARE)
+    guard_memory(2 * limit)
     arrays: dict[str, Any] = {}
     total = 0
     for k in range(count):
@@ -65,15 +63,6 @@ def _decoded(folder: pathlib.Path, count: int, limit: int) -> tuple[dict[str, An
             raise Refused(where, f"decodes to more than {limit} bytes, the limit for this file")
         arrays |= {f"{k}.{key}": values for key, values in found.items()}
     return {}, arrays
-
-
-def _guard_memory(most: int) -> None:
-    """At most so many bytes more than now, where the platform can say so."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        now = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + most, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 if __name__ == "__main__":

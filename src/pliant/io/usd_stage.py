@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Tf, Usd, UsdGeom, UsdShade, UsdSkel
 
-from .converted import Refused, save_converted
+from .converted import Refused, guard_memory, save_converted
 
 _MOST_WORDS = 20
 
@@ -23,17 +23,29 @@ def main(stage: str, folder: str, options: str) -> None:
     save_converted(folder, lambda: _read_or_refuse(stage, **json.loads(options)))
 
 
-def _read_or_refuse(path: str, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read_or_refuse(path: str, max_bytes: int, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """`read_stage`; the errors of usd-core name the line of the file, where it has lines, and none of its sources."""
+    guard_memory(2 * max_bytes)
     try:
-        return read_stage(path, **options)
+        return read_stage(path, max_bytes=max_bytes, **options)
+    except MemoryError:
+        raise Refused("", f"needs more memory than the limit of {max_bytes} bytes") from None
     except UnicodeDecodeError as error:
         raise Refused("", f"a name or text in it is not UTF-8: {error}") from None
     except Tf.ErrorException as error:
-        said = re.findall(r"in file \S+ : '(.*?)'\s*(?=Error in|$)", str(error), re.DOTALL)
-        first = " ".join((said or [str(error)])[0].split())  # those after it follow from it
+        text = _text(error)
+        said = re.findall(r"in file \S+ : '(.*?)'\s*(?=Error in|$)", text, re.DOTALL)
+        first = " ".join((said or [text])[0].split())  # those after it follow from it
         where, why = re.fullmatch(r"(?:\S*?:(\d+):\d+: )?(.*)", first, re.DOTALL).groups()  # type: ignore[union-attr]
         raise Refused(f"line {where}" if where else "", f"usd-core cannot read it: {why[:300]}") from None
+
+
+def _text(error: Any) -> str:
+    """What an error says; some quote bytes of the file that are no text."""
+    try:
+        return str(error)
+    except UnicodeDecodeError as wrong:
+        return wrong.object.decode("utf-8", "replace")
 
 
 def read_stage(
@@ -186,7 +198,10 @@ class _StageMesh:
         matrices = self.skeleton.ComputeSkinningTransforms(time)
         known = dict(zip(self.skeleton.GetJointOrder(), matrices))
         matrices = [known.get(joint, Gf.Matrix4d(1)) for joint in self.skin.GetJointOrder() or known]
-        joints, weights = self.skin.ComputeVaryingJointInfluences(self.count, time)
+        influences = self.skin.ComputeVaryingJointInfluences(self.count, time)
+        if influences is None:
+            raise Refused(str(self.prim.GetPath()), f"its joints and weights do not fit its {self.count} points")
+        joints, weights = influences
         joints, weights = (np.array(values).reshape(self.count, -1) for values in (joints, weights))
         matrix = np.array(matrices, np.float64).reshape(-1, 4, 4)
         if len(joints) and not 0 <= joints.min() <= joints.max() < len(matrix):
@@ -205,6 +220,8 @@ class _StageMesh:
         amounts, of_shape, of_part = self.shapes.ComputeSubShapeWeights(weights)
         rows, offsets = self.shapes.ComputeBlendShapePointIndices(), self.shapes.ComputeSubShapePointOffsets()
         for amount, shape, sub in zip(amounts, of_shape, of_part):
+            if shape >= len(rows) or sub >= len(offsets):
+                raise Refused(str(self.prim.GetPath()), f"blend shape {shape} has no offsets")
             index, offset = np.array(rows[shape], int), np.array(offsets[sub], np.float64).reshape(-1, 3)
             if len(index) and (len(index) != len(offset) or not 0 <= index.min() <= index.max() < self.count):
                 raise Refused(str(self.prim.GetPath()), f"blend shape {shape} does not fit its {self.count} points")
@@ -221,7 +238,7 @@ class _StageMesh:
         able = sorted(able, key=lambda p: (p.GetPrimvarName() != "st", p.GetPrimvarName() != "UVMap"))
         none = np.zeros((len(self.corners), 2))
         for primvar in able:
-            values = np.array(primvar.ComputeFlattened(time) or (), np.float64)
+            values = _floats(primvar.ComputeFlattened(time))
             if values.ndim != 2 or values.shape[1] != 2 or not np.isfinite(values).all():
                 continue
             face = np.repeat(np.arange(len(self.counts)), self.counts)
@@ -265,7 +282,7 @@ class _Materials:
 
 
 def _display_colour(mesh: Any) -> dict[str, Any]:
-    values = np.array(mesh.GetDisplayColorPrimvar().ComputeFlattened() or (), np.float64)
+    values = _floats(mesh.GetDisplayColorPrimvar().ComputeFlattened())
     good = values.ndim == 2 and len(values) and np.isfinite(values[0]).all()
     return {"color": values[0].clip(0.0, 1.0).tolist()} if good else {}
 
@@ -281,9 +298,9 @@ def _surface(material: Any) -> dict[str, Any]:
         if source and source.GetShaderId() == "UsdUVTexture":
             asset = source.GetInput("file").Get() if source.GetInput("file") else None
             return {"texture": asset.resolvedPath} if asset and asset.resolvedPath else {}
-        value = attribute.Get()
-        if value is not None and len(value) == 3 and np.isfinite(list(value)).all():
-            return {"color": np.clip(list(value), 0.0, 1.0).tolist()}
+        value = _floats(attribute.Get())
+        if value.shape == (3,) and np.isfinite(value).all():
+            return {"color": value.clip(0.0, 1.0).tolist()}
     return {}
 
 
@@ -311,6 +328,10 @@ def _notes(stage: Any, meshes: list[_StageMesh]) -> list[str]:
     notes = []
     if not stage.HasAuthoredMetadata("metersPerUnit"):
         notes.append("gives no metersPerUnit; read in centimetres, the default of USD")
+    missing = [" ".join(_text(error).split()) for error in stage.GetCompositionErrors()]
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        notes.append(f"is read without what usd-core cannot compose: {missing[0][:300]}{more}")
     left_out = [p.GetName() for p in stage.Traverse() if p.IsA(UsdGeom.PointInstancer)]
     if left_out:
         notes.append(f"point instancers are not read: {', '.join(left_out[:_MOST_WORDS])}")
@@ -326,7 +347,18 @@ def _transformed(points: Any, matrix: Any) -> Any:
 
 
 def _ints(values: Any) -> Any:
-    return np.array(() if values is None else values, np.int64).reshape(-1)
+    try:
+        return np.array(() if values is None else values, np.int64).reshape(-1)
+    except (TypeError, ValueError):
+        raise Refused("", "the corners or faces of a mesh are no list of integers") from None
+
+
+def _floats(values: Any) -> Any:
+    """An array of what should be numbers, empty where it is not."""
+    try:
+        return np.array(() if values is None else values, np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 if __name__ == "__main__":
