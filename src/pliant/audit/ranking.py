@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mesh import Mesh
+from .face_depth import deepest_point
 from .score import DEPTH_TOLERANCE, NEARLY, Score
 from .surroundings import Surroundings
 from .untangle import Untangler
@@ -77,7 +78,8 @@ class Ranking:
             return Score(inside=0, self_pairs=pairs, body_pairs=0, layer_problems=0, too_close=0, deepest=0.0)
         required = self.around.required(t, x if given is None else given)
         away = worn.distances(t, x, required)
-        every = x[self._weld_index]
+        every, room = x[self._weld_index], self.around.room(t)
+        deepest = -float(away[room].min(initial=0.0))
         layer_problems = sum(sum(layers.counts(k, t, every)) for k in range(len(layers.inner)))
         return Score(
             inside=int((away < -DEPTH_TOLERANCE).sum()),
@@ -85,5 +87,14 @@ class Ranking:
             body_pairs=worn.count_pairs(x),
             layer_problems=layer_problems,
             too_close=int((away < NEARLY * required).sum()),
-            deepest=-float(away[self.around.room(t)].min(initial=0.0)),
+            deepest=deepest if self._animated else max(deepest, self._between_vertices(x, room, deepest)),
         )
+
+    def _between_vertices(self, x: Floats, room: NDArray[np.bool_], least: float) -> float:
+        """The greatest depth of the faces that cross the body and whose vertices have `room` (n,), 0 where it is not
+        greater than `least`, that of the vertices. A single shape would otherwise be torn through the body, and count
+        as out of it."""
+        assert self.around.worn is not None
+        faces = self.mesh.faces[self.around.worn.crossing_faces(x)]
+        corners = x[faces[room[faces].all(1)]]
+        return deepest_point(corners, lambda points: self.around.query(points)[0], least, self.mesh.size).depth

@@ -13,6 +13,7 @@ from ..respond.project_out import Projector
 from .edge_solver import EdgeSolver
 from .findings import Report
 from .marching import March
+from .one_side import one_sided
 from .patches import Patch, patches
 from .ranking import Choice, Ranking
 from .score import DEPTH_TOLERANCE
@@ -219,10 +220,22 @@ class Repair:
         u = self.projector.project(x, required, self.around.query, u, lengths=self._lengths, bounds=bounds, **how)
         if again:
             u = self._within_edge_lengths(t, x, u, required, bounds)
-        u = self.projector.uncross(x, u, required, self.around.query, functools.partial(self._crossing_with_room, t))
+        u = self._uncrossed(t, x, u, required)
         for _ in range(10 if self.max_strain is not None else 0):
             u = self.projector.project(x, required, self.around.query, self._limit_strain(x, u), rounds=1)
         return self._limit_strain(x, u)
+
+    def _uncrossed(self, t: int, x: Floats, u: Floats, required: Floats) -> Floats:
+        """Displacements near u with fewer faces that cross the body; of a single shape that goes right through it
+        those to one side of it, if then fewer are left, or as few and less strain."""
+        crossing = functools.partial(self._crossing_with_room, t)
+        u = self.projector.uncross(x, u, required, self.around.query, crossing)
+        aside = one_sided(self.mesh, x, required, self.around.query) if self._filter is None else None
+        if aside is None:
+            return u
+        v = self.projector.project(x, required, self.around.query, aside, lengths=self._lengths)
+        v = self.projector.uncross(x, v, required, self.around.query, crossing)
+        return min(u, v, key=lambda w: (len(crossing(x + w)), self._lengths.added_strain(x + w).max(initial=0.0)))
 
     def _within_edge_lengths(self, t: int, x: Floats, u: Floats, required: Floats, bounds: Floats) -> Floats:
         """Displacements near u that keep the distances and leave less strain: those of the least strain found."""
