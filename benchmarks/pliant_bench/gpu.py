@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant import DistanceField, geometry, shapes
+from pliant.contacts import CONTACT
 from pliant.detect.fields.sampled import around
 from pliant.detect.queries.closest_point import ClosestPoints
 from pliant.kernels import device, jit
 from pliant.kernels.queries.closest_point import along_curve
 from pliant.mesh import Mesh
 from pliant.report.tables import Column, Table
+
+from .gpu_contacts import Contacts, newton_contacts, warp_nearest
 
 Floats = NDArray[np.float64]
 COLUMNS = (
@@ -26,6 +29,8 @@ COLUMNS = (
     Column("kernel_ms", "kernel", "{:.3g}"),
     Column("ratio", "ratio", "{:.0f}"),
     Column("floor_ms", "floor", "{:.2g}"),
+    Column("warp_ms", "warp", "{:.3g}"),
+    Column("newton_ms", "newton", "{:.3g}"),
     Column("equal", "bitwise"),
 )
 
@@ -41,6 +46,8 @@ class Task:
     threads: Callable[[], Any]
     card: Callable[[], Any]
     kernel: Callable[[], Any] | None = None
+    warp: Callable[[], Any] | None = None  # the same work of others, in single precision
+    newton: Callable[[], Any] | None = None
 
 
 def gpu_table(
@@ -61,6 +68,9 @@ def gpu_table(
         row["card_ms"] = 1e3 * min(_seconds(task.card) for _ in range(repeats))
         if task.kernel is not None:
             row["kernel_ms"] = 1e3 * min(_seconds(task.kernel) for _ in range(repeats + 1))
+        for name, work in (("warp", task.warp), ("newton", task.newton)):
+            if work is not None:
+                row[f"{name}_ms"] = 1e3 * min(_seconds(work) for _ in range(repeats + 1))
         row |= {"ratio": row["threads_ms"] / row["card_ms"], "floor_ms": 1e3 * task.traffic / bandwidth}
         rows.append(row)
     title = f"Graphics card and {jit.threads()} threads, milliseconds; {bandwidth / 1e12:.3g} TB/s copied"
@@ -74,6 +84,7 @@ def _tasks(many: int, quick: bool) -> Iterator[Task]:
     yield from _distances(many, rng)
     yield from _impacts(many, rng)
     yield from _nearest(body, max(many // 10, 40), rng)
+    yield from _contacts((6 if device.SIMULATED else 100) if quick else 1000)
 
 
 def _samples(body: Mesh, many: int, quick: bool, rng: np.random.Generator) -> Iterator[Task]:
@@ -153,7 +164,18 @@ def _nearest(body: Mesh, count: int, rng: np.random.Generator) -> Iterator[Task]
                 return there.query(held)
 
             title = f"nearest points of {body.n_faces:,} faces, {name}{order}"
-            yield Task(title, count, 88 * count, threads, card)
+            yield Task(title, count, 88 * count, threads, card, warp=warp_nearest(body, points))
+
+
+def _contacts(side: int) -> Iterator[Task]:
+    case = Contacts(side)
+    count = len(case.card())
+    # positions and the indices of triangles are read, records are written
+    traffic = 24 * case.cloth.n_vertices + 48 * case.cloth.n_faces + CONTACT.itemsize * count
+    theirs = newton_contacts(case)
+    name = f"{count:,} contacts of a folded sheet"
+    newton = None if theirs is None else theirs.work
+    yield Task(name, case.cloth.n_vertices, traffic, case.threads, case.card, case.pairs, newton=newton)
 
 
 def _bandwidth(count: int) -> float:

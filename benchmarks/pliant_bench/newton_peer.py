@@ -21,10 +21,20 @@ def _modules() -> tuple[Any, Any]:
 
 
 class Proximity:
-    """The detector of its cloth solver: refit, then exact distances of all near pairs."""
+    """The detector of its cloth solver: refit, then exact distances of all near pairs. `room`: what is buffered of
+    triangles per vertex and of edges per edge."""
 
-    def __init__(self, mesh: Mesh, poses: Sequence[Floats], within: float) -> None:
-        newton, warp = _modules()
+    def __init__(
+        self,
+        mesh: Mesh,
+        poses: Sequence[Floats],
+        within: float,
+        *,
+        where: str = "cpu",
+        room: tuple[int, int] = _ROOM,
+    ) -> None:
+        newton, self.warp = _modules()
+        warp, self.where, self.room = self.warp, where, room
         kind = importlib.import_module("newton._src.geometry.tri_mesh_collision").TriMeshCollisionDetector
         builder = newton.ModelBuilder()
         builder.add_cloth_mesh(
@@ -36,9 +46,9 @@ class Proximity:
             indices=mesh.faces.ravel().tolist(),
             density=0.2,
         )
-        room = {"vertex_collision_buffer_pre_alloc": _ROOM[0], "edge_collision_buffer_pre_alloc": _ROOM[1]}
-        self.detector = kind(builder.finalize(device="cpu"), init_collision_info=True, **room)
-        self.poses = [warp.array(x.astype(np.float32), dtype=warp.vec3, device="cpu") for x in poses]
+        buffers = {"vertex_collision_buffer_pre_alloc": room[0], "edge_collision_buffer_pre_alloc": room[1]}
+        self.detector = kind(builder.finalize(device=where), init_collision_info=True, **buffers)
+        self.poses = [warp.array(x.astype(np.float32), dtype=warp.vec3, device=where) for x in poses]
         self.within = within
 
     def work(self) -> None:
@@ -46,6 +56,13 @@ class Proximity:
             self.detector.refit(x)
             self.detector.vertex_triangle_collision_detection(self.within)
             self.detector.edge_edge_collision_detection(self.within)
+        self.warp.synchronize_device(self.where)
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether a buffer had no room for all pairs, which are then lost."""
+        counts = self.detector.vertex_colliding_triangles_count, self.detector.edge_colliding_edges_count
+        return any(int(count.numpy().max()) > room for count, room in zip(counts, self.room, strict=True))
 
     def check(self, _: Any) -> dict[str, int]:
         """Each pair of edges is stored with both edges; the buffers suffice for the cases measured here."""

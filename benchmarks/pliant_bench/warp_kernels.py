@@ -83,13 +83,21 @@ def _inside(
                     pairs[row, 1] = tet
 
 
-def mesh_of(vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> Any:
+def mesh_of(vertices: NDArray[np.float64], faces: NDArray[np.int32], where: str = "cpu") -> Any:
     """A mesh of Warp with its BVH."""
-    return wp.Mesh(vectors(vertices), wp.array(faces.ravel(), dtype=int, device="cpu"))
+    return wp.Mesh(vectors(vertices, where), wp.array(faces.ravel(), dtype=int, device=where))
 
 
-def vectors(points: NDArray[np.float64]) -> Any:
-    return wp.array(points.astype(np.float32), dtype=wp.vec3, device="cpu")
+def vectors(points: NDArray[np.float64], where: str = "cpu") -> Any:
+    return wp.array(points.astype(np.float32), dtype=wp.vec3, device=where)
+
+
+def signed_on_card(mesh: Any, points: Any, where: str) -> Any:
+    """Signed distances (n,) that stay there; `points` from `vectors`."""
+    found = wp.empty(len(points), dtype=float, device=where)
+    wp.launch(_signed, dim=len(points), inputs=[mesh.id, points, 1e6], outputs=[found], device=where)
+    wp.synchronize_device(where)
+    return found
 
 
 def signed_distance(mesh: Any, points: NDArray[np.float64], reach: float) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ QUIET = {"PYTHONWARNINGS": "ignore", "NUMBA_NUM_THREADS": "1"}
 
 def test_the_seam_imports_nothing_of_cuda() -> None:
     script = "import sys, pliant.kernels.device, pliant.kernels.gpu.card; print('numba' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout == "False\n"
 
 
@@ -56,7 +56,7 @@ def test_kernels_of_the_card_give_the_bits_of_the_processor_in_the_simulator() -
     environment = os.environ | QUIET | {"NUMBA_ENABLE_CUDASIM": "1"}
     environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(FOLDER)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=FOLDER.parents[1])
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=FOLDER.parents[1], timeout=500)
     assert done.returncode == 0, done.stdout[-4000:]
     assert " passed" in done.stdout
     assert "skipped" not in done.stdout

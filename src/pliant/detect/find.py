@@ -1,11 +1,11 @@
 """Detection outside of a simulation: `find_contacts` for one query, `detector` for repeated queries."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import renamed, validate
+from .. import arrays, renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..mesh import Mesh
@@ -14,6 +14,9 @@ from .base import Finds, Side
 from .choose import AUTO, choose_method
 from .methods import METHODS
 from .options import MethodChoice, check_options, merged, parse_method
+
+if TYPE_CHECKING:
+    from .find_on_card import MeshDetectorOnCard
 
 
 class MeshDetector:
@@ -74,6 +77,15 @@ class MeshDetector:
                 self._state.x_start[rows] = validate.floats(name, start, mesh.vertices.shape)
         self._detector.update(self._state)
         return self
+
+    def to(self, device: str) -> "MeshDetector | MeshDetectorOnCard":
+        """Return this detector on a graphics card ("cuda") for positions that live there, only of method "bvh"
+        (docs/gpu.md); with "cpu", and with "auto" where there is no card, this one."""
+        if arrays.chosen(device) == "cpu":
+            return self
+        from .find_on_card import MeshDetectorOnCard
+
+        return MeshDetectorOnCard(self)
 
     def state(self) -> NDArray[np.float64]:
         """Return (k,10) the state besides positions on which results depend; no rows for most methods."""

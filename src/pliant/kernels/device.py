@@ -68,6 +68,15 @@ def zeros(shape, dtype=np.float64):
     return upload(np.zeros(shape, dtype))
 
 
+def exclusive_sums(values):
+    """The sums (n+1,) i8 of the integers before each of `values` (n,), and of all, on the card."""
+    from .gpu.scan import exclusive_sums
+
+    start = empty(len(values) + 1, np.int64)
+    exclusive_sums(values, start)
+    return start
+
+
 def _allocated(allocate, size: int):
     """Allocate memory; MemoryError names the bytes that were asked for and those that are free."""
     try:
@@ -103,6 +112,31 @@ def view(value):
     strides = None if there.strides is None else tuple(each * dtype.itemsize for each in there.strides)
     described = {"shape": tuple(there.shape), "strides": strides, "typestr": dtype.str, "version": 3}
     return cuda.from_cuda_array_interface(described | {"data": (there.ptr, there.readonly)}, owner=(value, there))
+
+
+def field(records, name: str):
+    """A field of all records (n,) on the card, as a strided array of the same memory; no copy."""
+    if SIMULATED:
+        return type(records)(records._ary[name])
+    part, offset = records.dtype.fields[name][:2]
+    shape, step = (len(records), *part.shape), records.strides[0]
+    inner = tuple(np.empty(part.shape, part.base).strides)
+    return _described(records, offset, shape, (step, *inner), part.base)
+
+
+def words(records):
+    """Records (n,) on the card as rows of integers (n,k) i8, the same memory."""
+    each = records.dtype.itemsize // 8
+    if SIMULATED:
+        return type(records)(records._ary.view(np.int64).reshape(len(records), each))
+    return _described(records, 0, (len(records), each), None, np.dtype(np.int64))
+
+
+def _described(owner, offset: int, shape, strides, dtype):
+    """An array at `offset` bytes in the memory of another."""
+    data = {"data": (owner.device_ctypes_pointer.value + offset, False), "version": 3}
+    described = {"shape": shape, "strides": strides, "typestr": dtype.str} | data
+    return _cuda().from_cuda_array_interface(described, owner=owner)
 
 
 def synchronize() -> None:

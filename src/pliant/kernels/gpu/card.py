@@ -10,6 +10,7 @@ from .simulated import SIMULATED
 
 EXTRA = 'pip install "pliant[cuda]"'
 TESTED = "0.30."  # versions of numba-cuda whose internals `entries` relies on
+OLD_NAME = "row_stack"  # of np.vstack, which numba-cuda 0.30 looks up
 TOOLKIT = ("nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-runtime")  # compiler, linker, runtime
 
 
@@ -37,14 +38,14 @@ def version(package: str) -> str | None:
 @functools.cache
 def module():
     """`numba.cuda`. Version 0.30 of numba-cuda expects a function that NumPy 2.5 no longer has."""
-    lacking = not hasattr(np, "row_stack")
+    lacking = not hasattr(np, OLD_NAME)
     if lacking:
-        np.vstack = np.vstack
+        setattr(np, OLD_NAME, np.vstack)
     try:
         from numba import cuda
     finally:
         if lacking:
-            del np.vstack
+            delattr(np, OLD_NAME)
     return cuda
 
 

@@ -87,9 +87,13 @@ def uncontracted():
 
 def launch(function, count, *args, stream=0) -> None:
     """Run `function` of a twin with a thread for each of `count` iterations of its loop. Arrays are on the card."""
-    if count == 0:
-        return
+    if count:
+        launch_blocks(function, -(-count // THREADS), THREADS, *args, stream=stream)
+
+
+def launch_blocks(function, blocks, threads, *args, stream=0) -> None:
+    """Run `function` in blocks of threads that share memory and wait for each other."""
     called = entry(function, tuple(shape_of(arg) for arg in args))
-    configured = called[-(-count // THREADS), THREADS, stream]
+    configured = called[blocks, threads, stream]
     with uncontracted():
         configured(*flat(args))

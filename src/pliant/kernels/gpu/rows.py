@@ -50,3 +50,20 @@ def list_unsure(found, sign, distance, margin, face, rows, count):
         face[i] = found[i, 0]
         if sign[i] == 0 or abs(distance[i]) <= margin:
             rows[cuda.atomic.add(count, 0, 1)] = i
+
+
+@kernel(parallel=True)
+def list_marked(marked, rows, count):
+    """List the rows where `marked` (n,) is set, in any order."""
+    for i in prange(len(marked)):
+        if marked[i]:
+            rows[cuda.atomic.add(count, 0, 1)] = i
+
+
+@kernel(parallel=True)
+def count_different(pairs, x, count):
+    """Count the pairs (k,2) of rows of x (n,3) that differ."""
+    for c in prange(len(pairs)):
+        i, j = pairs[c, 0], pairs[c, 1]
+        if x[i, 0] != x[j, 0] or x[i, 1] != x[j, 1] or x[i, 2] != x[j, 2]:
+            cuda.atomic.add(count, 0, 1)

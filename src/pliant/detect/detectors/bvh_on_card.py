@@ -1,0 +1,131 @@
+"""The detector `bvh` on a graphics card: the same records in the same order, for positions that live there."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ... import arrays
+from ...contacts import CONTACT
+from ...kernels import device as _device
+from ..contacts_on_card import ContactsOnCard
+from ..queries.contact_records import (
+    PosedSide,
+    WeldedSide,
+    owners,
+    recompute_degenerate_edges,
+    recompute_degenerate_faces,
+)
+from ..queries.proximity import NearPairs
+from ..queries.proximity_on_card import NearPairsOnCard
+
+if TYPE_CHECKING:
+    from .bvh import BvhDetector
+
+
+class BvhOnCard:
+    """`BvhDetector` on the card, for meshes that enclose no solid, or for one mesh with itself."""
+
+    def __init__(self, detector: "BvhDetector") -> None:
+        arrays.chosen("cuda")
+        if type(detector.near) is not NearPairs:
+            raise ValueError(
+                "the options volume, leaf, update and worse of 'bvh' do not run on a graphics card; leave them out"
+            )
+        self.within, self.same = detector.within, detector.same
+        sides = [detector.one] if detector.same else [detector.one, detector.other]
+        for side in sides if not self.same else []:
+            if side.solid:
+                name = side.side.mesh.name
+                raise ValueError(f"mesh {name!r} is closed; contacts with closed meshes are found on threads")
+        self._near = NearPairsOnCard.of(detector.near)
+        self._sides = [_SideOnCard(side) for side in sides]
+        if self.same:
+            self._sides *= 2
+
+    def update(self, x_a: Any, x_b: Any = None) -> Self:
+        """Set the positions (n,3) of both meshes, arrays on the card that must not change until contacts are found."""
+        moved = [(self._sides[0], self._near.a, x_a)]
+        if not self.same:
+            moved.append((self._sides[1], self._near.b, x_b))
+        for side, leaves, x in moved:
+            side.check_seams(x)
+            leaves.move(x)
+        return self
+
+    def find(self) -> ContactsOnCard:
+        """Return the contacts at the last positions."""
+        found, near = self._near.within(self.within), self._near
+        one, two = self._sides
+        facing = [(one, two, near.a.x, near.b.x, found.vertex_face), (two, one, near.b.x, near.a.x, found.face_vertex)]
+        if one.body > two.body:
+            facing.reverse()
+        records = _device.empty(sum(len(pairs) for pairs in found), CONTACT)
+        done = 0
+        for a, b, x_a, x_b, pairs in facing:
+            _fill("fill_faces", a, b, x_a, x_b, pairs, records[done : done + len(pairs)])
+            done += len(pairs)
+        _fill("fill_edges", one, two, near.a.x, near.b.x, found.edges, records[done:])
+        return ContactsOnCard(records)
+
+
+class _SideOnCard:
+    """The arrays of a side that stay the same."""
+
+    def __init__(self, welded: WeldedSide) -> None:
+        mesh = welded.side.mesh
+        self.welded, self.body = welded, welded.side.body
+        self.faces, self.edges = _device.upload(mesh.faces), _device.upload(mesh.topology.edges)
+        first = welded.rows[welded.weld]
+        copies = np.flatnonzero(first != np.arange(len(first)))
+        self._copies = _device.upload(np.stack([copies, first[copies]], 1).astype(np.int32)) if len(copies) else None
+
+    def check_seams(self, x: Any) -> None:
+        """ValueError if copies of a vertex have separated: other features are then neighbours."""
+        if self._copies is not None:
+            from ...kernels.gpu import rows as _rows
+
+            count = _device.zeros(1, np.int64)
+            _device.launch(_rows.count_different, len(self._copies), self._copies, x, count)
+            if int(count.copy_to_host()[0]):
+                name = self.welded.side.mesh.name
+                raise ValueError(f"copies of a vertex of mesh {name!r} have separated; use threads, or weld the mesh")
+
+
+def _fill(kernel: str, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, records: Any) -> None:
+    """Write the records of pairs of features; those without a direction are completed by the host."""
+    from ...kernels.gpu import rows as _rows
+
+    n = len(pairs)
+    if not n:
+        return
+    degenerate, kernels = _device.empty(n, np.bool_), _device.twin("queries.contact_records")
+    there = _device.upload(owners(PosedSide(a.welded, x_a), PosedSide(b.welded, x_b)))
+    if kernel == "fill_faces":
+        sign = _device.empty(0)
+        _device.launch(kernels.fill_faces, n, x_a, x_b, b.faces, pairs, sign, there, records, degenerate)
+    else:
+        _device.launch(kernels.fill_edges, n, x_a, a.edges, x_b, b.edges, pairs, there, records, degenerate)
+    rows, count = _device.empty(n, np.int64), _device.zeros(1, np.int64)
+    _device.launch(_rows.list_marked, n, degenerate, rows, count)
+    unsure = int(count.copy_to_host()[0])
+    if unsure:
+        _complete(kernel, a, b, x_a, x_b, pairs, rows[:unsure], records)
+
+
+def _complete(kernel: str, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, rows: Any, out: Any) -> None:
+    """Overwrite the listed records with those of the host."""
+    from ...kernels.gpu import rows as _rows
+
+    m = len(rows)
+    chosen, records = _device.empty((m, 2), np.int32), _device.empty(m, CONTACT)
+    _device.launch(_rows.take, m, rows, pairs, chosen)
+    _device.launch(_rows.take, m, rows, _device.words(out), _device.words(records))
+    on_host, which = records.copy_to_host(), chosen.copy_to_host()
+    one = PosedSide(a.welded, x_a.copy_to_host())
+    two = one if x_b is x_a else PosedSide(b.welded, x_b.copy_to_host())
+    all_of_them = np.ones(m, np.bool_)
+    if kernel == "fill_faces":
+        recompute_degenerate_faces(one, two, which, np.zeros(0), all_of_them, on_host)
+    else:
+        recompute_degenerate_edges(one, two, which, all_of_them, on_host)
+    _device.launch(_rows.put, m, rows, _device.words(_device.upload(on_host)), _device.words(out))

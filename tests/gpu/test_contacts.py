@@ -1,0 +1,94 @@
+"""Contacts on the card are those of threads: the same records in the same order, none missing."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import shapes
+from pliant.detect.bvh.boxes_on_card import levels_of, parents_of
+from pliant.kernels import device
+
+RESOLUTION = 5 if device.SIMULATED else 250
+
+
+def folded(rng: np.random.Generator) -> tuple[pliant.Mesh, np.ndarray]:
+    """A sheet folded onto itself, crumpled in places: pairs at all distances, and some that intersect."""
+    cloth = shapes.cloth(1.0, 1.0, resolution=RESOLUTION)
+    x = cloth.vertices.copy()
+    x[:, 0] = np.abs(x[:, 0] - x[:, 0].mean())
+    crumpled = rng.random(len(x)) > 0.4
+    x[crumpled] += rng.normal(size=(crumpled.sum(), 3)) * 0.3 / RESOLUTION
+    return cloth, x
+
+
+@pytest.mark.parametrize("within", [0.0, 0.4])
+def test_self_contacts_are_the_records_of_threads(rng, within: float) -> None:
+    cloth, x = folded(rng)
+    detector = pliant.detector("bvh", cloth, within=within / RESOLUTION).update(x)
+    expected, there = detector.find(), detector.to("cuda").update(device.upload(x))
+    found = there.find()
+    assert len(expected) > 10
+    assert found.copy_to_host().tobytes() == expected.tobytes()
+    np.testing.assert_array_equal(found["normal"].copy_to_host(), expected["normal"])
+    np.testing.assert_array_equal(
+        there.update(device.upload(x)).find()["elements"].copy_to_host(), expected["elements"]
+    )
+
+
+def test_contacts_of_two_sheets_are_the_records_of_threads(rng) -> None:
+    cloth, x = folded(rng)
+    other = shapes.cloth(0.7, 0.9, resolution=max(RESOLUTION // 2, 3))
+    y = other.vertices + [0.2, 0.0, 0.0] + rng.normal(size=other.vertices.shape) * 0.2 / RESOLUTION
+    detector = pliant.detector("bvh", cloth, other, within=0.3 / RESOLUTION, arity=2).update(x, y)
+    expected, found = detector.find(), detector.to("cuda").update(device.upload(x), device.upload(y)).find()
+    assert {0, 1} == set(expected["kind"].tolist())
+    assert found.copy_to_host().tobytes() == expected.tobytes()
+
+
+def test_more_pairs_than_there_was_room_for_are_all_found(rng) -> None:
+    cloth, x = folded(rng)
+    detector = pliant.detector("bvh", cloth, within=0.4 / RESOLUTION).update(x)
+    there = detector.to("cuda").update(device.upload(x))
+    there._inner._near._overlaps = device.empty((3, 2), np.int32)
+    assert there.find().copy_to_host().tobytes() == detector.find().tobytes()
+
+
+def test_sheets_far_apart_have_no_contacts() -> None:
+    one, two = shapes.cloth(1.0, 1.0, resolution=3), shapes.cloth(1.0, 1.0, resolution=3)
+    there = pliant.detector("bvh", one, two, within=0.01).to("cuda")
+    found = there.update(x_b=device.upload(two.vertices + np.array([0.0, 9.0, 9.0]))).find()
+    assert len(found) == 0
+    assert len(found.copy_to_host()) == 0
+
+
+def test_what_does_not_run_there_is_refused_by_name() -> None:
+    cloth = shapes.cloth(1.0, 1.0, resolution=3)
+    with pytest.raises(ValueError, match="method 'brute-force' does not run on a graphics card; use 'bvh', or threads"):
+        pliant.detector("brute-force", cloth).to("cuda")
+    with pytest.raises(ValueError, match="the options volume, leaf, update and worse of 'bvh'"):
+        pliant.detector("bvh", cloth, volume="sphere").to("cuda")
+    there = pliant.detector("bvh", cloth).to("cuda")
+    with pytest.raises(ValueError, match=r"x_a has shape \(2, 3\)"):
+        there.update(device.upload(np.zeros((2, 3))))
+    with pytest.raises(ValueError, match="finds self-contact of one mesh"):
+        there.update(x_b=device.upload(cloth.vertices))
+    with pytest.raises(KeyError, match="no field 'place'; one of: kind"):
+        there.find()["place"]
+
+
+def test_a_seam_that_opens_is_an_error() -> None:
+    sheet = shapes.cloth(1.0, 1.0, resolution=2)
+    faces = sheet.faces.copy()
+    faces[0][faces[0] == 0] = sheet.n_vertices  # a copy of vertex 0, at the same place
+    split = pliant.Mesh(np.concatenate([sheet.vertices, sheet.vertices[:1]]), faces)
+    there = pliant.detector("bvh", split).to("cuda")
+    opened = split.vertices.copy()
+    opened[-1] += 0.1
+    with pytest.raises(ValueError, match=r"copies of a vertex of mesh .* have separated"):
+        there.update(device.upload(opened))
+
+
+def test_children_are_fitted_before_their_parents() -> None:
+    skip = np.array([9, 5, 3, 4, 5, 9, 7, 8, 9])
+    assert parents_of(skip).tolist() == [-1, 0, 1, 1, 1, 0, 5, 5, 5]
+    assert [level.tolist() for level in levels_of(skip)] == [[1, 5], [0]]
