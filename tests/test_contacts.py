@@ -1,8 +1,11 @@
 """The one contact record: its gap is its distance, and its order is nobody's choice."""
 
+import sys
+
 import numpy as np
 import pytest
 
+import pliant
 from pliant import contacts
 from pliant.contacts import CONTACT, EDGE_EDGE, MIDPOINT_FIELD, VERTEX_FACE, VERTEX_FIELD
 
@@ -98,3 +101,25 @@ def test_every_number_of_a_record_is_aligned() -> None:
         field, offset = (CONTACT.fields or {})[name][:2]
         assert offset % field.base.itemsize == 0
     assert CONTACT.itemsize % 8 == 0
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_contacts_become_a_table_of_a_library(library):
+    pytest.importorskip(library)
+    found = pliant.find_contacts(pliant.shapes.cloth(0.2, 0.2, 5), pliant.shapes.ball(0.1, 1), within=0.01)
+    columns = pliant.contacts.table(found)
+    for rows in (found, found[:0]):
+        made = pliant.contacts.to_pandas(rows) if library == "pandas" else pliant.contacts.to_arrow(rows)
+        assert len(made) == len(rows)
+        assert list(columns) == list(made.columns if library == "pandas" else made.column_names)
+        np.testing.assert_array_equal(np.asarray(made["distance"]), rows["distance"])
+        assert list(made["kind"] if library == "pandas" else made["kind"].to_pylist()) == list(
+            columns["kind"][: len(rows)]
+        )
+
+
+@pytest.mark.parametrize(("function", "library"), [("to_pandas", "pandas"), ("to_arrow", "pyarrow")])
+def test_a_table_of_a_library_that_is_absent_says_which(function, library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f"contacts.{function} needs {library}, which is not installed: pip install"):
+        getattr(pliant.contacts, function)(pliant.contacts.empty())

@@ -290,6 +290,16 @@ def test_the_examples_of_a_page_run(
 
 
 @pytest.mark.long
+def test_the_examples_have_the_types_that_the_package_states() -> None:
+    if importlib.util.find_spec("pyright") is None:
+        pytest.skip("needs pyright: pip install pyright")
+    told = subprocess.run(
+        [sys.executable, ROOT / "tools" / "check_examples.py"], capture_output=True, text=True, timeout=LONG * PATIENCE
+    )
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+@pytest.mark.long
 def test_the_site_builds_without_warnings_and_its_pages_fetch_nothing(tmp_path: pathlib.Path) -> None:
     if importlib.util.find_spec("sphinx") is None:
         pytest.skip("needs the extra [docs]")

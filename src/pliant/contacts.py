@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from . import renamed, validate
 from .arguments import wrong
+from .errors import optional
 from .kernels.kinds import EDGE_EDGE as EDGE_EDGE
 from .kernels.kinds import MIDPOINT_FIELD as MIDPOINT_FIELD
 from .kernels.kinds import VERTEX_FACE as VERTEX_FACE
@@ -52,6 +53,8 @@ _BYTES = np.dtype((np.void, CONTACT.itemsize))
 _KIND, _BODY = 56, 28  # first bits of the kind and of the first body in a key of `sort`
 
 if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
     class Contacts(np.ndarray[tuple[int], np.dtype[np.void]]):
         """Contact records (n,) with the types of their fields: mypy takes 0.3 s for an operation on an unknown one."""
@@ -128,7 +131,7 @@ _COMPONENTS = {"elements": "01", "vertices": "0123", "bodies": "01", "weights": 
 
 
 def table(contacts: Contacts) -> dict[str, NDArray[Any]]:
-    """Return one-dimensional columns by name, as in `pandas.DataFrame(table(contacts))`.
+    """Return one-dimensional columns by name; `to_pandas` and `to_arrow` return them as a table of these libraries.
 
     `kind` is given by name (KINDS); `elements`, `vertices`, `bodies` and `weights` become vertices_0, vertices_1 and so
     on; `normal`, `anchor` and `anchor_velocity` become normal_x, normal_y, normal_z.
@@ -143,6 +146,16 @@ def table(contacts: Contacts) -> dict[str, NDArray[Any]]:
             components = _COMPONENTS.get(name, "xyz")
             columns |= {f"{name}_{part}": values[:, k].copy() for k, part in enumerate(components)}
     return columns
+
+
+def to_pandas(contacts: Contacts) -> "pandas.DataFrame":
+    """Return the columns of `table` as a DataFrame, one row per contact. Needs pandas."""
+    return optional("pandas", "contacts.to_pandas").DataFrame(table(contacts))
+
+
+def to_arrow(contacts: Contacts) -> "pyarrow.Table":
+    """Return the columns of `table` as an Arrow table, one row per contact. Needs pyarrow."""
+    return optional("pyarrow", "contacts.to_arrow").table(table(contacts))
 
 
 def checked(name: str, contacts: Any) -> Contacts:

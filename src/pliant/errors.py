@@ -1,8 +1,11 @@
-"""Exceptions of pliant; invalid arrays raise a plain `ValueError` that names the array and the index."""
+"""Exceptions of pliant; invalid arrays raise a plain `ValueError` that names the array and the index. Libraries that
+only one function needs are imported here, with an error where they are absent."""
 
 import difflib
+import importlib
 import os
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class MeshFileError(Exception):
@@ -36,3 +39,13 @@ def too_many(called: str, places: Sequence[str], named: Iterable[str]) -> TypeEr
     options = ", ".join(f"{name}=" for name in sorted(named))
     first = f"only {' and '.join([', '.join(places[:-1]), places[-1]] if places[1:] else places)}" if places else "none"
     return TypeError(f"{called} takes {first} by position{'; give others by name: ' if options else ''}{options}")
+
+
+def optional(library: str, function: str) -> Any:
+    """Import a library that only `function` needs; raise ImportError that names both where it is not installed."""
+    try:
+        return importlib.import_module(library)
+    except ModuleNotFoundError as error:
+        if error.name != library:  # it is there, and lacks something itself
+            raise
+        raise ImportError(f"{function} needs {library}, which is not installed: pip install {library}") from None

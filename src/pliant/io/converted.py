@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .reading import Input, Parts, check_frames, check_indices, fan
+from ..mesh.polygons import fan
+from .reading import Input, Parts, check_frames, check_indices
 
 _SECONDS = 1800.0  # longest time that a program may take
 _SPARE = 384 << 20  # bytes that a library may use beside what it decodes

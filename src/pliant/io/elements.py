@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mesh.issues import tet_turns
+from ..mesh.polygons import fan
 from ..mesh.topology import tet_surface
-from .reading import Input, Parts, fan
+from .reading import Input, Parts
 
 _log = logging.getLogger(__name__)
 # element types and their numbers of nodes

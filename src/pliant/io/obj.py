@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mesh.marks import grouped_rows
+from ..mesh.polygons import fan
 from .links import inside
 from .loaded_file import Source, digest
 from .obj_marks import ObjMarks
-from .reading import Input, Parts, as_text, check_positions, fan
+from .reading import Input, Parts, as_text, check_positions
 
 _NUMERIC = (b"v", b"vt", b"f")
 _SPELT = {b"V": b"v", b"VT": b"vt", b"F": b"f", b"fo": b"f", b"FO": b"f", b"O": b"o", b"G": b"g"}  # rare variants

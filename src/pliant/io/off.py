@@ -11,7 +11,8 @@ import numpy as np
 
 from ..files import atomic_write
 from ..mesh import Mesh
-from .reading import Input, Parts, as_text, check_indices, check_positions, fan, heading
+from ..mesh.polygons import fan
+from .reading import Input, Parts, as_text, check_indices, check_positions, heading
 from .rows import ROWS, write_rows
 
 _HEAD = re.compile(rb"(?:ST)?(?:C?N?|NC)(4)?OFF(?![A-Z_])", re.IGNORECASE)

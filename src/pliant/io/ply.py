@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..mesh.polygons import fan
 from .ply_marks import marks_of
-from .reading import Input, Parts, check_indices, check_positions, fan
+from .reading import Input, Parts, check_indices, check_positions
 
 _TYPES = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "float": "f4",

@@ -3,16 +3,24 @@
 import dataclasses
 import functools
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import validate
 from ..arguments import takes, wrong
 from .issues import Issues, find_issues
 from .marks import NO_MARKS, Marks
 from .topology import Topology, find_copies, parted, tet_surface, weld
+
+if TYPE_CHECKING:
+    import meshio
+    import open3d
+    import pyvista
+    import trimesh
+
+    from . import foreign
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -41,6 +49,23 @@ class Mesh:
     groups: Ints | None = None
     marks: Marks = NO_MARKS
     lines: Ints = dataclasses.field(default_factory=lambda: np.zeros((0, 2), np.int32))
+
+    if TYPE_CHECKING:  # what it takes, besides what it keeps
+
+        def __init__(
+            self,
+            vertices: ArrayLike,
+            faces: ArrayLike,
+            tets: ArrayLike = ...,
+            name: str = ...,
+            uv: ArrayLike | None = ...,
+            material: ArrayLike | None = ...,
+            materials: tuple[dict[str, Any], ...] = ...,
+            source: Any = ...,
+            groups: ArrayLike | None = ...,
+            marks: Marks = ...,
+            lines: ArrayLike = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         x = validate.floats("vertices", self.vertices, (None, 3))
@@ -85,6 +110,40 @@ class Mesh:
     def from_lines(cls, vertices: Any, lines: Any, **fields: Any) -> "Mesh":
         """A mesh of polylines, such as strands of hair, from vertices (n,3) and segments (s,2)."""
         return cls(vertices, np.zeros((0, 3), np.int32), lines=lines, **fields)
+
+    @classmethod
+    def from_object(cls, other: Any, name: str = "mesh") -> "Mesh":
+        """A mesh of another library: of trimesh, Open3D (also of tensors), PyVista or meshio; a pair (vertices, faces)
+        of arrays or tensors, such as those of SMPL; or a dict of them. Polygons become fans of triangles.
+
+        Every function that takes a Mesh takes these objects, too. Positions are metres, y up: scale and turn others.
+        """
+        mesh = as_mesh("other", other)
+        return dataclasses.replace(mesh, name=name)
+
+    def to_trimesh(self) -> "trimesh.Trimesh":
+        """This mesh for trimesh, which has to be installed; vertices keep their order."""
+        from . import foreign
+
+        return foreign.to_trimesh(self)
+
+    def to_open3d(self) -> "open3d.geometry.TriangleMesh":
+        """This mesh for Open3D, which has to be installed: a TriangleMesh, of tets a TetraMesh, of lines a LineSet."""
+        from . import foreign
+
+        return foreign.to_open3d(self)
+
+    def to_pyvista(self) -> "pyvista.PolyData":
+        """This mesh for PyVista, which has to be installed: PolyData, of tets an UnstructuredGrid."""
+        from . import foreign
+
+        return foreign.to_pyvista(self)
+
+    def to_meshio(self) -> "meshio.Mesh":
+        """This mesh for meshio, which has to be installed: its tets, its lines or else its triangles."""
+        from . import foreign
+
+        return foreign.to_meshio(self)
 
     def _faces_of_lines(self) -> Ints:
         """The segments as triangles without area; raise ValueError for other faces, and for segments of no length."""
@@ -277,36 +336,33 @@ class Mesh:
 
 @takes(Mesh)
 def as_mesh(name: str, value: Any) -> Mesh:
-    """Convert to a Mesh: an object with `vertices` and `faces`, such as a trimesh.Trimesh, or a pair (vertices, faces),
-    as in libigl. `name` is the argument's name in errors; paths are not loaded here."""
+    """Convert to a Mesh: a mesh of another library (`foreign.arrays_of`), or a pair (vertices, faces), as in libigl.
+    `name` is the argument's name in errors; paths are not loaded here."""
     if isinstance(value, Mesh):
         return value
-    wanted = "a Mesh, something with vertices and faces, or a pair (vertices, faces)"
+    from . import foreign
+
     if isinstance(value, (str, os.PathLike)):
         raise wrong(name, value, "a mesh, not the name of a file", f"pliant.load({os.fspath(value)!r})")
     if isinstance(value, type):
-        raise wrong(name, value, wanted)
+        raise wrong(name, value, foreign.WANTED)
     if isinstance(getattr(value, "mesh", None), Mesh):
         raise wrong(name, value, "a Mesh", "give its .mesh")
-    if isinstance(value, (tuple, list)) and len(value) == 2 and all(np.ndim(part) == 2 for part in _ragged(value)):
-        vertices, faces = value
-    elif hasattr(value, "vertices") and hasattr(value, "faces"):
-        vertices, faces = value.vertices, value.faces
-    else:
-        advice = "give its .to_mesh()" if hasattr(value, "geometry") else ""
-        raise wrong(name, value, wanted, advice)
     try:
-        return Mesh(vertices, faces, name=name)
+        found = foreign.arrays_of(value)
+        if found is not None:
+            return _of_arrays(found, name)
     except ValueError as error:
         raise ValueError(f"{name}.{error}") from None
+    raise wrong(name, value, foreign.WANTED, "give its .to_mesh()" if hasattr(value, "geometry") else "")
 
 
-def _ragged(pair: Any) -> list[Any]:
-    """Both parts as arrays; zero-dimensional if rows differ in length."""
-    try:
-        return [np.asarray(part) for part in pair]
-    except ValueError:
-        return [np.zeros(())]
+def _of_arrays(found: "foreign.Arrays", name: str) -> Mesh:
+    if found.tets is not None:
+        return Mesh.from_tets(found.vertices, found.tets, name=name)
+    if found.lines is not None:
+        return Mesh.from_lines(found.vertices, found.lines, name=name)
+    return Mesh(found.vertices, found.faces, name=name)
 
 
 def _unit(a: Floats) -> Floats:

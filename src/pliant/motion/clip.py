@@ -2,9 +2,10 @@
 
 import dataclasses
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import check_arguments
 from ..brief import brief
@@ -36,6 +37,18 @@ class Clip:
     subdivision: Subdivision | Tubes | None = None
 
     __repr__ = brief
+
+    if TYPE_CHECKING:  # what it takes, besides what it keeps
+
+        def __init__(
+            self,
+            mesh: Mesh,
+            frames: ArrayLike,
+            color: tuple[float, float, float] = ...,
+            poses: ArrayLike | None = ...,
+            skin: Character | None = ...,
+            subdivision: Subdivision | Tubes | None = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         frames = numbers("frames", self.frames)  # not copied: long runs are large

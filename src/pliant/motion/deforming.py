@@ -2,10 +2,10 @@
 
 import dataclasses
 import functools
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import validate
 from ..arguments import check_arguments
@@ -230,6 +230,10 @@ class Recorded:
     frames: Floats
 
     __repr__ = brief
+
+    if TYPE_CHECKING:
+
+        def __init__(self, times: ArrayLike, frames: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         times = validate.floats("times", self.times, (None,))

@@ -91,7 +91,7 @@ class Simulation:
             )
         self.clock = clock or Clock(on=False)
         chosen = resolve_method_for_scene(scene, method)
-        self.chosen: MethodChoice | None = chosen if detectors is None else None
+        self.chosen = chosen if detectors is None else MethodChoice("", "detectors were given")
         self.method = chosen.text if detectors is None else ""
         self.dynamics = DeformableDynamics(scene, self.solver)
         self.response_name = validate.choice("response", response, tuple(RESPONSES))

@@ -8,7 +8,7 @@ vertex is a weighted sum of parts, so that an interval or sphere around it is th
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ... import validate
 from ...kernels.bvh import traversal as _traversal
@@ -46,7 +46,7 @@ class BlendTree:
         parts = np.concatenate([np.asarray(p)[None], np.asarray(u)])
         return cls(parts, elements, rest=np.eye(1, len(parts))[0], **options)
 
-    def set(self, weights: Floats) -> Self:
+    def set(self, weights: ArrayLike) -> Self:
         """Set the weights (t,), or the reduced coordinates (t-1,) of a `bounded` tree; constant cost."""
         weights = validate.floats("weights", weights, (None,))
         if len(weights) == len(self.parts) - 1:

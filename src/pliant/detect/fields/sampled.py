@@ -3,7 +3,7 @@
 import functools
 import logging
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,15 @@ class Sampled:
         if len(rows):
             normal[rows] = self.exact.query(p[rows])[3]
         return distance, normal
+
+    @overload
+    def to(self, device: Literal["cuda"]) -> "FieldOnCard": ...
+
+    @overload
+    def to(self, device: Literal["cpu"]) -> "Sampled": ...
+
+    @overload
+    def to(self, device: str) -> "Sampled | FieldOnCard": ...
 
     def to(self, device: str) -> "Sampled | FieldOnCard":
         """Return a copy of this field on a graphics card ("cuda"), which samples points that live there (docs/gpu.md);

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,15 @@ class ClosestPoints:
         """
         result, _ = self._enclosure.signed_distances(*self._checked(points, guess), behind=self.behind)
         return result.distance, result.nearest, result.face, result.normal
+
+    @overload
+    def to(self, device: Literal["cuda"]) -> "ClosestPointsOnCard": ...
+
+    @overload
+    def to(self, device: Literal["cpu"]) -> "ClosestPoints": ...
+
+    @overload
+    def to(self, device: str) -> "ClosestPoints | ClosestPointsOnCard": ...
 
     def to(self, device: str) -> "ClosestPoints | ClosestPointsOnCard":
         """Return these queries on a graphics card ("cuda") for points that live there (docs/gpu.md); with "cpu", and
