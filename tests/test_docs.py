@@ -23,7 +23,7 @@ DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md")), ROOT / "benchmarks" / "README.md"]
 FENCE = re.compile(r"^(?:<!-- needs: (\w+) -->\n)?```(\{?\w*\}?)\n(.*?)^```$", re.M | re.S)
 # what `<!-- needs: NAME -->` above an example asks for
-NEEDS = {"usd": "pxr", "cluster": "distributed", "torch": "torch", "jax": "jax", "cuda": "cupy"}
+NEEDS = {"usd": "pxr", "cluster": "distributed", "torch": "torch", "jax": "jax", "cuda": "cupy", "pandas": "pandas"}
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 
 

@@ -16,7 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^(?:<!-- needs: (\w+) -->\n)?```python\n(.*?)^```$", re.M | re.S)
-NEEDS = {"usd": "pxr", "cluster": "distributed", "torch": "torch", "jax": "jax", "cuda": "cupy"}
+NEEDS = {"usd": "pxr", "cluster": "distributed", "torch": "torch", "jax": "jax", "cuda": "cupy", "pandas": "pandas"}
 SETTINGS = {"typeCheckingMode": "strict", "reportUnusedExpression": False, "reportDuplicateImport": False}
 UNKNOWN = ("reportUnknown", "reportMissingTypeStubs", "reportMissingModuleSource")
 

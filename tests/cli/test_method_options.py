@@ -23,6 +23,10 @@ def test_methods_lists_every_option_with_its_values_and_default(capsys, monkeypa
         "values": "one of box, 14-dop, 18-dop, 26-dop, sphere, oriented",
         "default": "box",
     }
+    assert cli.run(["methods"]) == 0
+    told = capsys.readouterr().out
+    assert "bottom-up" not in told
+    assert "pliant methods NAME lists the options of a method" in told
     assert cli.run(["methods", "bvh"]) == 0
     told = capsys.readouterr().out
     assert "velocity_cones" not in told

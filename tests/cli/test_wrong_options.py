@@ -24,6 +24,7 @@ GOOD = {
     "bench": ["no-such-benchmark"],
     "methods": [],
     "materials": [],
+    "init": ["body.obj"],  # a file that is there
     "samples": ["body.obj"],  # a file, not a folder, so that nothing is written where a value passes
     "doctor": [],
 }

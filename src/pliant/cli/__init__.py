@@ -33,6 +33,7 @@ COMMANDS = {
     "bench": ("pliant.cli.bench:bench", "Measure speed and accuracy against published tables and other libraries."),
     "methods": ("pliant.cli.methods:methods", "List the detection methods: what they find, need and guarantee."),
     "materials": ("pliant.cli.materials:materials", "List the materials of cloth by name, with sources; draw them."),
+    "init": ("pliant.cli.init:init", "Write a commented TOML file of a scene, with every option of drape."),
     "samples": ("pliant.cli.samples:samples", "Write meshes to try the commands with: a body, a character, garments."),
     "doctor": ("pliant.cli.doctor:doctor", "Check the installation: versions, threads, caches, missing packages."),
 }

@@ -13,7 +13,7 @@ OPTION_COLUMNS = ("method", "option", "values", "default")
 
 
 def methods(method: str | None = None, *, json: bool = False) -> None:
-    """List the detection methods: what they find, what they need and what they guarantee, and their options.
+    """List the detection methods: what they find, what they need and what they guarantee; of one, also its options.
 
     Guarantee A: exact or conservative, never misses. B: stated and tested error bound. C: stochastic, measured recall.
     Options are given with the name wherever a method is named: bvh:volume=sphere,arity=8.
@@ -21,7 +21,7 @@ def methods(method: str | None = None, *, json: bool = False) -> None:
     Parameters
     ----------
     method
-        List only this method. Default: all.
+        List only this method, with its options. Default: all, without theirs.
     json
         Print JSON instead of tables.
     """
@@ -41,6 +41,9 @@ def methods(method: str | None = None, *, json: bool = False) -> None:
     output.console().print("guarantee A: never misses; B: stated error bound; C: measured recall")
     if others := [text for name in names for text in map(" ".join, _other_guarantees(name).items())]:
         output.console().print(f"with these options: {', '.join(others)}")
+    if method is None:
+        output.console().print("pliant methods NAME lists the options of a method")
+        return
     lines = [[name, *map(str, _described(option).values())] for name in names for option in options[name]]
     output.table(OPTION_COLUMNS, lines)
     output.console().print("options are part of the name of a method: bvh:volume=sphere,arity=8")

@@ -31,7 +31,7 @@ def run_facts(result: "Result") -> dict[str, str]:
         },
         **_proxy_facts(result),
         "time per frame": f"{s['ms_per_frame']:.1f} ms",
-        "times real time": f"{s['times_real_time']:.1f}x",
+        "times real time": f"{s['times_real_time']:.2g}x",
     }
 
 
