@@ -37,7 +37,7 @@ html_theme = "furo"
 html_title = "pliant"
 html_static_path = ["_static"]
 html_css_files = ["pliant.css"]
-html_js_files = [("gallery.js", {"defer": ""})]
+html_js_files = [("gallery.js", {"defer": ""}), ("copy.js", {"defer": ""}), ("versions.js", {"defer": ""})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -58,7 +58,9 @@ def contents(text: str) -> str:
     done, *groups = re.split(r"^(?=## )", text, flags=re.M)
     linked = [dict.fromkeys(re.findall(r"\]\((?!\.\.)([^)#:]+)\.md\)", group)) for group in groups]
     for k, group in enumerate(groups):
-        pages = [page for page in linked[k] if not any(page in later for later in linked[k + 1 :])]
+        rows = "\n".join(line for line in group.splitlines() if not line.startswith("|"))  # a table may name them first
+        listed = dict.fromkeys(re.findall(r"\]\((?!\.\.)([^)#:]+)\.md\)", rows)) | linked[k]
+        pages = [page for page in listed if not any(page in later for later in linked[k + 1 :])]
         caption = group.splitlines()[0].removeprefix("## ")
         done += "\n".join([group, "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", "", ""])
     return done

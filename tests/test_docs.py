@@ -78,12 +78,14 @@ def test_every_page_of_a_method_says_what_it_needs_promises_and_costs_with_code(
 
 
 def test_every_cell_of_the_comparison_with_other_programs_has_a_source() -> None:
-    table = (DOCS / "beside-others.md").read_text("utf-8").split("\n\n", 3)[2]
-    rows = [line.strip("|").split(" | ") for line in table.splitlines()]
-    assert {len(row) for row in rows[:1] + rows[2:]} == {9}
-    cells = [cell.strip() for row in rows[2:] for cell in row[1:]]
+    parts = (DOCS / "beside-others.md").read_text("utf-8").split("\n## ")[1:3]
+    tables = [[line.strip("|").split(" | ") for line in re.findall(r"^\|.*", part, re.M)] for part in parts]
+    assert [{len(row) for row in [rows[0], *rows[2:]]} for rows in tables] == [{5}, {6}]
+    assert len({tuple(row[0] for row in rows[2:]) for rows in tables}) == 1  # the same rows, and the same of pliant
+    assert len({tuple(row[1] for row in rows[2:]) for rows in tables}) == 1
+    cells = [cell.strip() for rows in tables for row in rows[2:] for cell in row[1:]]
     assert [cell for cell in cells if "](" not in cell and cell != "not found"] == []
-    assert len(cells) >= 8 * 12
+    assert len(cells) >= 9 * 12
 
 
 def test_the_tables_of_which_method_when_are_those_that_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
