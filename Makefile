@@ -29,7 +29,7 @@ PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu test-blender extension fuzz attack lint types contracts format wheel docs docs-check constraints clean
+.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu test-blender extension fuzz attack lint types contracts format wheel docs docs-check paper constraints clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,6 +155,10 @@ wheel: $(VENV)/.test  ## build the wheel, install it in a clean environment, and
 docs: $(VENV)/.docs  ## build the documentation site with its charts: out/docs/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -E -a -j auto -d out/doctrees docs out/docs
 	@echo "open out/docs/index.html"
+
+paper:  ## the paper as a page, with pandoc: out/paper.html
+	@mkdir -p out
+	pandoc paper/paper.md --citeproc --standalone --mathml --bibliography paper/paper.bib -o out/paper.html
 
 docs-check: $(VENV)/.test  ## check links, paths and commands of the documentation, and run its examples
 	$(PYTEST) tests/test_docs.py

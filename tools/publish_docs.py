@@ -1,8 +1,8 @@
 """Put a built documentation site beside those of other versions: `python tools/publish_docs.py SITE [--dev]`.
 
 SITE is what a web server or GitHub Pages serves, with one folder per version. After `make docs`, this copies out/docs
-to SITE/0.1.0, the version of the package, or with --dev to SITE/dev, and writes SITE/versions.js, the list from which
-each page fills its menu, and SITE/index.html, which leads to the newest release, or to dev while there is none.
+to SITE/0.1.0, the version of the package, or with --dev to SITE/dev, writes the list of all versions into each, from
+which its pages fill their menu, and SITE/index.html, which leads to the newest release, or to dev without one.
 """
 
 import argparse
@@ -36,7 +36,9 @@ def publish(built: pathlib.Path, site: pathlib.Path, name: str) -> list[str]:
         shutil.rmtree(site / name)
     shutil.copytree(built, site / name)
     names = ordered([path.name for path in site.iterdir() if (path / "index.html").is_file()])
-    (site / "versions.js").write_text(f"window.pliantVersions = {json.dumps(names)};\n", "utf-8")
+    for each in names:
+        (site / each / "_static").mkdir(exist_ok=True)
+        (site / each / "_static" / "version-list.js").write_text(f"window.pliantVersions = {json.dumps(names)};\n")
     lead = f'<meta http-equiv="refresh" content="0; url={names[0]}/index.html"><title>pliant</title>'
     (site / "index.html").write_text(f'<!doctype html><meta charset="utf-8">{lead}\n', "utf-8")
     (site / ".nojekyll").touch()  # GitHub Pages would leave out folders that begin with _

@@ -1,13 +1,11 @@
-// The menu of published versions, in the sidebar. `tools/publish_docs.py` writes ../versions.js beside the folders of
-// the versions; a site that stands alone has none, and then there is no menu.
-const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
-const list = document.createElement("script");
-list.src = new URL("../versions.js", root).href;
-list.addEventListener("load", () => {
+// The menu of published versions, in the sidebar. `tools/publish_docs.py` writes their names into version-list.js of
+// each; a site that stands alone has none, and then there is no menu.
+if (window.pliantVersions?.length > 1) {
+  const root = new URL(document.documentElement.dataset.content_root ?? "./", location.href);
   const here = decodeURIComponent(root.pathname.split("/").at(-2));
   const menu = document.createElement("select");
   Object.assign(menu, { className: "versions", ariaLabel: "Version of the documentation" });
-  for (const name of window.pliantVersions ?? []) menu.add(new Option(name, name, false, name === here));
+  for (const name of window.pliantVersions) menu.add(new Option(name, name, false, name === here));
   menu.addEventListener("change", () => {
     const page = location.pathname.slice(root.pathname.length); // the same page where the other version has it
     const there = new URL(`../${menu.value}/`, root);
@@ -16,5 +14,4 @@ list.addEventListener("load", () => {
       .catch(() => location.assign(new URL("index.html", there)));
   });
   document.querySelector(".sidebar-brand")?.after(menu);
-});
-document.head.append(list);
+}

@@ -1,0 +1,1 @@
+window.pliantVersions = []; // filled by tools/publish_docs.py
