@@ -27,7 +27,7 @@ CHEAP = 0.01  # seconds of CPU time: a median below this counts as this, so that
 INTERNAL = re.compile(r"broadcast|shape mismatch|out of bounds|ufunc|dtype|zero-size array|\bndarray\b|inhomogeneous")
 REFUSED = 0.02  # share of cases with options that may be refused
 DEEP = 1e-5  # metres inside a body that must not pass; less may be rounding
-FAR = 4.0  # times the extent of everything at the start, of the path of the character and of free fall
+FAR = 4.0  # times the extent of everything at the start, of the path of the character, of free fall and of flight
 SUFFIXES = (".glb", ".npz", ".obj", ".pc2", ".usda")
 # option, its values, and the share of the cases that have it
 CHOICES = (
@@ -162,14 +162,15 @@ def judge(trial, what, words, out):
 def run(words):
     """Exit code, stdout, stderr, the CPU seconds of each frame of a command, those of a pre-roll in a list of their
     own, because they last as long as they need, whatever the others; how far its cloth spread: the largest
-    extent of the cloth over that of everything at the start, of the path of the bodies, and of free fall; and the
-    largest 99th percentile of the strain of its edges."""
+    extent of the cloth over that of everything at the start, of the path of the bodies, of free fall, and of a flight
+    at the highest speed of a body so far; and the largest 99th percentile of the strain of its edges."""
     frames, spread, strain, step, advance = [[], []], [0.0], [0.0], Simulation.step, preroll.preroll
     part = [1]
 
     def timed(self, **how):
         if not any(frames):
             timed.low, timed.high = self.state.x.min(0), self.state.x.max(0)
+            timed.bodies, timed.speed, timed.flight = np.zeros((0, 3)), 0.0, 0.0
         began = time.process_time()
         frame = step(self, **how)
         frames[part[0]].append(time.process_time() - began)
@@ -177,7 +178,11 @@ def run(words):
         bodies = np.delete(frame.x, cloth, axis=0)
         timed.low, timed.high = np.minimum(timed.low, bodies.min(0)), np.maximum(timed.high, bodies.max(0))
         fall = 0.5 * np.linalg.norm(self.scene.gravity) * frame.time**2  # of what nothing holds
-        spread.append(float(np.ptp(frame.x[cloth], axis=0).max() / ((timed.high - timed.low).max() + fall)))
+        if len(bodies) == len(timed.bodies):  # what a body hits flies as fast as the body
+            timed.speed = max(timed.speed, np.linalg.norm(bodies - timed.bodies, axis=1).max(initial=0.0) / self.dt)
+        timed.bodies, timed.flight = bodies, timed.flight + timed.speed * self.dt
+        room = (timed.high - timed.low).max() + fall + timed.flight
+        spread.append(float(np.ptp(frame.x[cloth], axis=0).max() / room))
         strain.append(max(stretch(self.scene, b, frame.x) for b in self.scene.cloths))
         return frame
 
