@@ -89,6 +89,16 @@ def test_a_garment_without_problems_moves_to_the_clearance_that_is_asked_for(bal
     assert -depth(fixed, ball) >= 1.45 * near
 
 
+@pytest.mark.parametrize("clearance", [0.0, 1e-12, 1e-5])
+@pytest.mark.parametrize("moving", [False, True])
+def test_next_to_no_clearance_is_enough_to_be_out_of_the_body(ball, clearance, moving):
+    frames = np.stack([shifted(tunic(), (s, 0.0, 0.0)).vertices for s in ((0.01, 0.02, 0.01) if moving else (0.03,))])
+    fixed = fix(Clip(tunic(), frames), ball, clearance=clearance)
+    assert not fixed.after.penetrating
+    assert not sum(fixed.without_room)
+    assert all(frame.body_pairs == 0 for frame in fixed.after.frames)
+
+
 def test_moving_and_permuting_the_input_moves_and_permutes_the_result(ball, rng):
     garment = shifted(tunic(), (0.02, 0.0, 0.01))
     order = rng.permutation(garment.n_vertices)
@@ -215,6 +225,12 @@ def test_edges_without_length_do_not_hold_a_bound_on_strain(ball):
     fixed = fix(Mesh(garment.vertices, faces), ball, max_strain=0.5)
     assert depth(fixed, ball) <= 1e-4
     assert fixed.strain.max() <= 0.5 + 1e-6
+
+
+def test_a_garment_without_extent_is_refused(ball):
+    point = Mesh(np.tile([[0.1, 0.1, 0.1]], (3, 1)), [[0, 1, 2]], name="point")
+    with pytest.raises(ValueError, match="garment 'point' has no extent: half of its edges or more have length 0"):
+        fix(point, ball)
 
 
 def test_inner_garments_of_another_length_are_named(ball):

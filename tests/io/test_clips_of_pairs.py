@@ -7,7 +7,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from pliant import Mesh, cli, shapes
+from pliant import Mesh, cli, load, save, shapes
 from pliant.io.animation import load_clip, pair_clips
 from pliant.io.named import clips_of
 
@@ -90,6 +90,9 @@ def test_names_of_clips_are_those_of_the_file(here):
         (("sheet.gltf", "body.gltf"), (None, None), ("run", "run"), False),
         (("sheet.gltf", "body.gltf"), ("idle", None), ("idle", "walk"), True),
         (("sheet.gltf", "body.obj"), ("idle", None), ("idle", None), False),
+        (("sheet.obj", "body.gltf"), ("run", None), (None, "run"), False),
+        (("sheet.obj", "body.gltf"), (None, "run"), (None, "run"), False),
+        (("sheet.npz", "body.gltf"), ("run", None), ("run", None), False),
     ],
 )
 def test_both_play_the_clip_that_is_named_where_both_have_it(here, files, asked, played, told):
@@ -110,6 +113,15 @@ def test_check_and_fix_play_one_clip_of_one_file(here, capsys, words, code):
     assert cli.run(["fix", *parts, "-o", "new.npz", "--json"]) in (0, 1)
     said = json.loads(capsys.readouterr().out)
     assert [frame["clearance"] for frame in said["before"]["frames"]] == pytest.approx(gaps)
+
+
+@pytest.mark.compiled
+def test_the_clip_of_a_garment_that_does_not_move_is_that_of_the_body(here, capsys):
+    save("still.obj", load("sheet.gltf"))
+    assert cli.run(["check", "still.obj", "--body", "body.gltf", "--clip", "run", "--json"]) in (0, 1)
+    assert len(json.loads(capsys.readouterr().out)["frames"]) > 1
+    assert cli.run(["check", "still.obj", "--body", "body.gltf", "--clip", "jump"]) == 2
+    assert "body.gltf: has no clip 'jump'; one of: walk, run" in capsys.readouterr().err
 
 
 @pytest.mark.compiled

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
@@ -34,6 +36,9 @@ def fix(
     cannot be resolved within it remain and are reported. A frame is replaced only by a better one.
     """
     one, two = as_clip("garment", garment), None if body is None else as_clip("body", body)
+    edges = one.mesh.welded.vertices[one.mesh.welded.topology.edges]
+    if not np.median(np.linalg.norm(edges[:, 1] - edges[:, 0], axis=1)) > 0.0:
+        raise ValueError(f"garment {one.mesh.name!r} has no extent: half of its edges or more have length 0")
     clearance = validate.number("clearance", clearance, low=0.0, high=validate.LARGEST)
     if max_strain is not None:
         max_strain = validate.number("max_strain", max_strain, above=0.0)

@@ -35,6 +35,7 @@ STRAIN, STRAIN_ROUNDS = 0.029, 16  # added strain at which projection ends, and 
 PROGRESS = 0.98  # of the strain of the time before, above which there is no room to repeat it
 TANGLED = "self-intersections were not followed further"
 WHOLE_ATTEMPTS = 3  # frames in which the whole garment is untangled where its patches were not enough
+LEAST = 0.01  # of an edge: clearance with which faces that still cross the body move once more, if less is asked for
 MARCHED = 0.25  # share of the frames with problems left, from which on the garment is marched from the rest pose
 
 
@@ -229,12 +230,15 @@ class Repair:
         """Displacements near u with fewer faces that cross the body; of a single shape that goes right through it
         those to one side of it, if then fewer are left, or as few and less strain."""
         crossing = functools.partial(self._crossing_with_room, t)
-        u = self.projector.uncross(x, u, required, self.around.query, crossing)
+        uncross = functools.partial(self.projector.uncross, x, query=self.around.query, crossing_faces=crossing)
+        u, least = uncross(u, required), LEAST * self.untangler.edge
+        if self.clearance < least and len(crossing(x + u)):
+            u = uncross(u, np.where(required > -np.inf, np.maximum(required, least), required))
         aside = one_sided(self.mesh, x, required, self.around.query) if self._filter is None else None
         if aside is None:
             return u
         v = self.projector.project(x, required, self.around.query, aside, lengths=self._lengths)
-        v = self.projector.uncross(x, v, required, self.around.query, crossing)
+        v = uncross(v, required)
         return min(u, v, key=lambda w: (len(crossing(x + w)), self._lengths.added_strain(x + w).max(initial=0.0)))
 
     def _within_edge_lengths(self, t: int, x: Floats, u: Floats, required: Floats, bounds: Floats) -> Floats:

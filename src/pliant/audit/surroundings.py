@@ -11,6 +11,7 @@ from .work import Work
 from .worn_body import WornBody
 
 Floats = NDArray[np.float64]
+LEAST = 1e-3  # of an edge: least height above the skin at which there is room or none
 
 
 class Surroundings:
@@ -55,7 +56,7 @@ class Surroundings:
     def room(self, t: int) -> NDArray[np.bool_]:
         """(n,) vertices that are given where the body, which must be at frame t, leaves room."""
         assert self.worn is not None
-        return self.worn.room(t, self.clearance)
+        return self.worn.room(t, max(self.clearance, LEAST * self._edge))
 
     def without_room(self, frames: Floats) -> tuple[int, ...]:
         """Vertices of each of the frames (T,n,3) inside the body where it leaves no room."""

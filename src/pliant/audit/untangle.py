@@ -25,6 +25,7 @@ ANCHORS = 10.0 ** np.arange(-0.5, -4.6, -0.5)  # anchor stiffness of smoothed ve
 STIFF = 1e4  # anchor stiffness of the other vertices
 THICKNESS = 0.05  # thickness of the cloth while it moves back, relative to the median edge
 STEP = 0.3  # fraction of the remaining displacement per step of moving back
+LONGEST = 4.0  # median edges that a vertex moves in such a step: all pairs would be near each other on longer ways
 SLOW, PATIENCE = 0.98, 3  # stop after this many steps in a row that leave more than this fraction of the displacement
 
 
@@ -103,6 +104,11 @@ class Untangler:
         factor = np.sqrt(was / np.maximum(now, 1e-300))
         return np.asarray(middle[part] + factor[part, None] * (y - middle[part]))
 
+    def _nearer(self, aim: Floats, x: Floats) -> Floats:
+        """The positions `aim` (n,3), those farther than `LONGEST` edges from x brought as near."""
+        length, most = np.linalg.norm(aim - x, axis=1)[:, None], LONGEST * self.edge
+        return np.asarray(np.where(length > most, x + most / np.maximum(length, most) * (aim - x), aim))
+
     def _dilated(self, patch: NDArray[np.bool_], rings: int) -> NDArray[np.bool_]:
         for _ in range(rings):
             patch = patch | (self.links @ patch > 0)
@@ -136,7 +142,7 @@ class Untangler:
             aim = state.x + STEP * (target - state.x)
             aim = aim if bend is None else bend(aim, k)
             aim[self.pinned] = state.x[self.pinned]
-            state.x[:] = aim
+            state.x[:] = self._nearer(aim, state.x)
             guard.redetect_if_needed(state)
             guard.apply(state, 1.0)
             guard.limit_motion(state, 1.0)

@@ -37,8 +37,8 @@ class FrameOptions:
     body_points: pathlib.Path | None = None
     "A point cache, .pc2 or .mdd, that animates the body."
     clip: str | None = None
-    """Clip of an animated garment, and of the body if it has one of this name. Default: that of --body-clip, or the
-    first that garment and body both have, or the first."""
+    """Clip of an animated garment, and of the body if it has one of this name; of the body alone if the garment has no
+    clips. Default: that of --body-clip, or the first that garment and body both have, or the first."""
     body_clip: str | None = None
     "Clip of an animated body. Default: that of the garment if the body has it, otherwise its first."
     rest: bool = False
@@ -167,9 +167,9 @@ def warn_of_pair(worn: "Mesh", under: "Mesh", *, placed: bool = False) -> None:
         return
     apart = float(max(*(one[0] - other[1]), *(other[0] - one[1])))
     if sizes[0] > 20.0 * sizes[1]:
-        mismatch = f"the garment is {sizes[0] / sizes[1]:.0f} times as large as the body"
+        mismatch = f"the garment is {sizes[0] / sizes[1]:.3g} times as large as the body"
     elif sizes[1] > 150.0 * sizes[0]:
-        mismatch = f"the body is {sizes[1] / sizes[0]:.0f} times as large as the garment"
+        mismatch = f"the body is {sizes[1] / sizes[0]:.3g} times as large as the garment"
     elif apart > 2.0 * max(sizes) and not placed:
         mismatch = f"garment and body are {apart:.3g} m apart"
     else:

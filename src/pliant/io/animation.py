@@ -112,11 +112,14 @@ def has_frames(path: str | os.PathLike[str], max_bytes: int | None = None) -> bo
 def pair_clips(
     garment: str | os.PathLike[str], body: str | os.PathLike[str], clip: str | None, body_clip: str | None
 ) -> tuple[str | None, str | None, str]:
-    """Choose the clips of garment and body: the same clip if at most one is named and both have it.
+    """Choose the clips of garment and body: the same clip if at most one is named and both have it. A clip that is named
+    for a garment without clips is played by the body.
 
     Returns both names and a warning, empty unless the clips differ without both being named.
     """
     ours, theirs = clips_of(garment), clips_of(body)
+    if theirs and not ours and body_clip is None and extension(pathlib.Path(garment)) != ".npz":
+        return None, clip, ""
     if not ours or not theirs or (clip is not None and body_clip is not None):
         return clip, body_clip, ""
     wanted = clip or body_clip or next((name for name in ours if name in theirs), None)
