@@ -1,11 +1,15 @@
 """Alembic and FBX, in and out by Blender: positions, texture coordinates and materials come back."""
 
+import json
+import subprocess
+
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
 import pliant
 from blender import opened as blender
+from coat import COLORS, IMAGES, saved_coat
 from pliant import cli, shapes
 from pliant.errors import MeshFileError
 from pliant.motion.clip import Clip
@@ -49,6 +53,48 @@ def test_every_frame_comes_back_in_single_precision(tmp_path, ending):
         found = {m["name"]: m["color"] for m in again.mesh.materials}
         assert set(found) == {"tartan", "band"}
         assert np.abs(np.array(found["tartan"]) - (0.5, 0.25, 0.125)).max() < 1e-5
+
+
+LOOK = """
+import json, pathlib, sys, bpy
+bpy.ops.wm.read_factory_settings(use_empty=True)
+fbx = sys.argv[1].endswith(".fbx")
+(bpy.ops.import_scene.fbx if fbx else bpy.ops.wm.alembic_import)(filepath=sys.argv[1])
+mesh = next(o for o in bpy.data.objects if o.type == "MESH").data
+colors = mesh.color_attributes[0]
+seen = {"colors": {}, "slots": [m.name for m in mesh.materials if m], "materials": {}}
+for loop in mesh.loops:
+    x = mesh.vertices[loop.vertex_index].co
+    seen["colors"][f"{x[0]:.0f} {x[1]:.0f} {x[2]:.0f}"] = list(colors.data[loop.index].color)
+for m in mesh.materials if fbx else []:
+    nodes = m.node_tree.nodes
+    base = next(n for n in nodes if n.type == "BSDF_PRINCIPLED").inputs
+    images = {n.outputs[0].links[0].to_node.type: n.image for n in nodes if n.type == "TEX_IMAGE"}
+    data = {key: bytes(image.packed_file.data).hex() for key, image in images.items()}
+    numbers = [base["Roughness"].default_value, base["Metallic"].default_value, *base["Emission Color"].default_value]
+    seen["materials"][m.name] = [[round(n, 4) for n in numbers], data]
+print("LOOK " + json.dumps(seen))
+"""
+
+
+@pytest.mark.parametrize("ending", [".abc", ".fbx"])
+def test_the_look_of_a_character_is_kept_as_far_as_the_format_has_it(tmp_path, ending):
+    mesh = pliant.load(saved_coat(tmp_path))
+    clip = Clip(mesh, np.stack([mesh.vertices, mesh.vertices + 0.25]))
+    (written,) = pliant.save_animation(tmp_path / f"a{ending}", [clip], 24.0)
+    (tmp_path / "given" / "outside.png").unlink()  # embedded
+    command = [str(blender.PYTHON), "-c", LOOK, str(written)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    seen = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("LOOK "))[5:])
+    assert set(seen["slots"]) == {"coat", "hem"}
+    assert sorted(seen["colors"].values()) == sorted((COLORS / 255.0).tolist())
+    if ending == ".abc":  # names only
+        return
+    coat, hem = (seen["materials"][name] for name in ("coat", "hem"))
+    assert coat[0][:2] == [0.25, 1.0]
+    assert hem[0][:5] == [1.0, 1.0, 0.0, 1.0, 0.0]
+    assert coat[1] == {"BSDF_PRINCIPLED": IMAGES["woven"].hex(), "NORMAL_MAP": IMAGES["bumps"].hex()}
+    assert hem[1] == {"BSDF_PRINCIPLED": IMAGES["outside"].hex()}
 
 
 @pytest.mark.parametrize("ending", [".abc", ".fbx"])

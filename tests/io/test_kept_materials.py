@@ -1,107 +1,22 @@
-"""What every output keeps of the look of a character: the table of docs/files.md, row by row.
-
-The character is made here: two materials, an embedded and an external image, a texture transform, a second set of
-texture coordinates, vertex colours, a normal texture, and KHR_materials_clearcoat and _emissive_strength.
-"""
+"""What every output keeps of the look of a character: the table of docs/files.md, row by row."""
 
 import dataclasses
-import io
 import pathlib
 
 import numpy as np
-import PIL.Image
 import pytest
 
 import packed_files
 import pliant
+from coat import COLORS, IMAGES, MATERIALS, UV, saved_coat
 from khronos import faults, needs_validator
 from pliant.motion.deforming import Skinned
-
-SHINE = {"KHR_materials_clearcoat": {"clearcoatFactor": 0.5, "clearcoatTexture": {"index": 2}}}
-BENT = {"KHR_texture_transform": {"offset": [0.25, 0.5], "rotation": 0.5, "scale": [2.0, 3.0]}}
-MATERIALS = [
-    {
-        "name": "coat",
-        "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "extensions": BENT}, "roughnessFactor": 0.25},
-        "normalTexture": {"index": 2, "extensions": BENT},
-        "extensions": SHINE,
-    },
-    {
-        "name": "hem",
-        "pbrMetallicRoughness": {
-            "baseColorFactor": [0.5, 0.25, 1.0, 1.0],
-            "baseColorTexture": {"index": 1, "texCoord": 1},
-        },
-        "emissiveFactor": [0.0, 1.0, 0.0],
-        "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 4.0}},
-    },
-]
-
-
-def png(value: int) -> bytes:
-    stream = io.BytesIO()
-    PIL.Image.fromarray(np.full((4, 8, 3), value, np.uint8)).save(stream, "PNG")
-    return stream.getvalue()
-
-
-IMAGES = {"woven": png(10), "outside": png(20), "bumps": png(30)}
-X = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], "<f4")
-UV = [np.array([[0, 0], [1, 0], [1, 1], [0, 1]], "<f4") * 0.5, np.array([[0, 1], [0, 0], [1, 0], [1, 1]], "<f4")]
-COLORS = np.array([[255, 0, 0, 255], [0, 255, 0, 255], [0, 0, 255, 255], [255, 255, 255, 255]], "u1")
 
 
 @pytest.fixture
 def coat(tmp_path) -> pathlib.Path:
     """coat.glb with outside.png beside it."""
-    arrays = [X, *UV, COLORS, np.zeros((4, 4), "u1"), np.tile(np.array([[255, 0, 0, 0]], "u1"), (4, 1))]
-    arrays += [np.array([0, 1, 2], "<u2"), np.array([0, 2, 3], "<u2"), np.array([0.0, 1.0], "<f4")]
-    arrays += [np.array([[0, 0, 0], [0, 0.5, 0]], "<f4")]
-    pieces = [array.tobytes() for array in arrays] + [IMAGES["woven"], IMAGES["bumps"]]
-    views, binary = [], b""
-    for piece in pieces:
-        views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(piece)})
-        binary += piece + b"\0" * (-len(piece) % 4)
-    kinds = {"<f4": 5126, "|u1": 5121, "<u2": 5123}
-    accessors = []
-    for k, array in enumerate(arrays):
-        width = array.shape[1] if array.ndim == 2 else 1
-        kind = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}[width]
-        accessors.append({"bufferView": k, "componentType": kinds[array.dtype.str], "count": len(array), "type": kind})
-    accessors[0] |= {"min": X.min(0).tolist(), "max": X.max(0).tolist()}
-    accessors[3]["normalized"] = accessors[5]["normalized"] = True
-    accessors[8] |= {"min": [0.0], "max": [1.0]}
-    shared = {"POSITION": 0, "TEXCOORD_0": 1, "TEXCOORD_1": 2, "COLOR_0": 3, "JOINTS_0": 4, "WEIGHTS_0": 5}
-    document = {
-        "asset": {"version": "2.0"},
-        "scene": 0,
-        "scenes": [{"nodes": [0, 1]}],
-        "nodes": [{"name": "coat", "mesh": 0, "skin": 0}, {"name": "bone"}],
-        "skins": [{"joints": [1]}],
-        "meshes": [{"primitives": [{"attributes": shared, "indices": 6 + k, "material": k} for k in (0, 1)]}],
-        "materials": MATERIALS,
-        "textures": [{"source": 0}, {"source": 1}, {"source": 2}],
-        "images": [
-            {"name": "woven", "bufferView": 10, "mimeType": "image/png"},
-            {"uri": "outside.png"},
-            {"name": "bumps", "bufferView": 11, "mimeType": "image/png"},
-        ],
-        "accessors": accessors,
-        "animations": [
-            {
-                "name": "rise",
-                "samplers": [{"input": 8, "output": 9}],
-                "channels": [{"sampler": 0, "target": {"node": 1, "path": "translation"}}],
-            }
-        ],
-        "bufferViews": views,
-        "buffers": [{"byteLength": len(binary)}],
-        "extensionsUsed": [*SHINE, *BENT, "KHR_materials_emissive_strength"],
-    }
-    given = tmp_path / "given"
-    given.mkdir()
-    (given / "coat.glb").write_bytes(packed_files.glb(document, binary))
-    (given / "outside.png").write_bytes(IMAGES["outside"])
-    return given / "coat.glb"
+    return saved_coat(tmp_path)
 
 
 def sampled(kind: int) -> np.ndarray:
@@ -219,6 +134,10 @@ def test_obj_keeps_colours_images_coordinates_and_vertex_colours(coat, tmp_path)
     assert [material["name"] for material in back.materials] == ["coat", "hem"]
     images = [(tmp_path / material["texture"]).read_bytes() for material in back.materials]
     assert images == [IMAGES["woven"], IMAGES["outside"]]
+    coat_lines, hem_lines = ((tmp_path / "a.mtl").read_text().split("newmtl ")[k].splitlines() for k in (1, 2))
+    assert {"Pr 0.25", "Pm 1.0", "norm a-textures/bumps.png"} <= set(coat_lines)
+    assert {"Pr 1.0", "Ke 0.0 1.0 0.0"} <= set(hem_lines)
+    assert (tmp_path / "a-textures" / "bumps.png").read_bytes() == IMAGES["bumps"]
 
 
 def test_an_obj_with_vertex_colours_keeps_them_as_glb(tmp_path):
@@ -247,10 +166,56 @@ def test_point_caches_leave_the_file_of_the_character_as_it_is(coat, tmp_path, e
     assert coat.read_bytes() == before
 
 
-def test_vertex_animation_textures_keep_colours_and_the_colour_textures(coat, tmp_path):
+def test_vertex_animation_textures_keep_colours_and_textures(coat, tmp_path):
     _, _, glb, _ = pliant.save_animation(tmp_path / "a.vat.png", clips(coat)["points"], 30.0)
-    document = packed_files.json_of(glb.read_bytes())
-    assert [material["name"] for material in document["materials"]] == ["coat", "hem"]
-    assert len(document["images"]) == 2
+    kept_anew(glb)
     mesh = pliant.load(glb)
     np.testing.assert_allclose(mesh.uv, [sampled(0), sampled(1)], atol=1e-6)
+
+
+def kept_anew(path: pathlib.Path) -> None:
+    """The materials of a GLB that was written anew have the numbers and the images of those above."""
+    content = path.read_bytes()
+    document = packed_files.json_of(content)
+    first, second = document["materials"]
+    assert [first["name"], second["name"]] == ["coat", "hem"]
+    assert [m["pbrMetallicRoughness"]["roughnessFactor"] for m in (first, second)] == [0.25, 1.0]
+    assert [m["pbrMetallicRoughness"]["metallicFactor"] for m in (first, second)] == [1.0, 1.0]
+    assert second["emissiveFactor"] == [0.0, 1.0, 0.0]
+    images = []
+    for info in (first["pbrMetallicRoughness"]["baseColorTexture"], first["normalTexture"]):
+        images.append(image_of(content, document, info))
+    images.append(image_of(content, document, second["pbrMetallicRoughness"]["baseColorTexture"]))
+    assert images == [IMAGES["woven"], IMAGES["bumps"], IMAGES["outside"]]
+
+
+def image_of(content: bytes, document: dict, info: dict) -> bytes:
+    view = document["bufferViews"][document["images"][document["textures"][info["index"]]["source"]]["bufferView"]]
+    start = view.get("byteOffset", 0)
+    return packed_files.binary_of(content)[start : start + view["byteLength"]]
+
+
+def test_a_mesh_with_other_faces_than_its_file_keeps_its_materials(coat, tmp_path):
+    mesh = pliant.load(coat)
+    turned = dataclasses.replace(mesh, faces=mesh.faces[:, [1, 2, 0]], uv=mesh.uv[:, [1, 2, 0]])
+    pliant.save(tmp_path / "a.glb", turned)
+    kept_anew(tmp_path / "a.glb")
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("BLEND", ("BLEND", None)), ("MASK", ("MASK", 0.25))])
+def test_opacity_and_emission_are_kept_where_a_material_is_written_anew(coat, tmp_path, mode, wanted):
+    content = coat.read_bytes()
+    document = packed_files.json_of(content)
+    document["materials"][1] |= {"alphaMode": mode, **({"alphaCutoff": 0.25} if mode == "MASK" else {})}
+    document["materials"][1]["pbrMetallicRoughness"]["baseColorFactor"] = [1.0, 1.0, 1.0, 0.5]
+    document["materials"][1]["emissiveTexture"] = {"index": 2, "texCoord": 1}
+    coat.write_bytes(packed_files.glb(document, packed_files.binary_of(content)))
+    _, _, glb, _ = pliant.save_animation(tmp_path / "a.vat.png", clips(coat)["points"], 30.0)
+    found = packed_files.json_of(glb.read_bytes())["materials"][1]
+    assert (
+        image_of(glb.read_bytes(), packed_files.json_of(glb.read_bytes()), found["emissiveTexture"]) == IMAGES["bumps"]
+    )
+    assert (found["alphaMode"], found.get("alphaCutoff")) == wanted
+    assert found["pbrMetallicRoughness"]["baseColorFactor"] == [1.0, 1.0, 1.0, 0.5]
+    pliant.save(tmp_path / "a.obj", pliant.load(coat))
+    assert {"d 0.5", "map_Ke a-textures/bumps.png"} <= set((tmp_path / "a.mtl").read_text().splitlines())

@@ -112,8 +112,8 @@ def has_frames(path: str | os.PathLike[str], max_bytes: int | None = None) -> bo
 def pair_clips(
     garment: str | os.PathLike[str], body: str | os.PathLike[str], clip: str | None, body_clip: str | None
 ) -> tuple[str | None, str | None, str]:
-    """Choose the clips of garment and body: the same clip if at most one is named and both have it. A clip that is named
-    for a garment without clips is played by the body.
+    """Choose the clips of garment and body: the same clip if at most one is named and both have it. A clip that is
+    named for a garment without clips is played by the body.
 
     Returns both names and a warning, empty unless the clips differ without both being named.
     """

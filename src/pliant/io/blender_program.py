@@ -10,6 +10,7 @@ import contextlib
 import json
 import pathlib
 import sys
+import tempfile
 from typing import Any
 
 import bpy
@@ -53,21 +54,56 @@ def write(source: str, target: str, fps: float, frames: int) -> None:
     scene.frame_start, scene.frame_end = 0, max(frames - 1, 0)
     if target.lower().endswith(".abc"):
         bpy.ops.wm.alembic_export(
-            filepath=target, start=0, end=scene.frame_end, face_sets=True, as_background_job=False, export_hair=False
+            filepath=target,
+            start=0,
+            end=scene.frame_end,
+            face_sets=True,
+            vcolors=True,
+            as_background_job=False,
+            export_hair=False,
         )
         return
-    bpy.ops.export_scene.fbx(
-        filepath=target,
-        object_types={"ARMATURE", "MESH", "EMPTY"},
-        use_mesh_modifiers=False,
-        add_leaf_bones=False,
-        bake_anim=frames > 1,
-        bake_anim_use_nla_strips=False,
-        bake_anim_use_all_actions=False,
-        bake_anim_simplify_factor=0.0,
-        path_mode="COPY",
-        embed_textures=True,
-    )
+    for material in bpy.data.materials:
+        link_image(material)
+    with tempfile.TemporaryDirectory() as folder:
+        for k, image in enumerate(bpy.data.images):
+            unpack(image, pathlib.Path(folder) / str(k))
+        bpy.ops.export_scene.fbx(
+            filepath=target,
+            object_types={"ARMATURE", "MESH", "EMPTY"},
+            use_mesh_modifiers=False,
+            add_leaf_bones=False,
+            bake_anim=frames > 1,
+            bake_anim_use_nla_strips=False,
+            bake_anim_use_all_actions=False,
+            bake_anim_simplify_factor=0.0,
+            path_mode="COPY",
+            embed_textures=True,
+        )
+
+
+def unpack(image: Any, folder: pathlib.Path) -> None:
+    """Give an image of a GLB a file of its own: the exporter of FBX takes images without a file for one image."""
+    if image.packed_file is not None:
+        folder.mkdir()
+        name = "".join(c if c.isalnum() or c in "-_" else "_" for c in image.name)
+        path = folder / f"{name[:80]}.{'jpg' if image.file_format == 'JPEG' else 'png'}"
+        path.write_bytes(image.packed_file.data)
+        image.filepath = str(path)
+
+
+def link_image(material: Any) -> None:
+    """Link the image of the base colour directly, where the importer multiplies it by vertex colours: the exporter of
+    FBX finds no image behind other nodes."""
+    nodes = material.node_tree.nodes if material.node_tree else []
+    surface: Any = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
+    links = surface.inputs["Base Color"].links if surface else []
+    for _ in range(len(nodes)):
+        images = [link.from_node for link in links if link.from_node.type == "TEX_IMAGE"]
+        if images:
+            material.node_tree.links.new(images[0].outputs["Color"], surface.inputs["Base Color"])
+            return
+        links = [link for above in links for entry in above.from_node.inputs for link in entry.links]
 
 
 def read(

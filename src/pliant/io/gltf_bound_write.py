@@ -18,7 +18,7 @@ from .gltf_character_write import put_character, put_clips, put_mesh, skin_attri
 from .gltf_clips import unique
 from .gltf_document import Json
 from .gltf_shape import unit
-from .gltf_texture import put_textures
+from .gltf_texture import put_surfaces
 
 _log = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
@@ -159,7 +159,7 @@ def _garment_nodes(builder: Builder, garment: Character, to_pose: Floats | None,
     influences = skin.rows[garment.joints], garment.weights
     before = builder.count("materials")
     index = put_mesh(builder, mesh, influences, COLOR, np.zeros((0, len(x), 3)), np.zeros(0))
-    put_textures(builder, mesh, before)
+    put_surfaces(builder, mesh, before)
     return [builder.add("nodes", {"mesh": index, "skin": skin.skin})]
 
 

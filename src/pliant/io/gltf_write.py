@@ -18,7 +18,7 @@ from .gltf_character_write import put_character, put_keys
 from .gltf_document import Json
 from .gltf_patch import Patch, inverses
 from .gltf_shape import Normals, Track, morph_targets, paint_material, split_seams
-from .gltf_texture import put_textures
+from .gltf_texture import put_surfaces
 
 _log = logging.getLogger(__name__)
 LINES = 1  # mode of a primitive
@@ -83,7 +83,7 @@ def _put_played(character: Character, track: Track, color: tuple[float, float, f
             _log.warning("%s: not written into its source document (%s); written anew", character.mesh.name, error)
     first, before = track.builder.count("nodes"), track.builder.count("materials")
     put_character(track.builder, character, color)
-    put_textures(track.builder, character.mesh, before)
+    put_surfaces(track.builder, character.mesh, before)
     put_keys(track, animation, [first + k for k in range(len(character.skeleton.parents))])
     return track
 
@@ -125,7 +125,7 @@ def _put_new(
             "material": paint_material(builder, definition, color),
             **({"mode": LINES} if len(mesh.lines) else {}),
         })  # fmt: skip
-    put_textures(builder, mesh, before)
+    put_surfaces(builder, mesh, before)
     smooth = Normals(mesh.faces, mesh.weld_index)
     spans = _spans(len(clip.frames), MOST_TARGETS)
     children = []

@@ -16,8 +16,9 @@ from .links import inside
 from .named import file_stems, sequence_file
 from .obj import ObjSource
 from .rows import ROWS, write_rows
-from .surfaces import ImageFiles, surfaces
+from .surfaces import PLAIN, ImageFiles, surfaces
 
+_KEYS = {"color": "map_Kd", "emission": "map_Ke", "normal": "norm"}  # textures of surfaces that are maps of an OBJ
 _MAPS = ("map_", "bump", "norm", "disp", "decal", "refl")
 Path = str | os.PathLike[str]
 
@@ -99,7 +100,8 @@ def _without_normals(line: bytes) -> bytes:
 
 
 def _write_library(path: pathlib.Path, mesh: Mesh) -> None:
-    """Write the colours of its materials, if it has any, and their colour textures as files beside them."""
+    """Write its materials, if it has any, and their textures as files beside them: colours, emission, opacity,
+    normals, and roughness and metalness as numbers (a texture has both in channels, which no map of an OBJ has)."""
     if mesh.material is None or not mesh.materials:
         return
     files = ImageFiles(path)
@@ -107,8 +109,15 @@ def _write_library(path: pathlib.Path, mesh: Mesh) -> None:
         for k, surface in enumerate(surfaces(mesh, (0.8, 0.8, 0.8))):
             color = " ".join(map(repr, surface.color))
             stream.write(f"newmtl {_word(mesh.materials[k], k)}\nKd {color}\n".encode())
-            if "color" in surface.textures:
-                stream.write(f"map_Kd {files.reference(surface.textures['color'])}\n".encode())
+            if (surface.metallic, surface.roughness) != (PLAIN.metallic, PLAIN.roughness):
+                stream.write(f"Pr {surface.roughness!r}\nPm {surface.metallic!r}\n".encode())
+            if any(surface.emission):
+                stream.write(f"Ke {' '.join(map(repr, surface.emission))}\n".encode())
+            if surface.transparent:
+                stream.write(f"d {surface.opacity!r}\n".encode())
+            for slot, key in _KEYS.items():
+                if slot in surface.textures:
+                    stream.write(f"{key} {files.reference(surface.textures[slot])}\n".encode())
     files.write()
 
 

@@ -20,7 +20,7 @@ RGB = tuple[float, float, float]
 _KINDS = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg"}
 _LARGEST = 256 << 20  # bytes of an image
 # texture of a glTF material -> where it is: in the material itself or in its metallic-roughness part
-_SLOTS = {
+SLOTS = {
     "color": ("pbrMetallicRoughness", "baseColorTexture"),
     "metallic_roughness": ("pbrMetallicRoughness", "metallicRoughnessTexture"),
     "normal": (None, "normalTexture"),
@@ -48,7 +48,10 @@ class Surface(NamedTuple):
     emission: RGB = (0.0, 0.0, 0.0)
     transparent: bool = False  # whether opacity and the alpha of the colour texture apply
     cutoff: float = 0.0  # opacity below which nothing is drawn; 0: blended
-    textures: dict[str, Image] = {}  # noqa: RUF012  by the keys of _SLOTS
+    textures: dict[str, Image] = {}  # noqa: RUF012  by the keys of SLOTS
+
+
+PLAIN = Surface("", (1.0, 1.0, 1.0))  # what is not said of a material
 
 
 def surfaces(mesh: Mesh, color: RGB) -> list[Surface]:
@@ -108,7 +111,7 @@ def _of_gltf(document: Document, k: int, plain: Surface, known: dict[Any, Image 
     base = entry.get("pbrMetallicRoughness")
     base = base if isinstance(base, dict) else {}
     textures, emission = {}, _numbers(entry.get("emissiveFactor"), [0.0] * 3)
-    for slot, (holder, key) in _SLOTS.items():
+    for slot, (holder, key) in SLOTS.items():
         info = (entry if holder is None else base).get(key)
         where = f"materials[{k}].{key}"
         image = _texture(document, info, known, where, of_material(document, k)) if isinstance(info, dict) else None
