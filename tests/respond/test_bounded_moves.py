@@ -7,10 +7,21 @@ import pliant
 from conftest import cases
 from pliant import contacts, shapes
 from pliant.detect.queries.closest_point import ClosestPoints
-from pliant.kernels.respond.projection import FARTHEST, Friction, Substep, apply_restitution, mobility, project
+from pliant.kernels.respond.batches import Batches
+from pliant.kernels.respond.projection import (
+    FARTHEST,
+    Friction,
+    Restitution,
+    Substep,
+    apply_restitution,
+    mobility,
+    project,
+)
 from pliant.motion.deforming import Attached
 from pliant.scene import Grip
 from pliant.simulation import Simulation
+
+ALONE = Batches(np.zeros(1, np.int64), np.array([0, 1]), np.zeros(1, np.bool_))  # of a single contact
 
 
 def near_a_held_end(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -29,13 +40,13 @@ def test_the_free_end_of_a_held_edge_does_not_fly(rng):
         found, x, w = near_a_held_end(rng)
         start, normal_correction, friction_correction = x.copy(), np.zeros(1), np.zeros((1, 3))
         substep = Substep(x, start - [[0.0, 0.0, 0.0]] * 4, w, 0.01)
-        project(found, substep, 0.005, Friction(0.3, False), 2.0, normal_correction, friction_correction)
+        project(found, ALONE, substep, 0.005, Friction(0.3, False), 2.0, normal_correction, friction_correction)
         moved = np.linalg.norm(x - start, axis=1)
         assert moved[[0, 2, 3]].max() == 0.0
         assert moved[1] <= FARTHEST * normal_correction[0] * (1.0 + 1e-12)
         v, before = np.zeros((4, 3)), np.zeros((4, 3))
         v[0] = [0.0, 3.0, 0.0]  # the held end is carried
-        apply_restitution(found, v, before, w, 0.0, 0.1, normal_correction, False)
+        apply_restitution(found, ALONE, v, before, w, Restitution(0.0, 0.1, False), normal_correction)
         assert np.abs(v).max() <= 3.0 * FARTHEST * (1.0 + 1e-12)
 
 
@@ -44,7 +55,7 @@ def test_where_all_can_move_the_gap_opens_as_far_as_ever(rng):
         found, x, _ = near_a_held_end(rng)
         w, start = np.array([5.0, 5.0, 0.0, 0.0]), x.copy()
         substep = Substep(x, start, w, 0.01)
-        project(found, substep, 0.005, Friction(0.0, False), 2.0, np.zeros(1), np.zeros((1, 3)))
+        project(found, ALONE, substep, 0.005, Friction(0.0, False), 2.0, np.zeros(1), np.zeros((1, 3)))
         assert float(contacts.gap(found, x)[0, 1]) == pytest.approx(0.005, rel=1e-9)
         assert mobility(found[0], w) >= 2.5
 

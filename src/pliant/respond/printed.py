@@ -33,9 +33,8 @@ class PrintedProjection(Projection):
         if len(contacts):
             substep = Substep(state.x, state.x_start, self.w, dt)
             friction = Friction(self.friction, self.simple, True, self.restitution)
-            _kernels.project(
-                contacts, substep, self.eps, friction, math.inf, self.normal_correction, self.friction_correction
-            )
+            done = self.normal_correction, self.friction_correction
+            _kernels.project(contacts, self.batches, substep, self.eps, friction, math.inf, *done)
 
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Leave v as the displacement of the substep over its duration (section 4.1)."""

@@ -5,12 +5,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import contacts as _contacts
 from ..contacts import Contacts
 from ..kernels.respond import projection as _kernels
-from ..kernels.respond.projection import Friction, Substep
+from ..kernels.respond.projection import Friction, Restitution, Substep
 from ..scene import Scene
 from ..state import State
 from .base import Detect, Response
+from .batches import ContactBatches
 
 Floats = NDArray[np.float64]
 RECOVERY = 2.0  # m/s: largest speed at which penetration that existed before the substep is resolved
@@ -21,7 +23,8 @@ class Projection(Response):
     relative displacements of a substep, metres.
 
     Displacements and velocities are relative to the surface: a contact's anchor has its own velocity. Pass `eps`
-    for an offset other than the scene's, and `w` (n,) for other inverse masses.
+    for an offset other than the scene's, and `w` (n,) for other inverse masses. `coloured`: midpoints of edges are
+    handled by the colours of the edges, on all threads or on a graphics card, instead of in their order.
     """
 
     strict = True
@@ -33,6 +36,7 @@ class Projection(Response):
         reads_obstacle_vertices: bool = False,
         eps: float | None = None,
         w: Floats | None = None,
+        coloured: bool = False,
     ) -> None:
         self.eps = scene.eps if eps is None else eps
         self.friction = cast(float, scene.friction)
@@ -41,6 +45,8 @@ class Projection(Response):
         self.w = scene.inverse_masses if w is None else w
         self._gravity = float(np.linalg.norm(scene.gravity))
         self._before = np.zeros((0, 3))
+        self._ordering = ContactBatches(scene, coloured=coloured)
+        self.batches = self._ordering.of(_contacts.empty())
         self.normal_correction, self.friction_correction = np.zeros(0), np.zeros((0, 3))
 
     @classmethod
@@ -50,6 +56,7 @@ class Projection(Response):
 
     def begin(self, contacts: Contacts, state: State) -> None:
         """Begin a substep: clear the corrections and store the velocities of the contacts before impact."""
+        self.batches = self._ordering.of(contacts)
         self.normal_correction = np.zeros(len(contacts))
         self.friction_correction = np.zeros((len(contacts), 3))
         if self._before.shape != state.v.shape:
@@ -60,18 +67,18 @@ class Projection(Response):
         """Move x so that every gap is at least eps (to first order), with friction; see `RECOVERY`."""
         if len(contacts):
             substep, friction = Substep(state.x, state.x_start, self.w, dt), Friction(self.friction, self.simple)
-            _kernels.project(
-                contacts, substep, self.eps, friction, RECOVERY, self.normal_correction, self.friction_correction
-            )
+            done = self.normal_correction, self.friction_correction
+            _kernels.project(contacts, self.batches, substep, self.eps, friction, RECOVERY, *done)
 
     def enforced(self) -> Floats:
         return self.normal_correction
 
+    def slow(self, dt: float) -> float:
+        """Return the approach speed, m/s, up to which there is no restitution: four times what gravity adds in dt."""
+        return 4.0 * self._gravity * dt
+
     def finish(self, contacts: Contacts, state: State, dt: float) -> None:
         """Correct v for the projection, with restitution."""
         if len(contacts):
-            slow = 4.0 * self._gravity * dt  # four times the speed that gravity adds in a substep
-            velocities = state.v, self._before
-            _kernels.apply_restitution(
-                contacts, *velocities, self.w, self.restitution, slow, self.normal_correction, self.repels
-            )
+            velocities, rule = (state.v, self._before), Restitution(self.restitution, self.slow(dt), self.repels)
+            _kernels.apply_restitution(contacts, self.batches, *velocities, self.w, rule, self.normal_correction)

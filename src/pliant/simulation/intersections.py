@@ -5,13 +5,17 @@ from typing import Any
 
 from ..detect.base import Side
 from ..detect.queries.volume_gradient import VolumeGradient
-from ..respond import RESPONSES, Response, Volume
+from ..respond import RESPONSES, Projection, Response, Volume
 from ..scene import Body, Scene
 
 
-def make_response(scene: Scene, name: str, *, among_deformables: bool = False, **options: Any) -> Response:
+def make_response(
+    scene: Scene, name: str, *, among_deformables: bool = False, coloured: bool = False, **options: Any
+) -> Response:
     """Make the named response: against obstacles, or among deformable bodies with the friction of these."""
     made, ruling = RESPONSES[name], scene.between_deformables if among_deformables else scene
+    if issubclass(made, Projection):
+        options["coloured"] = coloured
     if not issubclass(made, Volume):
         return made(ruling, **options)
     deformable = scene.deformable
