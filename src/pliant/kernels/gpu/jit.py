@@ -5,6 +5,7 @@ A function with a parallel loop is called by every thread of the launch: what pr
 and the loop takes the iterations of this thread. Such functions may contain one loop, or several that are independent.
 """
 
+import contextlib
 import functools
 
 from numba import cuda
@@ -12,6 +13,7 @@ from numba import cuda
 from pliant.kernels.gpu.simulated import SIMULATED
 
 COMPILED = PARALLEL = True
+_jit = cuda.jit  # in the simulator, `cuda` is another module after the first launch
 # link-time optimisation contracts a * b + c into one rounding
 OPTIONS = {} if SIMULATED else {"lto": False, "fastmath": False}
 
@@ -20,10 +22,29 @@ def kernel(function=None, *, parallel=False, inline=False):
     """Compile `function` for the card when a launch first needs it."""
     if function is None:
         return functools.partial(kernel, parallel=parallel, inline=inline)
-    return cuda.jit(function, device=True, **OPTIONS)
+    return _jit(function, device=True, **OPTIONS)
 
 
 @kernel
 def prange(count):
     """The iterations of this thread."""
     return range(cuda.grid(1), count, cuda.gridsize(1))
+
+
+if SIMULATED:
+    from numba.cuda.simulator import kernel as _simulator
+
+    _REAL, _NAMES = [cuda], "__names_of_cuda__"  # a list, because names of the module itself are replaced
+
+    @contextlib.contextmanager
+    def _swapped(function, module):
+        """Let `cuda` be the simulated `module` where `function` is defined. Numba's own puts it back after every call
+        of a function, although other threads of the block are still in theirs."""
+        known = function.__globals__
+        if _NAMES not in known:
+            known[_NAMES] = [name for name, value in known.items() if value is _REAL[0]]
+        for name in known[_NAMES]:
+            known[name] = module
+        yield
+
+    _simulator.swapped_cuda_module = _swapped
