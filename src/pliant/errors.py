@@ -26,6 +26,11 @@ class TooBigError(ValueError):
     """An operation would need more memory than allowed; raised before allocation."""
 
 
+class CardLostError(RuntimeError):
+    """A graphics card stopped working in a run; the simulation is at the last frame that was copied to the host, from
+    which it goes on, on threads."""
+
+
 def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
     """Return the error for an unknown option, with the closest match and all valid options."""
     options = sorted(known)

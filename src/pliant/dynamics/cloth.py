@@ -27,6 +27,7 @@ from .contact_springs import SOFT
 from .implicit import ImplicitSolver
 from .rest_scale import RestScaling
 from .rigidity import Hinged, hinge_rigidities
+from .shared import once
 from .slivers import softened
 from .springs import StitchSprings
 from .strain_limit import NO_GAPS, StrainLimit, gaps_of
@@ -58,8 +59,13 @@ class ClothDynamics:
         parts = [(scene.bodies[b], scene.bodies[b].mesh.welded, int(scene.first[b]) - begin) for b in scene.cloths]
         self._parts, self._warned_of = parts, 0.0
         implicit = solver == "implicit" and _moves(parts, self.w)
-        self.membrane = _membrane(parts, coloured=not implicit)
-        self.hinges = _hinges(parts)
+        made_of: tuple[Any, ...] = ()
+        for body, mesh, first in parts:
+            made_of += mesh, body.material, body.warp, body.flat, first
+            if not isinstance(body.rest_scale, tuple) or body.rest_scale != (1.0, 1.0):
+                made_of += (scene,)  # `RestScaling` changes the membrane
+        self.membrane = once("membrane", (*made_of, implicit), lambda: _membrane(parts, coloured=not implicit))
+        self.hinges = once("hinges", made_of, lambda: _hinges(parts))
         faces = self.membrane.faces
         air = np.zeros(len(scene.bodies))
         for b in scene.cloths:
@@ -73,22 +79,29 @@ class ClothDynamics:
             beside=np.argsort(faces.ravel(), kind="stable") // 3,
             force=np.zeros((len(faces), 3)),
         )
-        self._pairs = _viscosity(parts, self.w)
+        self.viscous_pairs = once("viscosity", (*made_of, len(self.w)), lambda: _viscosity(parts, self.w))
         self._shares: dict[float, Floats] = {}
         self._team = np.zeros((0, 0, COUNTERS), np.int64)
         self._gravity = np.asarray(scene.gravity)
         self._fallen = -1.0, np.zeros(3)  # the last result of `_fall`, and by what it scales gravity
         self.seams = StitchSprings(scene)
         self._scaling = RestScaling(scene, self.membrane)
-        elements = softened(self.membrane, self.hinges)
-        self._limit = StrainLimit(parts, self.w)
-        longest = self._limit.longest_at(self.membrane.faces)
-        self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs, longest) if implicit else None
-        self._yielding = scene.yielding_inverse_masses[self.rows]
-        attached = self._yielding != self.w
-        self._tension = StrainLimit(parts, attached.astype(np.float64), TENSION, attached)
+        self._implicit: ImplicitSolver | None = None
+        if implicit:
+            elements = softened(self.membrane, self.hinges)
+            self._limit = StrainLimit(parts, self.w)
+            longest = self._limit.longest_at(self.membrane.faces)
+            self._implicit = ImplicitSolver(*elements, self.w, self.seams.springs, longest)
+            self._yielding = scene.yielding_inverse_masses[self.rows]
+            attached = self._yielding != self.w
+            self._tension = StrainLimit(parts, attached.astype(np.float64), TENSION, attached)
         self._inverse_masses, self._eps = scene.inverse_masses, scene.eps
         self._friction = cast(float, scene.friction)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether `begin` changes the rest shapes of the membrane."""
+        return self._scaling.scales
 
     def begin(self, state: State, dt: float) -> None:
         """Begin a frame of substeps of dt."""
@@ -99,7 +112,7 @@ class ClothDynamics:
 
     def apply_damping(self, state: State, dt: float) -> None:
         """Apply viscous damping and air drag to the velocities, which are v_start as well."""
-        if len(self._pairs[2]) or len(self.air.faces):
+        if len(self.viscous_pairs[2]) or len(self.air.faces):
             run = _damping.damp if self._team_size() > 1 else _damping.damp.serial
             run(self._viscosity(dt), self.air, self._moving(state), self.wind, dt, self._team)
 
@@ -115,16 +128,16 @@ class ClothDynamics:
         return threads
 
     def _viscosity(self, dt: float) -> Viscosity:
-        return Viscosity(*self._pairs[:2], self._share(dt))
+        return Viscosity(*self.viscous_pairs[:2], self.viscous_share(dt))
 
     def _moving(self, state: State) -> Moving:
         rows = self.rows
         return Moving(state.x[rows], state.x_start[rows], state.v[rows], state.v_start[rows], self.w)
 
-    def _share(self, dt: float) -> Floats:
+    def viscous_share(self, dt: float) -> Floats:
         """Return the fraction of each velocity difference exchanged in `dt`, limited for stability."""
         if dt not in self._shares:
-            start, beside, rate = self._pairs
+            start, beside, rate = self.viscous_pairs
             own = np.repeat(np.arange(len(self.w)), np.diff(start))
             total = np.bincount(own, rate * self.w[own], len(self.w)) * dt
             cap = np.minimum(1.0, 0.5 / np.maximum(total, 1e-300))

@@ -37,6 +37,11 @@ class RestScaling:
         self._rest = membrane.rest.copy() if (scales != 1.0).any() else None
         self.scale_at(np.inf)
 
+    @property
+    def scales(self) -> bool:
+        """Whether any scale differs from 1."""
+        return self._rest is not None
+
     def scale_at(self, time: float) -> None:
         """Set the rest shapes to those at `time` seconds."""
         if self._rest is not None:

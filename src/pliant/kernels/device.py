@@ -40,11 +40,19 @@ def twin(module: str):
     return twin(module)
 
 
-def launch(function, count: int, *args, stream=0) -> None:
+def launch(function, count: int, *args, stream=None) -> None:
     """Run `function` of a twin with one thread per iteration; arrays in `args` and in their tuples are on the card."""
     from .gpu.entries import launch
 
     launch(function, count, *args, stream=stream)
+
+
+def recorded(work):
+    """The launches of `work`, which has run before, as one graph that a call launches again."""
+    _cuda()
+    from .gpu.graphs import recorded
+
+    return recorded(work)
 
 
 def upload(value):
@@ -88,6 +96,11 @@ def _allocated(allocate, size: int):
         raise MemoryError(
             f"the graphics card has {free / 2**30:.3g} GiB free; {size / 2**30:.3g} GiB are needed"
         ) from None
+
+
+def is_driver_error(error: BaseException) -> bool:
+    """Whether an exception says that the card or its driver failed, rather than the program."""
+    return type(error).__name__ in ("CudaAPIError", "CUDAError", "GraphError")
 
 
 def is_there(value) -> bool:

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..detect.base import BaseDetector, Detector, Reports, Side, with_defaults
+from ..detect.detectors.distance_field import DistanceFieldDetector
 from ..detect.detectors.offset import OffsetDetector
 from ..detect.detectors.rigid_parts import PartsDetector
 from ..detect.fields.sampled import warn_if_too_coarse
 from ..detect.methods import METHODS
 from ..detect.options import check_options
+from ..dynamics.shared import once
 from ..scene import Scene
 from .deformable_contact import DeformableContact
 from .guard import Guard
@@ -59,7 +61,8 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
             able = ", ".join(name for name, other in METHODS.items() if other.obstacle_may_deform)
             raise ValueError(f"method {method!r} needs rigid bodies, but {body.label!r} deforms; use one of: {able}")
         deformable, obstacle = _sides(scene, b, c, detector_class)
-        detector = detector_class(deformable, obstacle, within=distances[k], **_options_of(options, k, len(pairs)))
+        own = _options_of(options, k, len(pairs))
+        detector = _made(detector_class, deformable, obstacle, distances[k], own)
         field = detector.field
         kept = scene.eps + (scene.layer_offset(b) if b in scene.strands else 0.0)
         warn_if_too_coarse(detector.cell_size or getattr(field, "spacing", 0.0), kept, body.label)
@@ -70,6 +73,24 @@ def make_detectors(scene: Scene, method: str, options: Mapping[str, Any], ahead:
     found += [(b, PartsDetector(parts)) for (b, _), parts in groups.items()]
     offset = scene.layer_offset
     return [OffsetDetector(detector, offset(b)) if offset(b) else detector for b, detector in found]
+
+
+def _made(made: type[BaseDetector], deformable: Side, obstacle: Side, within: float, options: dict[str, Any]) -> Any:
+    """Make a detector; in a batch of scenes, with the field that was baked for another scene."""
+    if made is not DistanceFieldDetector or "field" in options:
+        return made(deformable, obstacle, within=within, **options)
+    detectors = []
+
+    def bake() -> Any:
+        detectors.append(DistanceFieldDetector(deformable, obstacle, within=within, **options))
+        return detectors[0].field
+
+    accuracy = tuple((name, value) for name, value in options.items() if name not in ("progress", "midpoints"))
+    field = once("field", (deformable.mesh, obstacle.mesh, within, accuracy), bake)
+    if detectors:
+        return detectors[0]
+    midpoints = options.get("midpoints", True)
+    return DistanceFieldDetector(deformable, obstacle, within=within, field=field, midpoints=midpoints)
 
 
 def _sides(scene: Scene, b: int, c: int, detector_class: type[BaseDetector]) -> tuple[Side, Side]:

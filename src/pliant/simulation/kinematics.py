@@ -173,23 +173,25 @@ class Kinematics:
         if not self.every_substep:
             self.scene.place(state.x, state.pose, state.bones)
 
-    def division(self, state: State, dt: float, substeps: int) -> int:
+    def division(self, state: State, dt: float, substeps: int, extents: Floats | None = None) -> int:
         """Return into how many parts each of `substeps` substeps of a frame of dt has to be divided, a power of two, so
         that near deformable bodies no obstacle moves farther than the contact offset in a part, relative to them; see
-        the bounds above."""
+        the bounds above. extents (parts,9): see `extents_of`, where the state is elsewhere."""
         self._samples.begin(np.zeros(0))
         if not self._moving or not self.scene.deformable:
             return 1
         self._shapes.clear()
         soft, eps = self.scene.deformable_rows, self.scene.eps * (1.0 + 1e-9)
-        low, high = _kernels.bounds(state.x[soft])
-        box = np.array([low, high]) + 2.0 * eps * np.array([[-1.0], [1.0]])
+        box, velocity = np.empty((2, 3)), np.empty(3)
+        parts_of_all = extents_of(state.x[soft], state.v[soft]) if extents is None else extents
+        _kernels.joined_extent(parts_of_all, soft.stop - soft.start, box, velocity)
+        box += 2.0 * eps * np.array([[-1.0], [1.0]])
         # where substeps are not divided, one of them ends at each of these times, and moves bodies to the same shapes
         ends = _ends(state.time, dt / substeps, substeps)
         middle = ends[substeps // 2 - 1] if substeps % 2 == 0 else state.time + 0.5 * dt
         times = np.array([state.time, middle, ends[-1]])
         self._samples.begin(np.unique(np.concatenate([times, ends])))
-        speed = max(self._fastest(b, state, times, box, state.v[soft].mean(0)) for b in self._moving)
+        speed = max(self._fastest(b, state, times, box, velocity) for b in self._moving)
         parts, step = 1, dt / substeps
         most = GUARDED_PARTS if self.scene.self_contact == "safe" else MOST_PARTS
         while speed * step > parts * eps and parts < most and 2 * parts * substeps <= MOST_SUBSTEPS:
@@ -221,6 +223,14 @@ class Kinematics:
                 near = EVERYWHERE if ((high > box[0]) & (low < box[1])).all() else NOWHERE
             most = max(most, _kernels.fastest_near(before, after, lapse, near, velocity))
         return math.sqrt(most)
+
+
+def extents_of(x: Floats, v: Floats) -> Floats:
+    """Return the lowest and highest coordinates and the sum of velocities (parts,9) of parts of vertices (n,3)."""
+    out, first = np.empty((1, _kernels.CHUNKS, 9)), np.array([0, len(x)])
+    run = _kernels.extents if len(x) >= _WORTH_THREADS else _kernels.extents.serial
+    run(x, v, first, out)
+    return out[0]
 
 
 def _ends(time: float, dt: float, substeps: int) -> Floats:

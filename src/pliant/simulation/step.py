@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from .. import arrays, renamed, validate
 from .. import contacts as _contacts
-from .. import renamed, validate
 from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..detect.base import Detector, with_defaults
@@ -20,6 +20,7 @@ from ..respond import RESPONSES
 from ..scene import Scene
 from ..state import State
 from .build import AHEAD, make_detectors, make_self_contact, may_yield, reads_obstacles
+from .card_limits import device_for, scene_why_not
 from .clock import Clock
 from .drag import DragConstraint, grab
 from .events import STEPPING, EventSteps
@@ -27,6 +28,7 @@ from .final_projection import FinalProjection
 from .frame import Frame
 from .intersections import make_response
 from .kinematics import Kinematics, Target
+from .placed import Placed
 from .resume import checkpoint_of, resumed
 from .retraction import Retraction
 
@@ -37,7 +39,7 @@ LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
 
 
 @check_arguments
-class Simulation:
+class Simulation(Placed):
     """Runs a scene in frames of `dt` seconds, each divided into `substeps` or, where a body would move farther than the
     contact offset in a substep, a multiple of these. By default one substep per 2.5 ms (implicit) or 0.625 ms (XPBD,
     soft bodies).
@@ -54,6 +56,8 @@ class Simulation:
     (with `self_options`) and `self_response` choose detector and response for contacts among deformable bodies; without
     either the guard handles these, unless the scene has self_contact="off" (docs/self-contact.md).
     `stepping`: "events" ends substeps at the first time of impact, with the method "continuous" (docs/continuous.md).
+    `device`: "cpu", "cuda" (a graphics card, with the same results bit by bit; what does not run there is an error), or
+    "auto" (the card if there is one and everything runs there), see docs/gpu.md.
     """
 
     def __init__(
@@ -73,13 +77,15 @@ class Simulation:
         stepping: str = "fixed",
         state: State | None = None,
         clock: Clock | None = None,
+        device: arrays.Device = "cpu",
     ) -> None:
         self.scene = scene
+        self.device = device_for(device, scene_why_not(scene, solver, response, stepping))
         self.dt = validate.number("dt", dt, low=SHORTEST, high=LONGEST)
         self.solver = validate.choice("solver", solver, SOLVERS)
         default = default_substeps(scene, self.dt, self.solver)
         self.substeps = default if substeps is None else validate.whole("substeps", substeps, low=1, high=1000)
-        self.state = scene.start() if state is None else state.copy()
+        self.host_state = scene.start() if state is None else state.copy()
         if self.state.x.shape != (int(scene.first[-1]), 3):
             raise ValueError(f"state has {len(self.state.x)} vertices; the scene has {int(scene.first[-1])}")
         if options and detectors is not None:
@@ -108,7 +114,8 @@ class Simulation:
         every_substep = reads_obstacles(scene, given) or (bool(scene.moving) and responds.needs_closed)
         self.kinematics = Kinematics(scene, every_substep, may_yield(scene, given, self_method or self_response))
         eps = scene.eps * (1.0 - SOFT) if repels else None
-        self.response = make_response(scene, self.response_name, reads_obstacle_vertices=every_substep, eps=eps)
+        how: dict[str, Any] = {"reads_obstacle_vertices": every_substep, "eps": eps, "coloured": self.solver == "xpbd"}
+        self.response = make_response(scene, self.response_name, **how)
         self.response.repels = repels
         self.final_projection = FinalProjection(scene, given)
         self.self_contact = make_self_contact(scene, self_method, self_options, self_response)
@@ -121,6 +128,9 @@ class Simulation:
         self.state.pose_start = self.state.pose.copy()
         self.index = 0
         self.failed_before = 0, 0  # substeps that failed before the first frame, and pairs given up (see preroll.py)
+        if self.device == "cuda":
+            self.device = "cpu"
+            self.to(device)
 
     hands = renamed.attribute("hands", "drags")
     guard = renamed.attribute("guard", "self_contact")
@@ -138,6 +148,8 @@ class Simulation:
     def step(self, *, divided: bool = True) -> Frame:
         """Advance by a frame of `dt` seconds, in equal substeps: `substeps`, or if `divided` a multiple where bodies
         are fast."""
+        if self.card_run is not None:
+            return self.card_run.step_one(self, divided)
         began, lost = time.perf_counter(), self.dynamics.lost
         state, clock = self.state, self.clock
         if self.separates:

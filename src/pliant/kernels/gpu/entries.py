@@ -15,7 +15,9 @@ from numba import cuda
 from .jit import OPTIONS
 from .simulated import SIMULATED
 
-THREADS = 128  # of a block
+THREADS = 4 if SIMULATED else 128  # of a block; in the simulator each is a thread of the processor
+BLOCKS = 1 if SIMULATED else 2**31 - 1  # at most: threads take several iterations each
+_streams = [0]  # the stream of launches that name none is the last
 
 
 def _is_tuple(value) -> bool:
@@ -85,15 +87,25 @@ def uncontracted():
         dispatcher.compile_cuda = usual
 
 
-def launch(function, count, *args, stream=0) -> None:
+@contextlib.contextmanager
+def on_stream(stream):
+    """Within this block, launch on `stream`."""
+    _streams.append(stream)
+    try:
+        yield
+    finally:
+        _streams.pop()
+
+
+def launch(function, count, *args, stream=None) -> None:
     """Run `function` of a twin with a thread for each of `count` iterations of its loop. Arrays are on the card."""
     if count:
-        launch_blocks(function, -(-count // THREADS), THREADS, *args, stream=stream)
+        launch_blocks(function, min(-(-count // THREADS), BLOCKS), THREADS, *args, stream=stream)
 
 
-def launch_blocks(function, blocks, threads, *args, stream=0) -> None:
+def launch_blocks(function, blocks, threads, *args, stream=None) -> None:
     """Run `function` in blocks of threads that share memory and wait for each other."""
     called = entry(function, tuple(shape_of(arg) for arg in args))
-    configured = called[blocks, threads, stream]
+    configured = called[blocks, threads, _streams[-1] if stream is None else stream]
     with uncontracted():
         configured(*flat(args))

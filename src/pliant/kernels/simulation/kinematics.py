@@ -3,9 +3,11 @@
 import math
 
 from .. import vec
+from ..dynamics.cloth import part
 from ..jit import kernel, prange
 
 PARTS = 16  # ranges of vertices that threads share
+CHUNKS = 256  # parts of a sum over vertices, which are added in order
 
 
 @kernel
@@ -62,3 +64,37 @@ def bounds(x):
         low = (min(low[0], p[0]), min(low[1], p[1]), min(low[2], p[2]))
         high = (max(high[0], p[0]), max(high[1], p[1]), max(high[2], p[2]))
     return low, high
+
+
+@kernel
+def extent(x, v, out):
+    """Store lowest and highest coordinates of x (n,3) and the sum of v (n,3) in out (9,)."""
+    for d in range(3):
+        out[d], out[3 + d], out[6 + d] = math.inf, -math.inf, 0.0
+    for i in range(len(x)):
+        for d in range(3):
+            out[d], out[3 + d] = min(out[d], x[i, d]), max(out[3 + d], x[i, d])
+            out[6 + d] += v[i, d]
+
+
+@kernel(parallel=True)
+def extents(x, v, first, out):
+    """Store the `extent` of each of CHUNKS parts of the rows first[s]..first[s + 1] - 1 of x and v in
+    out (s,CHUNKS,9)."""
+    for k in prange((len(first) - 1) * CHUNKS):
+        s, c = k // CHUNKS, k % CHUNKS
+        a, b = part(first[s], first[s + 1], c, CHUNKS)
+        extent(x[a:b], v[a:b], out[s, c])
+
+
+@kernel
+def joined_extent(parts, count, box, velocity):
+    """Join `parts` (CHUNKS,9): the box (2,3) of all points, and their mean velocity (3,)."""
+    for d in range(3):
+        box[0, d], box[1, d], velocity[d] = math.inf, -math.inf, 0.0
+    for c in range(len(parts)):
+        for d in range(3):
+            box[0, d], box[1, d] = min(box[0, d], parts[c, d]), max(box[1, d], parts[c, 3 + d])
+            velocity[d] += parts[c, 6 + d]
+    for d in range(3):
+        velocity[d] /= count
