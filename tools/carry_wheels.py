@@ -2,7 +2,8 @@
 tightly, in pieces.
 
     python tools/carry_wheels.py pack             # here: writes out/carried/own/ and out/carried/peers/
-    python tools/carry_wheels.py unpack FOLDER    # there: unpacks what is in out/carried/ into FOLDER, for PYTHONPATH
+    python tools/carry_wheels.py unpack FOLDER    # there: unpacks them into FOLDER, for PYTHONPATH; pieces may come in
+                                                  # several calls
 
 The libraries of the processor are stripped of their symbols and packed by LZMA with a filter for x86, which makes
 them a third smaller than their wheels. Wheels that were packed before are not packed again.
@@ -13,6 +14,8 @@ import io
 import lzma
 import pathlib
 import re
+import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -34,7 +37,9 @@ PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_24", "manylinux_2_
 # not needed there: tests, examples, headers, and the compiler of Warp for processors
 LEFT_OUT = re.compile(r"(^|/)(include|licenses)/|\.(pyx|pxd|pxi|cpp|h|hpp|html)$")
 KEPT = re.compile(r"^(warp/native|numba|numba_cuda|newton)/")
-FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
+ARCHITECTURE = 90  # of the card, for example of an H200
+FAT = struct.pack("<IH", 0xBA55ED50, 1)  # begins code for several architectures
+FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9}]
 
 
 def download(names: tuple[str, ...], folder: pathlib.Path) -> list[pathlib.Path]:
@@ -66,6 +71,22 @@ def stripped(content: bytes) -> bytes:
         return pathlib.Path(file.name).read_bytes() if done.returncode == 0 else content
 
 
+def without_other_cards(content: bytes) -> bytes:
+    """A library in which the code for cards other than ARCHITECTURE is zeroed; what is left finds it by its headers."""
+    parts, at = bytearray(content), content.find(FAT)
+    while at >= 0:
+        header, size = struct.unpack_from("<HQ", parts, at + 6)
+        entry, end = at + header, at + header + size
+        while header == 16 and entry < end <= len(parts):
+            before, inside = struct.unpack_from("<IQ", parts, entry + 4)
+            architecture = struct.unpack_from("<I", parts, entry + 28)[0]
+            if architecture != ARCHITECTURE:
+                parts[entry + before : entry + before + inside] = bytes(inside)
+            entry += before + inside
+        at = content.find(FAT, end if header == 16 and end <= len(parts) else at + 4)
+    return bytes(parts)
+
+
 def pack(wheel: pathlib.Path) -> bytes:
     """An LZMA archive of the files of a wheel that are needed."""
     packed = wheel.with_suffix(".tar.xz")
@@ -80,7 +101,8 @@ def pack(wheel: pathlib.Path) -> bytes:
                 if entry.is_dir() or not is_needed(entry.filename):
                     continue
                 content = source.read(entry)
-                content = stripped(content) if re.search(r"\.so(\.\d+)*$", entry.filename) else content
+                if re.search(r"\.so(\.\d+)*$", entry.filename):
+                    content = without_other_cards(stripped(content))
                 member = tarfile.TarInfo(entry.filename)
                 member.size = len(content)
                 archive.addfile(member, io.BytesIO(content))
@@ -96,8 +118,9 @@ def pack_all() -> None:
             old.unlink()
         for wheel in download(packages, ROOT / "out" / "wheels" / name):
             content = pack(wheel)
-            for k in range(-(-len(content) // PIECE)):
-                piece = folder / f"{wheel.name.split('-')[0]}.tar.xz.{k:02d}"
+            count = -(-len(content) // PIECE)
+            for k in range(count):
+                piece = folder / f"{wheel.name.split('-')[0]}.tar.xz.{k + 1}-of-{count}"
                 piece.write_bytes(content[k * PIECE : (k + 1) * PIECE])
             print(f"{name}: {wheel.name}: {len(content) / 2**20:.1f} MiB", flush=True)
         total = sum(piece.stat().st_size for piece in folder.iterdir())
@@ -105,18 +128,23 @@ def pack_all() -> None:
 
 
 def unpack(folder: pathlib.Path) -> None:
-    """Unpack every archive in out/carried/ that is not yet in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for first in sorted(CARRIED.glob("*/*.tar.xz.00")):
-        name = first.name.removesuffix(".tar.xz.00")
-        mark = folder / f".{name}"
-        if not mark.exists():
-            pieces = sorted(first.parent.glob(f"{name}.tar.xz.*"))
-            content = lzma.decompress(b"".join(piece.read_bytes() for piece in pieces))
-            with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-                archive.extractall(folder, filter="data")
-            mark.touch()
-        print(f"unpacked {name}")
+    """Keep the pieces in out/carried/ below `folder`, and unpack every archive of which all have come."""
+    kept = folder / ".pieces"
+    kept.mkdir(parents=True, exist_ok=True)
+    for piece in CARRIED.glob("*/*.tar.xz.*"):
+        shutil.copyfile(piece, kept / piece.name)
+    for last in sorted(kept.glob("*.tar.xz.*")):
+        name, _, number = last.name.rpartition(".")
+        count = int(number.split("-of-")[1])
+        pieces = [kept / f"{name}.{k + 1}-of-{count}" for k in range(count)]
+        mark = kept / f"{name}.unpacked"
+        if mark.exists() or not all(piece.exists() for piece in pieces):
+            continue
+        content = lzma.decompress(b"".join(piece.read_bytes() for piece in pieces))
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            archive.extractall(folder, filter="data")
+        mark.touch()
+        print(f"unpacked {name}", flush=True)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 # Everything that needs a graphics card, in one call of less than ten minutes: unpacks the wheels of
 # tools/carry_wheels.py, runs tests/gpu and the benchmarks, and writes what they print and their tables to $OUT.
 #
-#     tools/on_card.sh [STEP ...]     # steps: tests bench simulations; default: all
+#     tools/on_card.sh [STEP ...]     # tests, bench, simulations (default: all); keep: only take wheels
 #
 # Needs Python 3.12 with NumPy and SciPy, a driver and a toolkit of CUDA 13. QUICK=1 takes small cases, for a dry run
 # in Numba's simulator: NUMBA_ENABLE_CUDASIM=1 QUICK=1 PYTHON=.venv/bin/python SITE= OUT=out/dry tools/on_card.sh
@@ -37,6 +37,7 @@ for part in ${*:-tests bench simulations}; do
         [ -f benchmarks/pliant_bench/gpu_simulations.py ] &&
             step simulations 150 "$PYTHON" -m pliant_bench.gpu_simulations $quick
         ;;
+    keep) ;;
     *) echo "unknown step $part" && exit 2 ;;
     esac
 done

@@ -49,7 +49,7 @@ def test_more_pairs_than_there_was_room_for_are_all_found(rng) -> None:
     cloth, x = folded(rng)
     detector = pliant.detector("bvh", cloth, within=0.4 / RESOLUTION).update(x)
     there = detector.to("cuda").update(device.upload(x))
-    there._inner._near._overlaps = device.empty((3, 2), np.int32)
+    there._inner._near._overlaps.pairs = device.empty((3, 2), np.int32)
     assert there.find().copy_to_host().tobytes() == detector.find().tobytes()
 
 

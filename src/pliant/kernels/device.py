@@ -127,6 +127,11 @@ def view(value):
     return cuda.from_cuda_array_interface(described | {"data": (there.ptr, there.readonly)}, owner=(value, there))
 
 
+def part(array, first: int, last: int):
+    """Rows first..last-1 of an array on the card, the same memory; its own slices may not be empty."""
+    return array[first:last] if last > first else empty((0, *array.shape[1:]), array.dtype)
+
+
 def field(records, name: str):
     """A field of all records (n,) on the card, as a strided array of the same memory; no copy."""
     if SIMULATED:

@@ -20,9 +20,22 @@ class BoxesOnCard:
         leaf = np.empty(len(leaves), np.int32)
         leaf[first[leaves]] = leaves
         link = np.stack([skip, first], 1).astype(np.int32)
-        self._corners = corners
+        self._corners, self.order = corners, _device.upload(tree.order)
         self.at = Boxes(_device.empty((len(skip), 6), np.float32), _device.upload(link), _device.upload(leaf))
         self._levels = [_device.upload(level) for level in levels_of(skip)]
+
+    @classmethod
+    def built(cls, corners: Any, x: Any) -> "BoxesOnCard":
+        """Build the BVH on the card, of triangles `corners` (m,3), and fit it to x (n,3)."""
+        from ...kernels.gpu import lbvh
+        from ...kernels.gpu import rows as _rows
+
+        made = cls.__new__(cls)
+        made.at, made.order, made._levels = lbvh.build(corners, x)
+        made._corners = _device.empty(corners.shape, np.int32)
+        _device.launch(_rows.take, len(corners), made.order, corners, made._corners)
+        made.fit(x)
+        return made
 
     def fit(self, x: Any) -> None:
         """Fit all boxes to positions (n,3) on the card."""

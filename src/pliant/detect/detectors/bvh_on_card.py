@@ -17,6 +17,7 @@ from ..queries.contact_records import (
 )
 from ..queries.proximity import NearPairs
 from ..queries.proximity_on_card import NearPairsOnCard
+from ..queries.welded_on_card import Copies
 
 if TYPE_CHECKING:
     from .bvh import BvhDetector
@@ -48,7 +49,7 @@ class BvhOnCard:
         if not self.same:
             moved.append((self._sides[1], self._near.b, x_b))
         for side, leaves, x in moved:
-            side.check_seams(x)
+            side.copies.check(x)
             leaves.move(x)
         return self
 
@@ -62,9 +63,10 @@ class BvhOnCard:
         records = _device.empty(sum(len(pairs) for pairs in found), CONTACT)
         done = 0
         for a, b, x_a, x_b, pairs in facing:
-            _fill("fill_faces", a, b, x_a, x_b, pairs, records[done : done + len(pairs)])
+            _fill("fill_faces", a, b, x_a, x_b, pairs, _device.part(records, done, done + len(pairs)))
             done += len(pairs)
-        _fill("fill_edges", one, two, near.a.x, near.b.x, found.edges, records[done:])
+        edges = _device.part(records, done, len(records))
+        _fill("fill_edges", one, two, near.a.x, near.b.x, found.edges, edges)
         return ContactsOnCard(records)
 
 
@@ -75,20 +77,7 @@ class _SideOnCard:
         mesh = welded.side.mesh
         self.welded, self.body = welded, welded.side.body
         self.faces, self.edges = _device.upload(mesh.faces), _device.upload(mesh.topology.edges)
-        first = welded.rows[welded.weld]
-        copies = np.flatnonzero(first != np.arange(len(first)))
-        self._copies = _device.upload(np.stack([copies, first[copies]], 1).astype(np.int32)) if len(copies) else None
-
-    def check_seams(self, x: Any) -> None:
-        """ValueError if copies of a vertex have separated: other features are then neighbours."""
-        if self._copies is not None:
-            from ...kernels.gpu import rows as _rows
-
-            count = _device.zeros(1, np.int64)
-            _device.launch(_rows.count_different, len(self._copies), self._copies, x, count)
-            if int(count.copy_to_host()[0]):
-                name = self.welded.side.mesh.name
-                raise ValueError(f"copies of a vertex of mesh {name!r} have separated; use threads, or weld the mesh")
+        self.copies = Copies(mesh)
 
 
 def _fill(kernel: str, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, records: Any) -> None:

@@ -1,12 +1,12 @@
 """Exact triangle-triangle intersections between two deforming meshes, or within one."""
 
 import functools
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import renamed, validate
+from ... import arrays, renamed, validate
 from ...arguments import check_arguments
 from ...kernels.bvh.tree import Tree
 from ...kernels.queries import intersections as _kernels
@@ -16,6 +16,9 @@ from ..base import Side
 from ..bvh.build import VOLUMES
 from ..bvh.tree import refit, tree_of
 from .welding import Seams
+
+if TYPE_CHECKING:
+    from .intersections_on_card import IntersectionsOnCard
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -47,6 +50,15 @@ class Intersections:
         self.__dict__.pop("_found", None)
         return self
 
+    def to(self, device: str) -> "Intersections | IntersectionsOnCard":
+        """Return these queries on a graphics card ("cuda") for vertices that live there (docs/gpu.md); with "cpu", and
+        with "auto" where there is no card, these ones."""
+        if arrays.chosen(device) == "cpu":
+            return self
+        from .intersections_on_card import IntersectionsOnCard
+
+        return IntersectionsOnCard(self)
+
     def pairs(self) -> Pairs:
         """(k,2) intersecting faces, sorted; self-intersections once, with the lower face index first."""
         return self._found.copy()
@@ -67,6 +79,7 @@ class _DeformingMesh:
     """A deforming mesh with a BVH that is refitted to it."""
 
     def __init__(self, mesh: Mesh, options: dict[str, Any]) -> None:
+        self.mesh = mesh
         self.x = mesh.vertices.copy()  # writable, as later positions, so that one compiled kernel serves all
         self.faces = mesh.faces
         self.corners = mesh.weld_index[mesh.faces]

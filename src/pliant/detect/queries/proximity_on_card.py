@@ -4,14 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import arrays, validate
+from ... import arrays
 from ...kernels import device as _device
 from ..bvh.boxes_on_card import BoxesOnCard
 from ..bvh.leaf_mesh import LeafMesh
+from .overlaps_on_card import Overlaps
 from .proximity import NearPairs
-
-_BYTES = 60  # memory of the card for a pair of triangles and its features, on average
-_ROOM = 24  # pairs of triangles per triangle for which there is room at first
 
 
 class PairsOnCard(NamedTuple):
@@ -48,14 +46,14 @@ class NearPairsOnCard:
     """`NearPairs` of two leaf meshes on the card, or of one with itself (`b=None`)."""
 
     def __init__(self, a: LeafMeshOnCard, b: LeafMeshOnCard | None = None, *, max_bytes: float | None = None) -> None:
-        self.a, self.same, self.max_bytes = a, b is None, max_bytes
+        self.a, self.same = a, b is None
         self.b = a if b is None else b
         n_a, n_b = len(a.mesh.x), len(self.b.mesh.x)
         # as in `NearPairs.ordered`: where the vertices of a, the edges, and the vertices of b begin
         self._base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
         self._buckets = int(self._base.max()) + len(a.mesh.top.edges)
         self._base_there = _device.upload(self._base)
-        self._overlaps = _device.empty((max(_ROOM * len(a.mesh.leaves.face), 1), 2), np.int32)
+        self._overlaps = Overlaps(len(a.mesh.leaves.face), same=self.same, max_bytes=max_bytes)
 
     @classmethod
     def of(cls, near: NearPairs) -> "NearPairsOnCard":
@@ -69,37 +67,20 @@ class NearPairsOnCard:
 
         a, b = self.a.side, self.b.side
         query = kernels.NearQuery(self.same, distance, self._base_there)
-        listed, sizes = self._listed(a, b, distance), _device.zeros(self._buckets, np.int32)
-        _device.launch(kernels.test_pairs, listed.count, a, b, query, listed, sizes)
+        count, overlaps = self._overlaps.listed(a, b, distance), self._overlaps
+        listed = kernels.Listed(overlaps.pairs, count, _device.empty(count, np.int16))
+        sizes = _device.zeros(self._buckets, np.int32)
+        _device.launch(kernels.test_pairs, count, a, b, query, listed, sizes)
         start = _device.exclusive_sums(sizes)
         ends = [len(self.a.mesh.x), int(self._base[1]), self._buckets]
         one, two, total = (int(start[end : end + 1].copy_to_host()[0]) for end in ends)
-        self._budget(total, f"{total} contacts")
+        overlaps.budget(total, f"{total} contacts")
         pairs, filled = _device.empty((total, 2), np.int32), _device.zeros(self._buckets, np.int32)
         if total:
-            _device.launch(kernels.write_pairs, listed.count, a, b, query, listed, start, filled, pairs)
+            _device.launch(kernels.write_pairs, count, a, b, query, listed, start, filled, pairs)
             _device.launch(kernels.sort_buckets, self._buckets, start, pairs)
-        return PairsOnCard(pairs[:one], pairs[one:two], pairs[two:])
-
-    def _listed(self, a: Any, b: Any, distance: float) -> Any:
-        """List the pairs of triangles whose boxes are near."""
-        from ...kernels.gpu import near_pairs as kernels
-
-        while True:
-            counted = _device.zeros(1, np.int64)
-            m = len(self.a.mesh.leaves.face)
-            _device.launch(kernels.list_overlaps, m, a, b, self.same, distance, self._overlaps, counted)
-            count = int(counted.copy_to_host()[0])
-            if count <= len(self._overlaps):
-                return kernels.Listed(self._overlaps, count, _device.empty(count, np.int16))
-            # the count is complete even if there was no room: allocate enough and repeat
-            self._budget(count, f"{count} pairs of triangles")
-            self._overlaps = None
-            self._overlaps = _device.empty((count + count // 4, 2), np.int32)
-
-    def _budget(self, count: int, what: str) -> None:
-        if self.max_bytes is not None:
-            validate.budget(what, _BYTES * count, "reduce the detection distance or raise max_bytes", self.max_bytes)
+        ranges = (0, one), (one, two), (two, total)
+        return PairsOnCard(*(_device.part(pairs, first, last) for first, last in ranges))
 
 
 def positions(name: str, x: Any, n: int) -> Any:

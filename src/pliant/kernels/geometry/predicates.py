@@ -137,8 +137,8 @@ def _orient2d_exactly(a, b, c):
         _difference(b[k], a[k], m, 0, k)
         _difference(c[k], a[k], m, 1, k)
         _normalise_axis(m, k, 2, 300)
-    one = np.array([1.0, 0.0])
-    total = np.empty(40)
+    one, total = np.zeros(2), np.empty(40)
+    one[0] = 1.0
     n = _grow_by_products(total, 0, m[0, 0], m[1, 1], one, 1.0)
     n = _grow_by_products(total, n, m[0, 1], m[1, 0], one, -1.0)
     return sign(total[n - 1]) if n else 0

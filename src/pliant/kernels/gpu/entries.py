@@ -18,6 +18,8 @@ from .simulated import SIMULATED
 THREADS = 4 if SIMULATED else 128  # of a block; in the simulator each is a thread of the processor
 BLOCKS = 1 if SIMULATED else 2**31 - 1  # at most: threads take several iterations each
 _streams = [0]  # the stream of launches that name none is the last
+# rare and long: copied to each place where it is called, the exact predicates made 5 MB of PTX of one kernel
+ALONE = frozenset({"orient2d", "orient3d", "_orient3d_exactly", "_orient2d_exactly", "_grow_by_products"})
 
 
 def _is_tuple(value) -> bool:
@@ -67,6 +69,14 @@ def entry(function, shapes):
     return cuda.jit(classes["entry"], **OPTIONS)
 
 
+def stand_alone(compiled) -> None:
+    """Keep a function from being copied into those that call it."""
+    for module in compiled.library.modules:
+        for function in module.functions:
+            if function.name == compiled.fndesc.mangled_name:
+                function.attributes.add("noinline")
+
+
 @contextlib.contextmanager
 def uncontracted():
     """Within this block, compile without contraction of products and sums."""
@@ -78,7 +88,11 @@ def uncontracted():
     usual = dispatcher.compile_cuda
 
     def compile_cuda(*args, nvvm_options=None, **options):
-        return usual(*args, nvvm_options={**(nvvm_options or {}), "fma": 0}, **options)
+        compiled = usual(*args, nvvm_options={**(nvvm_options or {}), "fma": 0}, **options)
+        function = args[0] if args else options["pyfunc"]
+        if function.__name__ in ALONE:
+            stand_alone(compiled)
+        return compiled
 
     dispatcher.compile_cuda = compile_cuda
     try:

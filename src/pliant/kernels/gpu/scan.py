@@ -9,8 +9,9 @@ from numba import cuda
 from .. import device
 from .entries import launch_blocks
 from .jit import kernel
+from .simulated import SIMULATED
 
-THREADS = 128  # of a block
+THREADS = 16 if SIMULATED else 128  # of a block
 EACH = 16  # numbers of a thread
 TILE = THREADS * EACH
 

@@ -1,0 +1,165 @@
+"""Compile every kernel for graphics cards, to PTX, without a card: `make ptx`.
+
+The types of arguments are those with which the kernels were compiled for the processor: the tests compile nearly all,
+and the cache keeps their signatures. A kernel that another one calls is compiled with that one. Results are kept by
+the contents of the sources, so that only what changed is compiled again.
+
+    python tools/compile_for_cards.py [--least 95] [--only queries.proximity] [--all]
+"""
+
+import argparse
+import ast
+import contextlib
+import json
+import pathlib
+import pickle
+import time
+from typing import Any, NamedTuple
+
+from pliant.kernels import device, jit, sources
+from pliant.kernels.cache_folder import cache_root
+from pliant.kernels.gpu import card
+
+ROOT = pathlib.Path(jit.__file__).parent
+CAPABILITY = (9, 0)
+KEPT = ("numba", "llvmlite", "numba-cuda")  # packages whose versions results depend on
+
+
+class Kernel(NamedTuple):
+    module: str
+    name: str
+    parallel: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+def kernels_of(source: pathlib.Path) -> list[Kernel]:
+    """The kernels that a file defines."""
+    module = ".".join(source.relative_to(ROOT).with_suffix("").parts)
+    found = []
+    for node in ast.parse(source.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            decorators = [ast.unparse(each) for each in node.decorator_list]
+            if any(each.split("(")[0] == "kernel" for each in decorators):
+                found.append(Kernel(module, node.name, any("parallel=True" in each for each in decorators)))
+    return found
+
+
+def signatures(source: pathlib.Path, name: str) -> list[tuple[Any, ...]]:
+    """The types of the arguments with which a kernel was compiled for the processor."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for index in sorted(jit.kernel_cache(source).glob(f"**/*{source.stem}.{name}-*.nbi")):
+        if index.name.removeprefix("inner.").split("-")[0] != f"{source.stem}.{name}":
+            continue
+        with contextlib.suppress(Exception), index.open("rb") as file:  # a damaged file has no signatures
+            pickle.load(file)
+            for key in pickle.loads(file.read())[1]:
+                types = tuple(key[0])
+                found.setdefault(str(types), types)
+    return list(found.values())
+
+
+def prepare() -> Any:
+    """`numba.cuda`, for a card of CAPABILITY that is not there."""
+    cuda = card.module()
+    from numba.cuda import compiler, cuda_paths, dispatcher
+    from numba.cuda.cudadrv import nvrtc
+
+    class Device:
+        compute_capability = CAPABILITY
+
+    for module in (dispatcher, compiler):
+        module.get_current_device = lambda: Device
+    nvrtc.get_supported_ccs = lambda: (CAPABILITY,)
+    cuda_paths._get_nvrtc_path = lambda: None
+    usual = compiler.compile_cuda
+
+    def compile_cuda(*args, nvvm_options=None, **options):
+        return usual(*args, nvvm_options={**(nvvm_options or {}), "fma": 0}, **options)
+
+    compiler.compile_cuda = dispatcher.compile_cuda = compile_cuda
+    return cuda
+
+
+def compiled(cuda: Any, kernel: Kernel, types: tuple[Any, ...]) -> str:
+    """Compile a kernel; return why that failed, in one line, or nothing."""
+    try:
+        function = getattr(device.twin(kernel.module), kernel.name)
+        code, _ = cuda.compile(function.py_func, types, cc=CAPABILITY, device=True, abi="numba")
+    except Exception as error:  # whatever the compiler raises
+        return reason(error)
+    return "contracts products and sums" if "fma.rn.f" in code else ""
+
+
+def reason(error: BaseException) -> str:
+    """The line of a compiler's message that says most."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [
+        line for line in lines
+        if not line.startswith(("Failed in", "During", "File", "- ", "There are", "<source", "***", "Use of unsupp"))
+    ]  # fmt: skip
+    return f"{type(error).__name__}: {(telling or lines or [''])[0][:160]}"
+
+
+def digest(source: pathlib.Path) -> str:
+    versions = " ".join(f"{name} {card.version(name)}" for name in KEPT)
+    seam = [ROOT / "gpu" / name for name in ("jit.py", "scratch.py", "sources.py")]
+    return sources.digest({*sources.dependencies(source, ROOT), *seam}, versions)
+
+
+def is_callee(cuda: Any, kernel: Kernel) -> bool:
+    """Whether another kernel was compiled that calls this one."""
+    function = getattr(device.twin(kernel.module), kernel.name, None)
+    return bool(getattr(function, "overloads", None))
+
+
+def file_results(cuda: Any, source: pathlib.Path) -> dict[str, str]:
+    """For each kernel of a file why it does not compile; nothing for those that do."""
+    kept = cache_root() / "ptx" / f"{digest(source)}.json"
+    if kept.exists():
+        return dict(json.loads(kept.read_text()))
+    results: dict[str, str] = {}
+    # the last function of a file usually calls those before it
+    for kernel in reversed(kernels_of(source)):
+        found = signatures(source, kernel.name)
+        if is_callee(cuda, kernel):
+            results[kernel.text] = ""
+        elif not found:
+            results[kernel.text] = "never compiled for the processor: its types are not known"
+        else:
+            results[kernel.text] = compiled(cuda, kernel, found[0])
+    if not any("types are not known" in why for why in results.values()):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(results))
+    return results
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--least", type=float, default=0.0, help="fail below this share, in percent")
+    parser.add_argument("--only", default="", help="modules that begin with this")
+    options = parser.parse_args()
+    if card.version("numba-cuda") is None:
+        raise SystemExit(f"numba-cuda is not installed: {card.EXTRA}")
+    cuda, began = prepare(), time.process_time()
+    results: dict[str, str] = {}
+    files = [f for f in sorted(ROOT.rglob("*.py")) if f.relative_to(ROOT).parts[0] != "gpu" and kernels_of(f)]
+    for source in files:
+        module = ".".join(source.relative_to(ROOT).with_suffix("").parts)
+        if module.startswith(options.only):
+            found = file_results(cuda, source)
+            results |= found
+            print(f"{module}: {sum(not why for why in found.values())} of {len(found)}", flush=True)
+    for name, why in results.items():
+        if why:
+            print(f"{name}: {why}")
+    good = sum(not why for why in results.values())
+    share = 100.0 * good / max(len(results), 1)
+    print(f"{good} of {len(results)} kernels compile ({share:.1f} %), {time.process_time() - began:.0f} s")
+    return int(share < options.least)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
