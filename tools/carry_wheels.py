@@ -133,7 +133,7 @@ def unpack(folder: pathlib.Path) -> None:
     kept.mkdir(parents=True, exist_ok=True)
     for piece in CARRIED.glob("*/*.tar.xz.*"):
         shutil.copyfile(piece, kept / piece.name)
-    for last in sorted(kept.glob("*.tar.xz.*")):
+    for last in sorted(kept.glob("*.tar.xz.*-of-*")):
         name, _, number = last.name.rpartition(".")
         count = int(number.split("-of-")[1])
         pieces = [kept / f"{name}.{k + 1}-of-{count}" for k in range(count)]

@@ -1,6 +1,7 @@
 """The graphics card and what it needs: the package numba-cuda, a driver, a toolkit. Examining them raises nothing."""
 
 import functools
+import importlib
 import importlib.metadata
 from typing import NamedTuple
 
@@ -43,6 +44,9 @@ def module():
         setattr(np, OLD_NAME, np.vstack)
     try:
         from numba import cuda
+
+        if lacking and not SIMULATED:
+            importlib.import_module("numba.cuda.np.arrayobj")  # numba-cuda imports it when it first compiles
     finally:
         if lacking:
             delattr(np, OLD_NAME)
