@@ -45,6 +45,23 @@ def test_contacts_of_two_sheets_are_the_records_of_threads(rng) -> None:
     assert found.copy_to_host().tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_contacts_of_cloth_with_a_closed_body_are_the_records_of_threads(rng, reverse: bool) -> None:
+    """Vertices of either mesh inside the other at any depth, and edges through it."""
+    body = shapes.ball(0.3, 1 if device.SIMULATED else 4)
+    cloth = shapes.cloth(1.0, 1.0, resolution=RESOLUTION)
+    x = cloth.vertices - cloth.vertices.mean(0) + rng.normal(size=cloth.vertices.shape) * 0.1 / RESOLUTION
+    meshes, places = (body, cloth) if reverse else (cloth, body), (None, x) if reverse else (x, None)
+    detector = pliant.detector("bvh", *meshes, within=0.02).update(*places)
+    expected = detector.find()
+    there = detector.to("cuda").update(*(None if p is None else device.upload(p) for p in places))
+    assert (expected["distance"][expected["kind"] == 0] < -0.02).any()
+    assert (expected["distance"][expected["kind"] == 1] < 0.0).any()
+    assert there.find().copy_to_host().tobytes() == expected.tobytes()
+    with pytest.raises(ValueError, match=r"the closed mesh .* has moved"):
+        there.update(**{"x_a" if reverse else "x_b": device.upload(body.vertices + 0.1)})
+
+
 def test_more_pairs_than_there_was_room_for_are_all_found(rng) -> None:
     cloth, x = folded(rng)
     detector = pliant.detector("bvh", cloth, within=0.4 / RESOLUTION).update(x)

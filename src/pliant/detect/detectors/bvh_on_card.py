@@ -14,17 +14,21 @@ from ..queries.contact_records import (
     owners,
     recompute_degenerate_edges,
     recompute_degenerate_faces,
+    with_rounding_margin_at,
 )
 from ..queries.proximity import NearPairs
 from ..queries.proximity_on_card import NearPairsOnCard
 from ..queries.welded_on_card import Copies
+from .solid_on_card import SolidOnCard, flip_edges
 
 if TYPE_CHECKING:
     from .bvh import BvhDetector
 
+READERS = 4096  # threads that reduce an array
+
 
 class BvhOnCard:
-    """`BvhDetector` on the card, for meshes that enclose no solid, or for one mesh with itself."""
+    """`BvhDetector` on the card. A closed mesh beside another one has to be at rest and free of self-intersections."""
 
     def __init__(self, detector: "BvhDetector") -> None:
         arrays.chosen("cuda")
@@ -34,22 +38,21 @@ class BvhOnCard:
             )
         self.within, self.same = detector.within, detector.same
         sides = [detector.one] if detector.same else [detector.one, detector.other]
-        for side in sides if not self.same else []:
-            if side.solid:
-                name = side.side.mesh.name
-                raise ValueError(f"mesh {name!r} is closed; contacts with closed meshes are found on threads")
         self._near = NearPairsOnCard.of(detector.near)
         self._sides = [_SideOnCard(side) for side in sides]
+        self._solids = tuple(SolidOnCard(side) if side.solid and not self.same else None for side in sides)
         if self.same:
-            self._sides *= 2
+            self._sides, self._solids = self._sides * 2, (None, None)
 
     def update(self, x_a: Any, x_b: Any = None) -> Self:
         """Set the positions (n,3) of both meshes, arrays on the card that must not change until contacts are found."""
-        moved = [(self._sides[0], self._near.a, x_a)]
+        moved = [(self._sides[0], self._solids[0], self._near.a, x_a)]
         if not self.same:
-            moved.append((self._sides[1], self._near.b, x_b))
-        for side, leaves, x in moved:
+            moved.append((self._sides[1], self._solids[1], self._near.b, x_b))
+        for side, solid, leaves, x in moved:
             side.copies.check(x)
+            if solid is not None:
+                solid.check(x)
             leaves.move(x)
         return self
 
@@ -58,16 +61,37 @@ class BvhOnCard:
         found, near = self._near.within(self.within), self._near
         one, two = self._sides
         facing = [(one, two, near.a.x, near.b.x, found.vertex_face), (two, one, near.b.x, near.a.x, found.face_vertex)]
-        if one.body > two.body:
-            facing.reverse()
-        records = _device.empty(sum(len(pairs) for pairs in found), CONTACT)
+        signed = [_signed(solid, x, pairs) for solid, (_, _, x, _, pairs) in zip(self._solids[::-1], facing)]
+        order = (1, 0) if one.body > two.body else (0, 1)
+        records = _device.empty(sum(len(pairs) for pairs, _ in signed) + len(found.edges), CONTACT)
         done = 0
-        for a, b, x_a, x_b, pairs in facing:
-            _fill("fill_faces", a, b, x_a, x_b, pairs, _device.part(records, done, done + len(pairs)))
+        for k in order:
+            a, b, x_a, x_b, _ = facing[k]
+            pairs, sign = signed[k]
+            _fill(a, b, x_a, x_b, pairs, _device.part(records, done, done + len(pairs)), sign)
             done += len(pairs)
         edges = _device.part(records, done, len(records))
-        _fill("fill_edges", one, two, near.a.x, near.b.x, found.edges, edges)
+        _fill(one, two, near.a.x, near.b.x, found.edges, edges)
+        if self._solids != (None, None):
+            margin = with_rounding_margin_at(0.0, _largest(near.a.x, near.b.x))
+            flip_edges(edges, (near.a.x, one.edges), (near.b.x, two.edges), self._solids, margin)
         return ContactsOnCard(records)
+
+
+def _signed(solid: SolidOnCard | None, x: Any, pairs: Any) -> tuple[Any, Any]:
+    """The pairs of vertices x and faces with those inside, and their signs, none if the other side is open."""
+    return (pairs, _device.empty(0)) if solid is None else solid.with_deep(x, pairs)
+
+
+def _largest(*positions: Any) -> float:
+    """The largest absolute coordinate."""
+    from ...kernels.gpu import rows as _rows
+
+    most = _device.zeros(1)
+    for x in positions:
+        readers = min(len(x), READERS)
+        _device.launch(_rows.largest_coordinate, readers, x, readers, most)
+    return float(most.copy_to_host()[0])
 
 
 class _SideOnCard:
@@ -80,8 +104,9 @@ class _SideOnCard:
         self.copies = Copies(mesh)
 
 
-def _fill(kernel: str, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, records: Any) -> None:
-    """Write the records of pairs of features; those without a direction are completed by the host."""
+def _fill(a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, records: Any, sign: Any = None) -> None:
+    """Write the records of pairs: of vertices with their `sign` and faces, or of edges (None). Those without a
+    direction are completed by the host."""
     from ...kernels.gpu import rows as _rows
 
     n = len(pairs)
@@ -89,8 +114,7 @@ def _fill(kernel: str, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs
         return
     degenerate, kernels = _device.empty(n, np.bool_), _device.twin("queries.contact_records")
     there = _device.upload(owners(PosedSide(a.welded, x_a), PosedSide(b.welded, x_b)))
-    if kernel == "fill_faces":
-        sign = _device.empty(0)
+    if sign is not None:
         _device.launch(kernels.fill_faces, n, x_a, x_b, b.faces, pairs, sign, there, records, degenerate)
     else:
         _device.launch(kernels.fill_edges, n, x_a, a.edges, x_b, b.edges, pairs, there, records, degenerate)
@@ -98,10 +122,10 @@ def _fill(kernel: str, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs
     _device.launch(_rows.list_marked, n, degenerate, rows, count)
     unsure = int(count.copy_to_host()[0])
     if unsure:
-        _complete(kernel, a, b, x_a, x_b, pairs, rows[:unsure], records)
+        _complete(a, b, x_a, x_b, pairs, rows[:unsure], records, sign)
 
 
-def _complete(kernel: str, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, rows: Any, out: Any) -> None:
+def _complete(a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, rows: Any, out: Any, sign: Any) -> None:
     """Overwrite the listed records with those of the host."""
     from ...kernels.gpu import rows as _rows
 
@@ -113,8 +137,8 @@ def _complete(kernel: str, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, p
     one = PosedSide(a.welded, x_a.copy_to_host())
     two = one if x_b is x_a else PosedSide(b.welded, x_b.copy_to_host())
     all_of_them = np.ones(m, np.bool_)
-    if kernel == "fill_faces":
-        recompute_degenerate_faces(one, two, which, np.zeros(0), all_of_them, on_host)
+    if sign is not None:
+        recompute_degenerate_faces(one, two, which, sign.copy_to_host(), all_of_them, on_host)
     else:
         recompute_degenerate_edges(one, two, which, all_of_them, on_host)
     _device.launch(_rows.put, m, rows, _device.words(_device.upload(on_host)), _device.words(out))

@@ -12,7 +12,7 @@ from .solid_boundary import SIDE_OFFSET
 if TYPE_CHECKING:
     from .closest_point import ClosestPoints
 
-_ROOM = 128  # the stack of a traversal, `MOST` in kernels/gpu/sources.py
+_ROOM = 256  # the stack of a traversal, `MOST` in kernels/gpu/sources.py: enough for 4^60 triangles
 
 
 class NearestOnCard(NamedTuple):

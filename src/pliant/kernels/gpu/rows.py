@@ -67,3 +67,21 @@ def count_different(pairs, x, count):
         i, j = pairs[c, 0], pairs[c, 1]
         if x[i, 0] != x[j, 0] or x[i, 1] != x[j, 1] or x[i, 2] != x[j, 2]:
             cuda.atomic.add(count, 0, 1)
+
+
+@kernel(parallel=True)
+def count_unequal(x, y, count):
+    """Count the rows of x (n,3) that differ from those of y."""
+    for i in prange(len(x)):
+        if x[i, 0] != y[i, 0] or x[i, 1] != y[i, 1] or x[i, 2] != y[i, 2]:
+            cuda.atomic.add(count, 0, 1)
+
+
+@kernel(parallel=True)
+def largest_coordinate(x, readers, largest):
+    """Raise largest[0] to the largest absolute value in x (n,3), with so many threads."""
+    for c in prange(readers):
+        most = 0.0
+        for i in range(c, len(x), readers):
+            most = max(most, abs(x[i, 0]), abs(x[i, 1]), abs(x[i, 2]))
+        cuda.atomic.max(largest, 0, most)

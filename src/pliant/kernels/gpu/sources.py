@@ -19,7 +19,7 @@ import types
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = f"{__package__.rpartition('.')[0]}.twins"
 # shapes that are no constants, by module and expression
-MOST = {"queries.closest_point": {"blocks.room": 128}}
+MOST = {"queries.closest_point": {"blocks.room": 256}}
 # elements of a task, by module and name
 TASKS = {
     "fields.dense": {"CHUNK": 1},
