@@ -29,7 +29,7 @@ PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu test-blender extension fuzz attack lint types contracts format wheel docs docs-check paper constraints clean
+.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu ptx test-blender extension fuzz attack lint types contracts format wheel docs docs-check paper constraints clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,11 @@ $(VENV)/.test: $(VENV)/.uv pyproject.toml constraints.txt
 $(VENV)/.docs: $(VENV)/.uv pyproject.toml constraints.txt
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[docs]'
 	@touch $@ $(VENV)/.run
+
+# the compiler alone, a tenth of the extra for CUDA
+$(VENV)/.ptx: $(VENV)/.test
+	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --no-deps -c constraints.txt numba-cuda cuda-bindings cuda-core cuda-pathfinder nvidia-nvvm
+	@touch $@
 
 $(VENV)/.gpu: $(VENV)/.test
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet -c constraints.txt -e '.[cuda]'
@@ -110,6 +115,9 @@ test-long: test-bounds  ## test-bounds, the whole suite with the compiler off, a
 
 test-gpu: $(VENV)/.gpu  ## install the extra for CUDA and test the kernels on the graphics card
 	$(PYTEST) tests/gpu
+
+ptx: $(VENV)/.ptx  ## compile every kernel for graphics cards without one, after the tests have compiled them for threads
+	$(BIN)/python tools/compile_for_cards.py --least $(or $(LEAST),0)
 
 test-blender: $(VENV)/.test $(VENV)-blender/.ready $(VENV)-blender5/.ready  ## install Blender 4.5 and 5.0 as modules and test files and extension in them
 	$(PYTEST) tests/blender

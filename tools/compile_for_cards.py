@@ -10,6 +10,7 @@ the contents of the sources, so that only what changed is compiled again.
 import argparse
 import ast
 import contextlib
+import functools
 import json
 import pathlib
 import pickle
@@ -47,17 +48,28 @@ def kernels_of(source: pathlib.Path) -> list[Kernel]:
     return found
 
 
-def signatures(source: pathlib.Path, name: str) -> list[tuple[Any, ...]]:
-    """The types of the arguments with which a kernel was compiled for the processor."""
-    found: dict[str, tuple[Any, ...]] = {}
-    for index in sorted(jit.kernel_cache(source).glob(f"**/*{source.stem}.{name}-*.nbi")):
-        if index.name.removeprefix("inner.").split("-")[0] != f"{source.stem}.{name}":
-            continue
+@functools.cache
+def indices() -> dict[str, list[pathlib.Path]]:
+    """The files of the cache that list signatures, by file and kernel; the latest first."""
+    found: dict[str, list[pathlib.Path]] = {}
+    for index in sorted(cache_root().glob("kernels/*/**/*.nbi"), key=lambda each: -each.stat().st_mtime):
+        found.setdefault(index.name.removeprefix("inner.").split("-")[0], []).append(index)
+    return found
+
+
+def signatures(source: pathlib.Path, kernel: Kernel) -> list[tuple[Any, ...]]:
+    """The types of the arguments with which a kernel was compiled for the processor: from these sources, or where the
+    tests have not yet compiled them, from earlier ones with as many arguments."""
+    count = getattr(device.twin(kernel.module), kernel.name).py_func.__code__.co_argcount
+    current, found = jit.kernel_cache(source), {}
+    known = indices().get(f"{source.stem}.{kernel.name}", [])
+    for index in sorted(known, key=lambda each: current not in each.parents):
         with contextlib.suppress(Exception), index.open("rb") as file:  # a damaged file has no signatures
             pickle.load(file)
             for key in pickle.loads(file.read())[1]:
                 types = tuple(key[0])
-                found.setdefault(str(types), types)
+                if len(types) == count:
+                    found.setdefault(str(types), types)
     return list(found.values())
 
 
@@ -90,7 +102,13 @@ def compiled(cuda: Any, kernel: Kernel, types: tuple[Any, ...]) -> str:
         code, _ = cuda.compile(function.py_func, types, cc=CAPABILITY, device=True, abi="numba")
     except Exception as error:  # whatever the compiler raises
         return reason(error)
-    return "contracts products and sums" if "fma.rn.f" in code else ""
+    if "fma.rn.f" in code:
+        _contracted.append(kernel.text)
+    return ""
+
+
+# with functions of the card's own library, such as acos, which may differ from the processor's in the last digit
+_contracted: list[str] = []
 
 
 def reason(error: BaseException) -> str:
@@ -106,13 +124,23 @@ def reason(error: BaseException) -> str:
 def digest(source: pathlib.Path) -> str:
     versions = " ".join(f"{name} {card.version(name)}" for name in KEPT)
     seam = [ROOT / "gpu" / name for name in ("jit.py", "scratch.py", "sources.py")]
-    return sources.digest({*sources.dependencies(source, ROOT), *seam}, versions)
+    return sources.digest({*sources.dependencies(source, ROOT), *seam, pathlib.Path(__file__)}, versions)
 
 
 def is_callee(cuda: Any, kernel: Kernel) -> bool:
     """Whether another kernel was compiled that calls this one."""
     function = getattr(device.twin(kernel.module), kernel.name, None)
     return bool(getattr(function, "overloads", None))
+
+
+def result(cuda: Any, source: pathlib.Path, kernel: Kernel) -> str:
+    """Why a kernel does not compile with any of its signatures; of earlier sources the first may no longer fit."""
+    why = "never compiled for the processor: its types are not known"
+    for types in signatures(source, kernel)[:3]:
+        why = compiled(cuda, kernel, types)
+        if not why:
+            break
+    return why
 
 
 def file_results(cuda: Any, source: pathlib.Path) -> dict[str, str]:
@@ -123,13 +151,7 @@ def file_results(cuda: Any, source: pathlib.Path) -> dict[str, str]:
     results: dict[str, str] = {}
     # the last function of a file usually calls those before it
     for kernel in reversed(kernels_of(source)):
-        found = signatures(source, kernel.name)
-        if is_callee(cuda, kernel):
-            results[kernel.text] = ""
-        elif not found:
-            results[kernel.text] = "never compiled for the processor: its types are not known"
-        else:
-            results[kernel.text] = compiled(cuda, kernel, found[0])
+        results[kernel.text] = "" if is_callee(cuda, kernel) else result(cuda, source, kernel)
     if not any("types are not known" in why for why in results.values()):
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(results))
@@ -145,7 +167,9 @@ def main() -> int:
         raise SystemExit(f"numba-cuda is not installed: {card.EXTRA}")
     cuda, began = prepare(), time.process_time()
     results: dict[str, str] = {}
-    files = [f for f in sorted(ROOT.rglob("*.py")) if f.relative_to(ROOT).parts[0] != "gpu" and kernels_of(f)]
+    files = [
+        f for f in sorted(ROOT.rglob("*.py")) if f.relative_to(ROOT).parts[0] not in ("gpu", "jit.py") and kernels_of(f)
+    ]
     for source in files:
         module = ".".join(source.relative_to(ROOT).with_suffix("").parts)
         if module.startswith(options.only):
@@ -155,6 +179,8 @@ def main() -> int:
     for name, why in results.items():
         if why:
             print(f"{name}: {why}")
+    if _contracted:
+        print(f"with functions of the library of the card: {', '.join(_contracted)}")
     good = sum(not why for why in results.values())
     share = 100.0 * good / max(len(results), 1)
     print(f"{good} of {len(results)} kernels compile ({share:.1f} %), {time.process_time() - began:.0f} s")

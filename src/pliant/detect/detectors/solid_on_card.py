@@ -76,7 +76,7 @@ class SolidOnCard:
 
 
 def flip_edges(
-    records: Any, one: tuple[Any, Any], two: tuple[Any, Any], solids: tuple[Any, Any], margin: float
+    records: Any, one: tuple[Any, Any], two: tuple[Any, Any], solids: tuple[Any, ...], margin: float
 ) -> None:
     """Turn the edge-edge records whose nearest points are inside the other side; one, two: positions and edges of the
     sides, solids: their insides or None."""

@@ -26,9 +26,11 @@ def kernel(function=None, *, parallel=False, inline=False):
 
 
 @kernel
-def prange(count):
-    """The iterations of this thread."""
-    return range(cuda.grid(1), count, cuda.gridsize(1))
+def prange(first, stop=None):
+    """The iterations of this thread, of `first` in all, or of those from `first` up to `stop`."""
+    if stop is None:
+        return range(cuda.grid(1), first, cuda.gridsize(1))
+    return range(first + cuda.grid(1), stop, cuda.gridsize(1))
 
 
 if SIMULATED:
