@@ -316,3 +316,12 @@ def test_hours_between_a_few_keys_are_told_and_not_sampled(tmp_path):
         load_clip(tmp_path / "slow.glb")
     found, rate = load_clip(tmp_path / "slow.glb", fps=0.001)
     assert (len(found), rate) == (6, 0.001)
+
+
+def test_frames_under_the_name_of_vertices_are_told_where_they_belong(tmp_path):
+    ball = pliant.shapes.ball(0.1, 1)
+    np.savez(tmp_path / "body.npz", vertices=np.stack([ball.vertices] * 3), faces=ball.faces)
+    with pytest.raises(
+        pliant.MeshFileError, match=r"expected \(n, 3\) of .*frames of an animation are an array 'frames'"
+    ):
+        pliant.load(tmp_path / "body.npz")

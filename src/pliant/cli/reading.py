@@ -174,7 +174,10 @@ def warn_of_pair(worn: "Mesh", under: "Mesh", *, placed: bool = False) -> None:
         mismatch = f"garment and body are {apart:.3g} m apart"
     else:
         return
-    output.warn(f"{mismatch}; are both files in the same units, with the same axis up?")
+    output.warn(
+        f"{mismatch}; are both files in the same units, with the same axis up? --units and --up are for both: convert "
+        "one that differs in Python, pliant.save(NEW, pliant.load(FILE, units='cm', up='z'))"
+    )
 
 
 def _contains(worn: "Mesh", under: "Mesh") -> bool:

@@ -84,7 +84,11 @@ def array_of(
         warnings.simplefilter("ignore")  # headers written by Python 2
         found, fortran, dtype = header(stream)
     if dtype.kind not in kinds or len(found) != len(shape) or any(s not in (None, f) for s, f in zip(shape, found)):
-        raise file.fail(where, f"has shape {found} and dtype {dtype}")
+        letters = iter("nmk")
+        wanted = f"({', '.join(next(letters) if s is None else str(s) for s in shape)})"
+        kind = "numbers with a fraction" if kinds == "f" else "whole numbers"
+        advice = "; frames of an animation are an array 'frames' (T, n, 3)" if name == "vertices" else ""
+        raise file.fail(where, f"has shape {found} and dtype {dtype}; expected {wanted} of {kind}{advice}")
     left = len(stream.getbuffer()) - stream.tell()
     if math.prod(found) * dtype.itemsize != left:
         raise file.fail(where, f"shape {found} needs {math.prod(found) * dtype.itemsize} bytes, {left} are there")

@@ -156,7 +156,7 @@ function fillFacts() {
   }
   const rows = $("facts").rows.length;
   if (!rows) $("info").hidden = true;
-  showFacts(rows > 0 && innerWidth > 860 && innerHeight > 420);
+  showFacts(rows > 0 && innerWidth > 1000 && innerHeight > 600); // smaller, they would cover what moves
 }
 
 async function start() {
