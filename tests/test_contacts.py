@@ -123,3 +123,19 @@ def test_a_table_of_a_library_that_is_absent_says_which(function, library, monke
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=f"contacts.{function} needs {library}, which is not installed: pip install"):
         getattr(pliant.contacts, function)(pliant.contacts.empty())
+
+
+def test_contact_points_are_on_both_bodies_and_a_gap_apart():
+    cloth, ball = pliant.shapes.cloth(0.2, 0.2, 7, centre=(0.0, 0.1, 0.0)), pliant.shapes.ball(0.1, 2)
+    x = np.concatenate([cloth.vertices, ball.vertices])
+    for method in ("bvh", "distance-field", "bone-boxes"):
+        hits = pliant.find_contacts(cloth, ball, method=method, within=0.01)
+        first, second = contacts.points(hits, x)
+        assert len(hits) > 10
+        np.testing.assert_allclose(first - second, contacts.gap(hits, x), atol=1e-15)
+        near = {"bvh": 1e-12, "bone-boxes": 1e-12, "distance-field": 2e-3}[method]
+        both = (hits["bodies"] == (0, 1)).all(1)
+        assert np.abs(pliant.closest_point(ball, second[both])[0]).max() < near
+        assert np.abs(first[both, 1] - 0.1).max() < 1e-12  # the flat cloth
+    empty = contacts.points(contacts.empty(), x)
+    assert [part.shape for part in empty] == [(0, 3), (0, 3)]

@@ -186,6 +186,16 @@ def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.einsum("ij,ijk->ik", weights, points) - contacts["anchor"]
 
 
+def points(contacts: Contacts, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the contact points (n,3) on the first and on the second body at positions `x`, metres; their difference is
+    the gap."""
+    away = gap(contacts, x)
+    weights = np.where(contacts["vertices"] >= 0, contacts["weights"], 0.0).clip(min=0.0)
+    rows = np.where(contacts["vertices"] >= 0, contacts["vertices"], 0)
+    first = np.einsum("ij,ijk->ik", weights, validate.numbers("x", x)[rows]) if len(contacts) else away.copy()
+    return first, first - away
+
+
 def sort(contacts: Contacts) -> Contacts:
     """Return contacts in canonical order (kind, bodies, elements), which is independent of the number of threads."""
     contacts = _records("contacts", contacts)

@@ -20,6 +20,7 @@ from . import check_part, extension, is_animated, load, load_character
 from .blender import ENDINGS as BLENDER
 from .blender import read_file
 from .formats import FORMATS
+from .gltf_shape import OWN_CLIP
 from .named import clips_of
 from .point_caches import ENDINGS, read_points
 from .reading import Input, check_frames, default_limit, read_input
@@ -125,6 +126,8 @@ def pair_clips(
     wanted = clip or body_clip or next((name for name in ours if name in theirs), None)
     one = clip or (wanted if wanted in ours else ours[0])
     two = body_clip or (wanted if wanted in theirs else theirs[0])
+    if list(ours) == [OWN_CLIP] and clip is None:  # `fix` and `drape` have written it
+        return one, two, ""
     notice = f"the garment plays clip {one!r} and the body {two!r}; --clip and --body-clip choose others"
     return one, two, notice if one != two and one in ours and two in theirs else ""
 

@@ -10,6 +10,7 @@ from .gltf_build import VERTICES, Builder
 from .gltf_document import Json
 
 Singles = NDArray[np.float32]
+OWN_CLIP = "pliant"  # name of the animation in a written file
 
 
 class Track:
@@ -47,7 +48,7 @@ class Track:
 
     def finish(self) -> None:
         if self.channels:
-            self.builder.add("animations", {"name": "pliant", "channels": self.channels, "samplers": self.samplers})
+            self.builder.add("animations", {"name": OWN_CLIP, "channels": self.channels, "samplers": self.samplers})
 
 
 def paint_material(builder: Builder, material: Json, color: tuple[float, float, float]) -> int:
