@@ -216,7 +216,7 @@ def free_memory() -> int:
 
 def size_text(count: float) -> str:
     for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
+        if count < 999.5:  # four digits would become 1e+03
             return f"{count:.3g} {unit}"
         count /= 1024
     return f"{count:.3g} TiB"

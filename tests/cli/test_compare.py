@@ -52,6 +52,16 @@ def test_the_table_says_who_does_not_apply_and_what_auto_picks(here, capsys):
 
 
 @pytest.mark.compiled
+def test_a_comparison_without_contacts_says_so(here, capsys):
+    beside = shapes.cloth(0.3, 0.3, 9, centre=(0.24, 0.09, 0.0))  # the bounding boxes overlap
+    pliant.save("beside.obj", beside)
+    assert cli.run(["compare", "beside.obj", "ball.ply", "--within", "6mm", "--methods", "bvh,height-grid"]) == 0
+    assert "obstacle: no contact is there within 6 mm; a larger --within" in capsys.readouterr().err
+    assert cli.run(["compare", "cloth.obj", "ball.ply", "--within", "6mm", "--methods", "bvh"]) == 0
+    assert "no contact is there" not in capsys.readouterr().err
+
+
+@pytest.mark.compiled
 def test_a_broken_promise_is_exit_code_1_and_said(here, capsys, monkeypatch):
     monkeypatch.setitem(METHODS, "brute-force", Forgetful)
     page = ["-o", "out/report.html"]

@@ -110,6 +110,10 @@ def compare(
         _show(found)
     for text in found.broken:
         output.warn(text)
+    for role in found.roles:
+        if role.rows and not any(row.expected for row in role.rows):
+            advice = "a larger --within, or states in contact, would compare more than the times"
+            output.warn(f"{role.role}: no contact is there within {1e3 * role.within:.3g} mm; {advice}")
     return int(bool(found.broken))
 
 
