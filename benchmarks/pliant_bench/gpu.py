@@ -31,6 +31,9 @@ COLUMNS = (
     Column("floor_ms", "floor", "{:.2g}"),
     Column("warp_ms", "warp", "{:.3g}"),
     Column("newton_ms", "newton", "{:.3g}"),
+    Column("kernel_of", detail=True),
+    Column("newton_pairs", detail=True),
+    Column("newton_lost", detail=True),
     Column("equal", "bitwise"),
 )
 
@@ -48,6 +51,7 @@ class Task:
     kernel: Callable[[], Any] | None = None
     warp: Callable[[], Any] | None = None  # the same work of others, in single precision
     newton: Callable[[], Any] | None = None
+    others: Callable[[], dict[str, Any]] | None = None  # further figures of the row
 
 
 def gpu_table(
@@ -71,8 +75,11 @@ def gpu_table(
         for name, work in (("warp", task.warp), ("newton", task.newton)):
             if work is not None:
                 row[f"{name}_ms"] = 1e3 * min(_seconds(work) for _ in range(repeats + 1))
+        if task.others is not None:
+            row |= task.others()
         row |= {"ratio": row["threads_ms"] / row["card_ms"], "floor_ms": 1e3 * task.traffic / bandwidth}
         rows.append(row)
+        progress(str(row))
     title = f"Graphics card and {jit.threads()} threads, milliseconds; {bandwidth / 1e12:.3g} TB/s copied"
     return Table("gpu", title, COLUMNS, rows), device.card_name()
 
@@ -173,9 +180,16 @@ def _contacts(side: int) -> Iterator[Task]:
     # positions and the indices of triangles are read, records are written
     traffic = 24 * case.cloth.n_vertices + 48 * case.cloth.n_faces + CONTACT.itemsize * count
     theirs = newton_contacts(case)
-    name = f"{count:,} contacts of a folded sheet"
-    newton = None if theirs is None else theirs.work
-    yield Task(name, case.cloth.n_vertices, traffic, case.threads, case.card, case.pairs, newton=newton)
+    name, n = f"{count:,} contacts of a folded sheet", case.cloth.n_vertices
+    task = Task(name, n, traffic, case.threads, case.card, case.pairs, others=lambda: {"kernel_of": "pairs alone"})
+    if theirs is not None:
+        task.newton = theirs.work
+        task.others = lambda: {
+            "kernel_of": "pairs alone",
+            "newton_pairs": sum(theirs.check(None).values()),
+            "newton_lost": theirs.overflowed,
+        }
+    yield task
 
 
 def _bandwidth(count: int) -> float:

@@ -20,6 +20,19 @@ def _modules() -> tuple[Any, Any]:
     return importlib.import_module("newton"), warp
 
 
+def _adjacency(topology: Any, particle_count: int, *, values_per_entry: int, **_: Any) -> tuple[Any, Any]:
+    """The elements of each particle, and which of their corners it is, as Newton lists them; without its kernels for
+    processors, which need the compiler of Warp for them. Unmeasured preparation."""
+    corners = topology.numpy().reshape(len(topology), -1)
+    element, corner = np.nonzero(corners >= 0)
+    particle = corners[element, corner]
+    order = np.argsort(particle, kind="stable")
+    values = np.stack([element[order], corner[order]], 1)[:, :values_per_entry].astype(np.int32)
+    offsets = np.zeros(particle_count + 1, np.int32)
+    np.cumsum(values_per_entry * np.bincount(particle, minlength=particle_count), out=offsets[1:])
+    return np.ascontiguousarray(values.ravel()), offsets
+
+
 class Proximity:
     """The detector of its cloth solver: refit, then exact distances of all near pairs. `room`: what is buffered of
     triangles per vertex and of edges per edge."""
@@ -37,6 +50,9 @@ class Proximity:
         warp, self.where, self.room = self.warp, where, room
         kind = importlib.import_module("newton._src.geometry.tri_mesh_collision").TriMeshCollisionDetector
         builder = newton.ModelBuilder()
+        if where != "cpu":
+            theirs: Any = importlib.import_module("newton._src.utils.mesh")
+            theirs.build_vertex_adjacency_with_warp = _adjacency
         builder.add_cloth_mesh(
             pos=warp.vec3(),
             rot=warp.quat_identity(),

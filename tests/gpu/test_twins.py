@@ -33,3 +33,21 @@ def test_a_dense_field_has_the_same_bits(rng) -> None:
     assert np.isnan(expected[0]).any()
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_array_equal(other.copy_to_host(), one)
+
+
+def test_the_lesser_and_the_greater_of_two_numbers_have_the_same_bits() -> None:
+    """Where one is not a number, or both are zeros of different signs, the first one."""
+    from pliant.kernels.gpu.jit import kernel, prange
+
+    @kernel(parallel=True)
+    def least_and_greatest(pairs, out):
+        for i in prange(len(pairs)):
+            x, y = pairs[i, 0], pairs[i, 1]
+            out[i, 0], out[i, 1], out[i, 2], out[i, 3] = min(x, y), max(x, y), min(x, y, 0.5), max(y, x, -0.0)
+
+    some = [0.0, -0.0, np.nan, 1.0, -2.0, np.inf]
+    pairs = np.array([(x, y) for x in some for y in some])
+    expected = np.array([(min(x, y), max(x, y), min(x, y, 0.5), max(y, x, -0.0)) for x, y in pairs.tolist()])
+    found = device.empty((len(pairs), 4))
+    device.launch(least_and_greatest, len(pairs), device.upload(pairs), found)
+    np.testing.assert_array_equal(found.copy_to_host().view(np.int64), expected.view(np.int64))

@@ -15,6 +15,9 @@ from numba import cuda
 from .jit import OPTIONS
 from .simulated import SIMULATED
 
+if not SIMULATED:
+    from . import min_max  # noqa: F401  it changes how kernels are compiled
+
 THREADS = 4 if SIMULATED else 128  # of a block; in the simulator each is a thread of the processor
 BLOCKS = 1 if SIMULATED else 2**31 - 1  # at most: threads take several iterations each
 _streams = [0]  # the stream of launches that name none is the last
