@@ -94,8 +94,9 @@ def solve3(diagonal, beside, right):
 
 
 @kernel
-def strain_push(a, b, c, w, r, soft):
-    """Positions of a triangle's corners after |u| - 1, |v| - 1 and cos(u,v) have been solved together.
+def strain_pushes(a, b, c, w, r, soft):
+    """The displacements, per inverse mass, by which the columns of a triangle change when |u| - 1, |v| - 1 and cos(u,v)
+    are solved together.
 
     w: inverse masses, r: rest shape, soft: compliances of warp, weft and shear over dt^2. With the columns'
     coefficients U and V at each corner, every product of two gradients consists of P = sum w U^2, Q = sum w U V,
@@ -116,6 +117,13 @@ def strain_push(a, b, c, w, r, soft):
     x, y, z = solve3((p_sum + soft[0], r_sum + soft[1], a_33), (q_sum * s, a_13, a_23), (1.0 - n_u, 1.0 - n_v, -s))
     along_u = vec.add(vec.scale(u, x - z * s * i_u), vec.scale(v, z * i_u))
     along_v = vec.add(vec.scale(v, y - z * s * i_v), vec.scale(u, z * i_v))
+    return along_u, along_v
+
+
+@kernel
+def moved_by(a, b, c, w, r, along_u, along_v):
+    """Positions of a triangle's corners after the displacements of `strain_pushes`."""
+    o, t = r[0] + r[1], r[2] + r[3]
     return (
         vec.madd(vec.madd(a, along_u, -w[0] * o), along_v, -w[0] * t),
         vec.madd(vec.madd(b, along_u, w[1] * r[0]), along_v, w[1] * r[2]),
@@ -133,7 +141,9 @@ def relax_triangles(m, first, last, x, w, dt):
         i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
         r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
         soft = (m.compliance[e, 0] * per_dt2, m.compliance[e, 1] * per_dt2, m.compliance[e, 2] * per_dt2)
-        a, b, c = strain_push(vec.load(x, i), vec.load(x, j), vec.load(x, k), (w[i], w[j], w[k]), r, soft)
+        a, b, c, masses = vec.load(x, i), vec.load(x, j), vec.load(x, k), (w[i], w[j], w[k])
+        along_u, along_v = strain_pushes(a, b, c, masses, r, soft)
+        a, b, c = moved_by(a, b, c, masses, r, along_u, along_v)
         vec.store(x, i, a)
         vec.store(x, j, b)
         vec.store(x, k, c)
