@@ -1,6 +1,7 @@
 """The public callables of pliant with good arguments, and the kind of each parameter (see walk.py)."""
 
 # ruff: noqa: E501  (tables)
+import dataclasses
 import pathlib
 from typing import Any
 
@@ -44,6 +45,7 @@ def table(folder: pathlib.Path) -> list[Call]:
         *_fields(body, field, folder),
         *_detectors(sheet, body, above, flat, field),
         *_runs(scene, sheet, body, folder),
+        *_gradients(scene, sheet),
     ]
 
 
@@ -355,4 +357,22 @@ def _runs(scene: Any, sheet: Any, body: Any, folder: pathlib.Path) -> list[Call]
                 "progress": "called?", "proxy": "whole?",
             },
         ),
+    ]  # fmt: skip
+
+
+def _gradients(scene: Any, sheet: Any) -> list[Call]:
+    scene = dataclasses.replace(scene, self_contact="off")
+    drape = pliant.DifferentiableDrape(scene, substeps=1)
+    arrays = dict.fromkeys(("x", "v", "rest", "pins", "body"), "array?")
+    numbers = dict.fromkeys(
+        ("stretch", "stretch_weft", "shear", "bend", "density", "damping", "air", "friction"), "number?"
+    )
+    tape = drape.run(1)
+    return [
+        Call(
+            "DifferentiableDrape", pliant.DifferentiableDrape, {"scene": scene},
+            {"scene": "instance", "dt": "number", "solver": "choice", "substeps": "whole?", "width": "number", "memory": "number"},
+        ),
+        Call("DifferentiableDrape.run", drape.run, {"frames": 1}, {"frames": "whole", **arrays, **numbers}),
+        Call("DrapeTape.backward", tape.backward, {"of_x": tape.x}, {"of_x": "array", "of_v": "array?"}),
     ]  # fmt: skip

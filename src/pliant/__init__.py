@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .errors import MeshFileError as MeshFileError
     from .fill import fill_with_tets as fill_with_tets
     from .gradients.contact_batches import find_contact_batch as find_contact_batch
+    from .gradients.drape import DifferentiableDrape as DifferentiableDrape
     from .io import load as load
     from .io import load_character as load_character
     from .io import save as save
@@ -65,6 +66,7 @@ _MODULE_OF = {
     "Character": "motion.character",
     "Clip": "motion.clip",
     "Cloth": "materials",
+    "DifferentiableDrape": "gradients.drape",
     "DistanceField": "detect.fields.field",
     "Grip": "scene",
     "HeightGrid": "detect.fields.height_grid",

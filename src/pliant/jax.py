@@ -1,4 +1,5 @@
-"""Differentiable signed distances, penetration, contact gaps and inside tests of JAX arrays (docs/gradients.md).
+"""Differentiable signed distances, penetration, contact gaps, inside tests, and drapes,
+of JAX arrays (docs/gradients.md, docs/gradients-of-drapes.md).
 
 Needs the extra: `pip install "pliant[jax]"`. The functions are those of `pliant.torch`, in the precision of the arrays:
 float32, unless JAX is told to use float64 (`jax.config.update("jax_enable_x64", True)`).
@@ -10,6 +11,7 @@ from .contacts import Contacts
 from .gradients import arguments as _arguments
 from .gradients import formulas as _formulas
 from .gradients.contact_batches import ContactBatch
+from .gradients.drape import DifferentiableDrape
 
 try:
     import jax
@@ -17,9 +19,10 @@ try:
 except ImportError as error:
     raise ImportError('pliant.jax needs JAX, which is not installed: pip install "pliant[jax]"') from error
 
+from .gradients import jax_drape as _drape
 from .gradients import jax_operations as _operations
 
-__all__ = ["gaps", "inside", "penetration", "self_penetration", "signed_distance", "winding_number"]
+__all__ = ["drape", "gaps", "inside", "penetration", "self_penetration", "signed_distance", "winding_number"]
 
 
 def signed_distance(points: Any, vertices: Any, faces: Any) -> jax.Array:
@@ -89,6 +92,17 @@ def winding_number(points: Any, vertices: Any, faces: Any) -> jax.Array:
 def inside(points: Any, vertices: Any, faces: Any) -> jax.Array:
     """(..., n) whether points are inside of bodies: whether the winding number exceeds 1/2."""
     return winding_number(points, vertices, faces) > 0.5
+
+
+def drape(drape: DifferentiableDrape, frames: int, **inputs: Any) -> tuple[jax.Array, jax.Array]:
+    """Positions and velocities (frames+1,n,3) of a run of cloth (docs/gradients-of-drapes.md), differentiable with
+    respect to all inputs that are given.
+
+    inputs: those of `DrapeValues`: x, v, rest, stretch, stretch_weft, shear, bend, density, damping, air, friction,
+    pins, body. Computed in float64 and rounded once to the precision of JAX. Works under `jit`, `grad` and `vmap` (one
+    run after the other), in reverse mode.
+    """
+    return _drape.frames_of(drape, frames, inputs)
 
 
 def _surface(points: Any, vertices: Any, faces: Any) -> tuple[jax.Array, jax.Array, jax.Array]:

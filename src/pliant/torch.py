@@ -1,4 +1,5 @@
-"""Differentiable signed distances, penetration, contact gaps and inside tests of PyTorch tensors (docs/gradients.md).
+"""Differentiable signed distances, penetration, contact gaps, inside tests, and drapes,
+of PyTorch tensors (docs/gradients.md, docs/gradients-of-drapes.md).
 
 Needs the extra: `pip install "pliant[torch]"`.
 """
@@ -9,6 +10,7 @@ from .contacts import Contacts
 from .gradients import arguments as _arguments
 from .gradients import formulas as _formulas
 from .gradients.contact_batches import ContactBatch
+from .gradients.drape import DifferentiableDrape
 
 try:
     import torch  # after the kernels, which make idle threads sleep: those of PyTorch read that once
@@ -16,9 +18,10 @@ except ImportError as error:
     raise ImportError('pliant.torch needs PyTorch, which is not installed: pip install "pliant[torch]"') from error
 
 from .gradients import torch_distance as _distance
+from .gradients import torch_drape as _drape
 from .gradients import torch_operations as _operations
 
-__all__ = ["gaps", "inside", "penetration", "self_penetration", "signed_distance", "winding_number"]
+__all__ = ["drape", "gaps", "inside", "penetration", "self_penetration", "signed_distance", "winding_number"]
 
 
 def signed_distance(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
@@ -93,3 +96,14 @@ def winding_number(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Te
 def inside(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
     """(..., n) whether points are inside of bodies: whether the winding number exceeds 1/2."""
     return winding_number(points, vertices, faces) > 0.5
+
+
+def drape(drape: DifferentiableDrape, frames: int, **inputs: torch.Tensor | float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Positions and velocities (frames+1,n,3) of a run of cloth (docs/gradients-of-drapes.md), differentiable with
+    respect to all inputs that are tensors.
+
+    inputs: those of `DrapeValues`: x, v, rest, stretch, stretch_weft, shear, bend, density, damping, air, friction,
+    pins, body. Computed in float64; the result has the dtype and device of the first tensor, rounded once. First
+    derivatives in reverse mode only.
+    """
+    return _drape.frames_of(_drape.check_drape(drape), frames, inputs)

@@ -39,7 +39,8 @@ class ElementModel:
     def __init__(self, scene: Scene, dt: float) -> None:
         body = scene.bodies[scene.cloths[0]]
         mesh, dynamics = body.mesh.welded, ClothDynamics(scene, "xpbd")
-        self.dt, self.material = dt, body.material
+        self.dt = dt
+        self._bend = float(getattr(body.material, "bend", 0.0))  # N m, of the rigidities below
         self.membrane, self.hinges = dynamics.membrane, dynamics.hinges
         self.free = dynamics.w > 0.0
         weave = rest_shapes.weave_of(mesh, body.warp)
@@ -75,7 +76,7 @@ class ElementModel:
         if not self._rigidity.size:
             compliance = np.zeros(0)
         else:
-            compliance = bends.area / (self._rigidity * (given.bend / self.material.bend))
+            compliance = bends.area / (self._rigidity * (given.bend / self._bend))
         length = np.where(self._curved, np.linalg.norm(bends.bent, axis=1), 0.0)
         share = self._shares(given, triangles.area, w)[0] if given.damping > 0.0 else np.zeros(0)
         return Elements(
@@ -97,7 +98,7 @@ class ElementModel:
         of_face[self._face] = area
         span = rest[self._edges[:, 0]] - rest[self._edges[:, 1]]
         beside = np.bincount(self._face_edges.ravel(), np.repeat(of_face, 3), len(self._edges))
-        return span, np.einsum("ei,ei->e", span, span), beside
+        return span, np.asarray(np.einsum("ei,ei->e", span, span)), np.asarray(beside, np.float64)
 
     def _shares(self, given: DrapeValues, area: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the exchanged fractions of `Viscosity`, the rates (p,) of the pairs, and per vertex the sum of its
@@ -107,7 +108,7 @@ class ElementModel:
         total = np.bincount(self._own, rate * w[self._own], len(w)) * self.dt
         cap = np.minimum(1.0, 0.5 / np.maximum(total, 1e-300))
         share = rate * np.minimum(cap[self._own], cap[self._beside]) * w[self._own] * self.dt
-        return share, rate, total, cap
+        return share, rate, np.asarray(total, np.float64), cap
 
     def adjoint(
         self, given: DrapeValues, now: Elements, sweep: SweepAdjoint, start: PredictionAdjoint
@@ -139,7 +140,7 @@ class ElementModel:
         damping to those of `into`."""
         of_w, of_area, of_rest, out = into
         own, beside, w, dt, n = self._own, self._beside, now.w, self.dt, len(now.w)
-        share, rate, total, cap = self._shares(given, now.triangles.area, w)
+        _, rate, total, cap = self._shares(given, now.triangles.area, w)
         first = cap[own] <= cap[beside]
         least = np.where(first, own, beside)
         of_rate = of_share * cap[least] * w[own] * dt

@@ -14,7 +14,7 @@ from ...scene import Scene
 from .contacts import Obstacle, obstacles_of
 from .elements import ElementModel
 from .substep import Constants
-from .supported import check_scene
+from .supported import check_scene, check_solver
 from .tape import DrapeTape
 from .values import MATERIAL, NAMES, POSITIVE, DrapeValues, check_names
 
@@ -25,8 +25,8 @@ MEMORY = 2**30  # bytes of the records of a run, by default
 
 @check_arguments
 class DifferentiableDrape:
-    """Runs the cloth of a scene as `Simulation(scene, solver="xpbd")` does, but with smooth contact, and returns what is
-    needed for gradients of any function of the frames (docs/gradients-of-drapes.md).
+    """Runs the cloth of a scene as `Simulation(scene, solver="xpbd")` does, but with smooth contact, and returns
+    gradients of any function of the frames (docs/gradients-of-drapes.md).
 
     dt, substeps: as those of `Simulation`. width: interval of gaps around the contact offset, metres, over which
     contact sets in. memory: bytes of records; longer runs keep states at checkpoints and compute their substeps again.
@@ -38,10 +38,12 @@ class DifferentiableDrape:
         scene: Scene,
         dt: float = 0.01,
         *,
+        solver: str = "xpbd",
         substeps: int | None = None,
         width: float = 5e-4,
         memory: float = MEMORY,
     ) -> None:
+        check_solver(solver)
         check_scene(scene)
         self.scene = scene
         self.dt = validate.number("dt", dt, low=1e-9, high=3600.0)
@@ -64,8 +66,6 @@ class DifferentiableDrape:
             "friction": scene.friction,
         }
         self.defaults |= {name: getattr(material, name) for name in MATERIAL}
-        if material.bend_weft is not None and material.bend == 0.0 < material.bend_weft:
-            raise ValueError("bend = 0 with a bend_weft has no gradient; pass a bend above 0")
 
     def __repr__(self) -> str:
         sizes = f"{len(self.defaults['x']):,} vertices, dt {self.dt:g} s, {self.substeps} substeps"
@@ -78,7 +78,7 @@ class DifferentiableDrape:
         """
         frames = validate.whole("frames", frames, low=1)
         check_names(given)
-        return DrapeTape(self, frames, self.values(frames, given))
+        return DrapeTape(self, frames, self.values(frames, given), pins_follow=given.get("pins") is None)
 
     def values(self, frames: int, given: dict[str, Any]) -> DrapeValues:
         """Return validated inputs of a run, completed by those of the scene."""
@@ -96,24 +96,23 @@ class DifferentiableDrape:
         if given.get("bend") is not None and self.defaults["bend"] == 0.0:
             raise ValueError("bend is given, but the cloth of the scene has none; expected a material with bend > 0")
         pins, body = given.get("pins"), given.get("body")
-        if pins is not None:
-            all_of["pins"] = validate.floats("pins", pins, (frames + 1, k, 3))
-            all_of["x"][self.held] = all_of["pins"][0]
-        else:
-            all_of["pins"] = self._held_at(frames, all_of["x"], given.get("x") is not None)
-            all_of["x"] = all_of["x"].copy()
-            all_of["x"][self.held] = all_of["pins"][0]
+        at = all_of["x"] = all_of["x"].copy()
+        own = self._held_at(frames, at) if pins is None else validate.floats("pins", pins, (frames + 1, k, 3))
+        at[self.held], all_of["pins"] = own[0], own
         all_of["body"] = self._bodies_at(frames) if body is None else self._checked_body(frames, body)
         self._check_rest(all_of["rest"])
         return DrapeValues(**{name: all_of.get(name) for name in NAMES})
 
-    def _held_at(self, frames: int, x: Floats, own: bool) -> Floats:
+    def _times(self, frames: int) -> Floats:
+        return np.asarray(self.dt * np.arange(frames + 1), np.float64)
+
+    def _held_at(self, frames: int, x: Floats) -> Floats:
         """Return the positions (frames+1,k,3) of the held vertices: those of grips by their motion, pins where x has
         them."""
         grips = len(self.scene.gripped_rows)
         at = np.repeat(x[None, self.held], frames + 1, 0)
         if grips:
-            at[:, len(self.held) - grips :] = self.scene.gripped_at(self.dt * np.arange(frames + 1))
+            at[:, len(self.held) - grips :] = self.scene.gripped_at(self._times(frames))
         return at
 
     def _bodies_at(self, frames: int) -> Floats:
@@ -122,10 +121,13 @@ class DifferentiableDrape:
         parts = [scene.bodies[b].mesh.vertices for b in scene.obstacles]
         if not scene.moving:
             return np.concatenate([np.zeros((0, 3)), *parts])
-        times, found = self.dt * np.arange(frames + 1), []
-        for time in times.tolist():
+        found = []
+        for time in self._times(frames).tolist():
             pose, bones = scene.poses(time), scene.bones(time)
-            moved = [scene.place_of(b, pose, bones) if b in scene.moving else scene.bodies[b].mesh.vertices for b in scene.obstacles]
+            moved = [
+                scene.place_of(b, pose, bones) if b in scene.moving else scene.bodies[b].mesh.vertices
+                for b in scene.obstacles
+            ]
             found.append(np.concatenate(moved))
         return np.stack(found)
 
@@ -133,7 +135,9 @@ class DifferentiableDrape:
         count = sum(self.scene.bodies[b].mesh.n_vertices for b in self.scene.obstacles)
         array = validate.numbers("body", body)
         if array.shape not in ((count, 3), (frames + 1, count, 3)):
-            raise ValueError(f"body has shape {array.shape}; expected ({count}, 3), or ({frames + 1}, {count}, 3) if it moves")
+            raise ValueError(
+                f"body has shape {array.shape}; expected ({count}, 3), or ({frames + 1}, {count}, 3) if it moves"
+            )
         return validate.floats("body", array, array.shape)
 
     def _check_rest(self, rest: Floats) -> None:
@@ -143,7 +147,9 @@ class DifferentiableDrape:
         bad = area <= 1e-12 * longest
         if bad.any():
             corners = self._model.membrane.faces[int(np.argmax(bad))].tolist()
-            raise ValueError(f"rest: the triangle of the vertices {corners} has no area; expected rest shapes with area")
+            raise ValueError(
+                f"rest: the triangle of the vertices {corners} has no area; expected rest shapes with area"
+            )
 
     def constants(self, given: DrapeValues) -> Constants:
         """Return what all substeps of a run have in common."""

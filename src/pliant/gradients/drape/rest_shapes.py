@@ -27,7 +27,9 @@ def weave_of(mesh: Mesh, warp: str) -> Weave:
     """Return what the warp directions of a mesh follow while its vertices move."""
     along, found = np.zeros((mesh.n_faces, 2)), warp_directions(mesh, warp)
     if mesh.uv is None or warp in "xyz":
-        projected = _AXES[None] - np.einsum("ai,mi->ma", _AXES, mesh.face_normals)[..., None] * mesh.face_normals[:, None]
+        projected = (
+            _AXES[None] - np.einsum("ai,mi->ma", _AXES, mesh.face_normals)[..., None] * mesh.face_normals[:, None]
+        )
         return Weave(_AXES[np.argmax(np.einsum("mai,mi->ma", _unit(projected), found), 1)], along)
     x = mesh.vertices[mesh.faces]
     edges = np.stack([x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]], 2)  # (m,3,2)
@@ -106,9 +108,7 @@ def hinges_of(x: Floats, vertices: Ints) -> Hinges:
     return Hinges(weights, area, np.einsum("hk,hki->hi", weights, x[vertices]))
 
 
-def hinges_adjoint(
-    h: Hinges, x: Floats, vertices: Ints, given: tuple[Floats, Floats, Floats], out: Floats
-) -> None:
+def hinges_adjoint(h: Hinges, x: Floats, vertices: Ints, given: tuple[Floats, Floats, Floats], out: Floats) -> None:
     """Add to `out` (n,3) the derivatives with respect to the rest positions, given those of the weights (h,4), the
     areas (h,) and the lengths (h,) of the Laplacian at rest."""
     of_weights, of_area, of_length = given
@@ -117,7 +117,12 @@ def hinges_adjoint(
     of_weights = of_weights + np.einsum("hi,hki->hk", of_bent, x[vertices])
     of_x = h.weights[..., None] * of_bent[:, None]
     g_a, g_b, g_c, g_d = of_weights.T
-    for at, by, top, given_cotangent in ((0, 1, 2, g_b - g_c), (1, 0, 2, g_a - g_c), (0, 1, 3, g_b - g_d), (1, 0, 3, g_a - g_d)):
+    for at, by, top, given_cotangent in (
+        (0, 1, 2, g_b - g_c),
+        (1, 0, 2, g_a - g_c),
+        (0, 1, 3, g_b - g_d),
+        (1, 0, 3, g_a - g_d),
+    ):
         u, v = x[vertices[:, by]] - x[vertices[:, at]], x[vertices[:, top]] - x[vertices[:, at]]
         cross = np.cross(u, v)
         size = np.linalg.norm(cross, axis=1)

@@ -2,7 +2,16 @@
 
 import numpy as np
 
+from ... import validate
+from ...dynamics import SOLVERS
 from ...scene import Scene
+
+
+def check_solver(solver: str) -> None:
+    """Raise an error unless the solver can be differentiated."""
+    if validate.choice("solver", solver, SOLVERS) == "implicit":
+        advice = 'its iteration is truncated and in single precision (docs/decisions/0012); pass solver="xpbd"'
+        raise ValueError(f"solver = 'implicit' has no gradient in a differentiable drape; {advice}")
 
 
 def check_scene(scene: Scene) -> None:
@@ -28,7 +37,9 @@ def check_scene(scene: Scene) -> None:
             raise ValueError(f"mesh {mesh.name!r} has {count} vertices at places of others; pass mesh.welded")
     mesh = body.mesh
     if len(mesh.issues.degenerate):
-        raise ValueError(f"mesh {mesh.name!r}: face {int(mesh.issues.degenerate[0])} has no area; repair the cloth before")
+        raise ValueError(
+            f"mesh {mesh.name!r}: face {int(mesh.issues.degenerate[0])} has no area; repair the cloth before"
+        )
     unused = np.setdiff1d(np.arange(mesh.n_vertices), mesh.faces)
     if len(unused):
         raise ValueError(f"mesh {mesh.name!r}: vertex {int(unused[0])} belongs to no face; remove it before")

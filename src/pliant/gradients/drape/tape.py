@@ -28,8 +28,11 @@ class DrapeTape:
     frames at which states are kept; (0,) if the records of the whole run are in memory.
     """
 
-    def __init__(self, drape: "DifferentiableDrape", frames: int, given: DrapeValues) -> None:
-        self.drape, self.given = drape, given
+    def __init__(
+        self, drape: "DifferentiableDrape", frames: int, given: DrapeValues, *, pins_follow: bool = False
+    ) -> None:
+        """pins_follow: pins stay where x has them at the start, so that their derivatives are those of x."""
+        self.drape, self.given, self._pins_follow = drape, given, pins_follow
         self._constants = drape.constants(given)
         self._obstacles = drape.obstacles()
         n, s = len(given.x), drape.substeps
@@ -72,7 +75,9 @@ class DrapeTape:
             x, v = y, u
             if part == count - 1:
                 if not (np.isfinite(x).all() and np.abs(x).max() < validate.LARGEST):
-                    raise ValueError(f"the run diverges in frame {frame + 1}; expected a softer material or more substeps")
+                    raise ValueError(
+                        f"the run diverges in frame {frame + 1}; expected a softer material or more substeps"
+                    )
                 if self.x.flags.writeable:
                     self.x[frame + 1], self.v[frame + 1] = x, v
         if records is not None:
@@ -127,11 +132,16 @@ class DrapeTape:
 
     def _gradients(self, out: Adjoints, dx: Floats, dv: Floats, pins: Floats, body: Floats) -> DrapeValues:
         """Return the gradients with respect to the inputs, given those with respect to the state at the start."""
-        found: dict[str, Any] = dict(self.drape.model.adjoint(self.given, self._constants.elements, out.sweep, out.start))
+        found: dict[str, Any] = dict(
+            self.drape.model.adjoint(self.given, self._constants.elements, out.sweep, out.start)
+        )
         held = self._constants.held
         x, v = out.x + dx, out.v + dv
         pins[0] += x[held]
         x[held] = 0.0
+        if self._pins_follow:
+            count = len(held) - len(self.drape.scene.gripped_rows)
+            x[held[:count]] = pins[:, :count].sum(0)
         return DrapeValues(**found, x=x, v=v, pins=pins, body=body, friction=float(out.friction[0]))
 
     def _checked(self, name: str, value: Any) -> Floats:
@@ -143,7 +153,9 @@ class DrapeTape:
             out[-1] = validate.floats(name, array, array.shape)
             return out
         if array.shape != self.x.shape:
-            raise ValueError(f"{name} has shape {array.shape}; expected {self.x.shape}, or {self.x.shape[1:]} for the last frame")
+            raise ValueError(
+                f"{name} has shape {array.shape}; expected {self.x.shape}, or {self.x.shape[1:]} for the last frame"
+            )
         return validate.floats(name, array, self.x.shape)
 
 
@@ -179,5 +191,7 @@ def _frames_in_memory(frames: int, substeps: int, state: int, record: int, memor
         return frames
     best = math.sqrt(frames * state / (substeps * record))
     every = min(max(round(best), 1), frames)
-    validate.budget("a differentiable drape", every * substeps * record, "pass a larger memory, or fewer substeps", memory)
+    validate.budget(
+        "a differentiable drape", every * substeps * record, "pass a larger memory, or fewer substeps", memory
+    )
     return every

@@ -11,7 +11,7 @@ from ..jit import kernel
 
 
 class PredictionAdjoint(NamedTuple):
-    """Derivatives with respect to the start of a substep, and to constants, to which those of each substep are added."""
+    """Derivatives with respect to the start of a substep, and to constants, to which each substep adds its own."""
 
     x: np.ndarray  # (n,3)
     v: np.ndarray  # (n,3)

@@ -87,9 +87,7 @@ def hinges_adjoint(h, x, w, dt, record, out):
         vec.store(x, k, c)
         vec.store(x, o, f)
         of_a, of_b, of_c, of_f = vec.load(out.x, i), vec.load(out.x, j), vec.load(out.x, k), vec.load(out.x, o)
-        per_total = 1.0 / (
-            d[0] * g[0] + d[1] * g[1] + d[2] * g[2] + d[3] * g[3] + h.compliance[e] * per_dt2
-        )
+        per_total = 1.0 / (d[0] * g[0] + d[1] * g[1] + d[2] * g[2] + d[3] * g[3] + h.compliance[e] * per_dt2)
         of_push = weigh4(of_a, of_b, of_c, of_f, d)
         of_total = -vec.dot(of_push, push) * per_total
         out.bend[e] += of_total * per_dt2
