@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from bending_found import draw_found
 from blender_tour import draw_blender
 from blends import draw_blends
 from bone_boxes import draw_bone_boxes
@@ -383,7 +384,8 @@ PICTURES: dict[str, Callable[[], None]] = {
     "guesses": lambda: draw_guesses(save), "strain": lambda: draw_strain(save),
     "gauntlet": lambda: draw_garments(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
-    "gradients": gradients, "bind": lambda: draw_bind(save), "blender": lambda: draw_blender(save),
+    "gradients": gradients, "bending-found": lambda: draw_found(save),
+    "bind": lambda: draw_bind(save), "blender": lambda: draw_blender(save),
 }  # fmt: skip
 
 if __name__ == "__main__":

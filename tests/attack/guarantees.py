@@ -8,6 +8,7 @@ GUARANTEES = {
     "safe": (6.0, 60.0),
     "crossings": (2.0, 20.0),
     "gradients": (2.0, 30.0),
+    "drapes": (1.0, 60.0),
     "tets": (0.5, 20.0),
     "steps": (2.0, 30.0),
     "temporal": (6.0, 20.0),

@@ -1,6 +1,5 @@
 """DrapeTape: the frames of a run, and its derivatives, with records in memory that checkpoints bound."""
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ class DrapeTape:
     """The frames of a run: positions x and velocities v (frames+1,n,3), the first of which are those of the start.
 
     `backward` returns gradients, as often as it is asked. `given` are the inputs of the run. `checkpoints` are the
-    frames at which states are kept; (0,) if the records of the whole run are in memory.
+    frames from which `backward` computes substeps again; (0,) if the records of the whole run are in memory.
     """
 
     def __init__(
@@ -37,8 +36,8 @@ class DrapeTape:
         self._obstacles = drape.obstacles()
         n, s = len(given.x), drape.substeps
         e = self._constants.elements
-        state, record = 48 * n, 8 * (6 * n + e.membrane.compliance.size * 2 + 3 * len(e.hinges.vertices))
-        self._every = _frames_in_memory(frames, s, state, record, drape.memory)
+        record = 8 * (6 * n + 6 * len(e.membrane.faces) + 3 * len(e.hinges.vertices))
+        self._every = _frames_in_memory(frames, s, record, drape.memory)
         self.checkpoints = tuple(range(0, frames, self._every))
         self.x, self.v = np.empty((2, frames + 1, n, 3))
         self.x[0], self.v[0] = given.x, given.v
@@ -184,14 +183,7 @@ def _between(a: Floats, b: Floats, share: float) -> Floats:
     return b if share == 1.0 else (1.0 - share) * a + share * b
 
 
-def _frames_in_memory(frames: int, substeps: int, state: int, record: int, memory: float) -> int:
-    """Return how many frames have the records of all their substeps in memory at once: all, if they fit, or as many as
-    need the least memory together with the states between them."""
-    if frames * substeps * record <= memory:
-        return frames
-    best = math.sqrt(frames * state / (substeps * record))
-    every = min(max(round(best), 1), frames)
-    validate.budget(
-        "a differentiable drape", every * substeps * record, "pass a larger memory, or fewer substeps", memory
-    )
-    return every
+def _frames_in_memory(frames: int, substeps: int, record: int, memory: float) -> int:
+    """Return the number of frames the records of whose substeps fit into the memory."""
+    validate.budget("a frame of a differentiable drape", substeps * record, "pass a larger memory", memory)
+    return min(int(memory / (substeps * record)), frames)

@@ -1,5 +1,6 @@
 """The adjoint of the prediction of a substep: viscous damping, the drag of air, gravity, and motion by the velocity."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -41,12 +42,14 @@ def prediction_adjoint(viscosity, air, moving, wind, dt, of_predicted, out):
     if len(air.faces) > 0:
         face_drag(air, 0, len(air.faces), moving.x, smoothed, wind)
         drag_adjoint(air, moving, wind, dt, out)
+        faces_adjoint(air, moving, wind, out)
     smoothing_adjoint(viscosity, moving.v_start, out)
 
 
 @kernel
 def drag_adjoint(air, moving, wind, dt, out):
-    """Add to `of_smoothed` and `x` what they contribute to the velocities after `drag_vertices`."""
+    """Set `of_force` to the derivatives with respect to the force of the air on each vertex (`drag_vertices`), and add
+    to `of_smoothed` where the speed of the air limits it."""
     w, v, of_v, force = moving.w, out.smoothed, out.of_smoothed, air.force
     for i in range(len(w)):
         vec.store(out.of_force, i, (0.0, 0.0, 0.0))
@@ -57,7 +60,7 @@ def drag_adjoint(air, moving, wind, dt, out):
             total = vec.add(total, vec.load(force, air.beside[at]))
         change = vec.scale(total, w[i] * dt / 3.0)
         against = vec.sub(wind, vec.load(v, i))
-        most, size = vec.norm(against), vec.norm(change)
+        most, size = math.sqrt(vec.norm2(against)), math.sqrt(vec.norm2(change))
         given = vec.load(of_v, i)
         of_change = given
         if size > most and size > 0.0:
@@ -67,46 +70,55 @@ def drag_adjoint(air, moving, wind, dt, out):
             vec.store(of_v, i, vec.madd(given, against, -of_most / max(most, TINY)))
         out.w[i] += vec.dot(of_change, total) * dt / 3.0
         vec.store(out.of_force, i, vec.scale(of_change, w[i] * dt / 3.0))
-    for f in range(len(air.faces)):
-        face_drag_adjoint(air, f, moving, wind, out)
 
 
 @kernel
-def face_drag_adjoint(air, f, moving, wind, out):
-    """Add the derivatives of the force on face `f`, given those of its corners, `of_force`."""
-    i, j, k = air.faces[f, 0], air.faces[f, 1], air.faces[f, 2]
-    given = vec.add(vec.load(out.of_force, i), vec.add(vec.load(out.of_force, j), vec.load(out.of_force, k)))
-    a, x, v = vec.load(moving.x, i), moving.x, out.smoothed
-    e, g = vec.sub(vec.load(x, j), a), vec.sub(vec.load(x, k), a)
+def drag_terms(corners, speeds, wind, half, given):
+    """Derivatives with respect to the edges from the first corner of a face, to the mean of the speeds of its corners,
+    and to half of the density of air, given those of the drag on the face (`face_drag`)."""
+    a, b, c = corners
+    e, g = vec.sub(b, a), vec.sub(c, a)
     n = vec.cross(e, g)
-    mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
-    flow, size = vec.sub(wind, mean), max(vec.norm(n), TINY * TINY)
-    across = vec.dot(flow, n) / size
-    along = vec.dot(n, given)
-    out.air[f] += 0.5 * along * across * abs(across)
-    half = 0.5 * air.density[f]
-    of_across = 2.0 * half * along * abs(across) / size
-    of_n = vec.scale(given, half * across * abs(across))
-    of_n = vec.madd(vec.madd(of_n, flow, of_across), n, -of_across * across / size)
-    of_e, of_g, of_mean = vec.cross(g, of_n), vec.cross(of_n, e), vec.scale(n, -of_across / 3.0)
-    vec.store(out.x, i, vec.sub(vec.load(out.x, i), vec.add(of_e, of_g)))
-    vec.store(out.x, j, vec.add(vec.load(out.x, j), of_e))
-    vec.store(out.x, k, vec.add(vec.load(out.x, k), of_g))
-    for corner in (i, j, k):
-        vec.store(out.of_smoothed, corner, vec.add(vec.load(out.of_smoothed, corner), of_mean))
+    mean = vec.scale(vec.add(speeds[0], vec.add(speeds[1], speeds[2])), 1.0 / 3.0)
+    flow, per = vec.sub(wind, mean), 1.0 / max(math.sqrt(vec.norm2(n)), TINY * TINY)
+    across = vec.dot(flow, n) * per
+    along, pressure = vec.dot(n, given), across * abs(across)
+    of_across = 2.0 * half * along * abs(across) * per
+    of_n = vec.madd(vec.madd(vec.scale(given, half * pressure), flow, of_across), n, -of_across * across * per)
+    return vec.cross(g, of_n), vec.cross(of_n, e), vec.scale(n, -of_across), along * pressure
+
+
+@kernel
+def faces_adjoint(air, moving, wind, out):
+    """Add the derivatives of the forces on all faces, given those of the forces on vertices, `of_force`."""
+    x, v, of_force, of_x, of_v = moving.x, out.smoothed, out.of_force, out.x, out.of_smoothed
+    for f in range(len(air.faces)):
+        i, j, k = air.faces[f, 0], air.faces[f, 1], air.faces[f, 2]
+        given = vec.add(vec.load(of_force, i), vec.add(vec.load(of_force, j), vec.load(of_force, k)))
+        corners = (vec.load(x, i), vec.load(x, j), vec.load(x, k))
+        speeds = (vec.load(v, i), vec.load(v, j), vec.load(v, k))
+        of_e, of_g, of_mean, of_half = drag_terms(corners, speeds, wind, 0.5 * air.density[f], given)
+        out.air[f] += 0.5 * of_half
+        vec.store(of_x, i, vec.sub(vec.load(of_x, i), vec.add(of_e, of_g)))
+        vec.store(of_x, j, vec.add(vec.load(of_x, j), of_e))
+        vec.store(of_x, k, vec.add(vec.load(of_x, k), of_g))
+        for corner in (i, j, k):
+            vec.store(of_v, corner, vec.madd(vec.load(of_v, corner), of_mean, 1.0 / 3.0))
 
 
 @kernel
 def smoothing_adjoint(viscosity, before, out):
     """Add to `v` and `share` what `smooth_range` makes of them."""
     start, beside, share = viscosity
+    of_v, of_smoothed, of_share = out.v, out.of_smoothed, out.share
+    if len(share) == 0:
+        of_v += of_smoothed
+        return
     for i in range(len(before)):
-        given, own = vec.load(out.of_smoothed, i), vec.load(before, i)
-        vec.store(out.v, i, vec.add(vec.load(out.v, i), given))
-        if len(share) == 0:
-            continue
+        given, own, kept = vec.load(of_smoothed, i), vec.load(before, i), 1.0
         for at in range(start[i], start[i + 1]):
             j = beside[at]
-            out.share[at] += vec.dot(given, vec.sub(vec.load(before, j), own))
-            vec.store(out.v, i, vec.madd(vec.load(out.v, i), given, -share[at]))
-            vec.store(out.v, j, vec.madd(vec.load(out.v, j), given, share[at]))
+            of_share[at] += vec.dot(given, vec.sub(vec.load(before, j), own))
+            kept -= share[at]
+            vec.store(of_v, j, vec.madd(vec.load(of_v, j), given, share[at]))
+        vec.store(of_v, i, vec.madd(vec.load(of_v, i), given, kept))
