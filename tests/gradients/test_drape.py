@@ -78,7 +78,7 @@ def test_checkpoints_change_nothing_but_the_memory() -> None:
     drape, frames, given, of_x, of_v = drapes.case(rng, "plane", frames=9, substeps=4)
     whole = drape.run(frames, **given)
     record = 8 * drape.substeps * (6 * len(whole.x[0]) + 12 * len(drape.model.membrane.faces))
-    less = DifferentiableDrape(drape.scene, 0.01, substeps=4, width=drape.width, memory=3.0 * record)
+    less = DifferentiableDrape(drape.scene, 0.01, substeps=4, width=drape.width, memory=1.5 * record)
     parted = less.run(frames, **given)
     assert whole.checkpoints == (0,)
     assert len(parted.checkpoints) > 3
