@@ -17,7 +17,6 @@ from pliant.gradients.drape import DifferentiableDrape
 
 BOUND = 1e-5  # of a derivative, relative to itself or to a thousandth of the largest one of the case
 SMOOTH = 1e-6  # by which differences of second and of fourth order agree where nothing switches
-ROUNDING = 1e-15  # of the terms of a loss, in each of its values
 STATES = ("as it is", "at rest", "crumpled", "taut", "inside", "held")
 
 
@@ -84,7 +83,7 @@ def judge_slopes(trial, told, case, found):
         if doubt > SMOOTH * size:
             trial.note("not smooth within a step")
             continue
-        rounding = ROUNDING * terms / step
+        rounding = drapes.ROUNDING * terms / step
         trial.measure(f"error, {name}", max(abs(slope - truth) - rounding, 0.0) / size)
         trial.check(
             abs(slope - truth) <= BOUND * size + rounding, f"{told}: of {name} {slope:.9g}, differences {truth:.9g}"

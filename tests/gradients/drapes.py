@@ -8,6 +8,9 @@ from pliant.gradients.drape import DifferentiableDrape
 MATERIAL = ("stretch", "stretch_weft", "shear", "bend", "density", "damping", "air", "friction")
 
 
+ROUNDING = 1e-15  # of the terms of a loss, in each of its values
+
+
 def sheet(rng, size=0.2):
     """A bumpy sheet with an irregular mesh, curved at rest, with its lowest point about at the origin."""
     n = (int(rng.integers(4, 8)), int(rng.integers(4, 8)))
@@ -87,6 +90,7 @@ def errors(drape, frames, given, of_x, of_v, step=1e-6, rng=None):
     tape = drape.run(frames, **given)
     found = tape.backward(of_x, of_v)
     out, scale = {}, {}
+    terms = float(abs(tape.x * of_x).sum() + abs(tape.v * of_v).sum())
     for name, value in given.items():
         way = direction(rng, drape, name, value, given)
         if way is None:
@@ -96,19 +100,20 @@ def errors(drape, frames, given, of_x, of_v, step=1e-6, rng=None):
         def at(t, name=name, value=value, way=way):
             return loss(drape, frames, given | {name: value + t * way}, of_x, of_v)
 
-        truth = difference(at, step * (100.0 if np.ndim(value) == 0 else 10.0 if name == "v" else 1.0))
+        truth = difference(at, step * (100.0 if np.ndim(value) == 0 else 10.0 if name == "v" else 1.0), terms)
         out[name], scale[name] = abs(slope - truth), abs(truth)
     return out, scale
 
 
-def difference(f, step):
+def difference(f, step, terms):
     """The derivative of f at 0 by central differences of fourth order: with a tenth of the step, or a hundredth, where
-    that of second order shows that something switches within it, such as a nearest feature."""
+    that of second order shows that something switches within it, such as a nearest feature. terms: the sum of the sizes
+    of what f adds up, for its rounding."""
     found = []
     for h in (step, 0.1 * step, 0.01 * step):
         near, far = f(h) - f(-h), f(2.0 * h) - f(-2.0 * h)
         truth, coarse = (8.0 * near - far) / (12.0 * h), near / (2.0 * h)
-        found.append((abs(truth - coarse), truth))
+        found.append((abs(truth - coarse) + ROUNDING * terms / h, truth))
         if abs(truth - coarse) <= 1e-5 * abs(truth):
             break
     return min(found)[1]

@@ -95,7 +95,9 @@ def test_checkpoints_change_nothing_but_the_memory() -> None:
 def test_memory_that_holds_no_checkpoints_is_refused() -> None:
     sheet = pliant.shapes.cloth(0.2, 0.2, 8)
     drape = DifferentiableDrape(pliant.Scene([pliant.Body(sheet)], self_contact="off"), memory=1e5)
-    with pytest.raises(pliant.errors.TooBigError, match=r"a frame of a differentiable drape needs .* pass a larger memory"):
+    with pytest.raises(
+        pliant.errors.TooBigError, match=r"a frame of a differentiable drape needs .* pass a larger memory"
+    ):
         drape.run(20)
 
 
