@@ -42,6 +42,12 @@ class BoxesOnCard:
         from ...kernels.gpu import boxes as kernels
 
         _device.launch(kernels.fit_leaves, len(self.at.leaf), self._corners, x, self.at)
+        self.fit_inner()
+
+    def fit_inner(self) -> None:
+        """Fit the boxes of all inner nodes to those of the leaves."""
+        from ...kernels.gpu import boxes as kernels
+
         for level in self._levels:
             _device.launch(kernels.fit_level, len(level), level, self.at)
 

@@ -73,7 +73,7 @@ class BvhOnCard:
         edges = _device.part(records, done, len(records))
         _fill(one, two, near.a.x, near.b.x, found.edges, edges)
         if self._solids != (None, None):
-            margin = with_rounding_margin_at(0.0, _largest(near.a.x, near.b.x))
+            margin = with_rounding_margin_at(0.0, largest_coordinate(near.a.x, near.b.x))
             flip_edges(edges, (near.a.x, one.edges), (near.b.x, two.edges), self._solids, margin)
         return ContactsOnCard(records)
 
@@ -83,7 +83,7 @@ def _signed(solid: SolidOnCard | None, x: Any, pairs: Any) -> tuple[Any, Any]:
     return (pairs, _device.empty(0)) if solid is None else solid.with_deep(x, pairs)
 
 
-def _largest(*positions: Any) -> float:
+def largest_coordinate(*positions: Any) -> float:
     """The largest absolute coordinate."""
     from ...kernels.gpu import rows as _rows
 

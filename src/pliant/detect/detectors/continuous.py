@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import arrays, validate
 from ... import contacts as _contacts
-from ... import validate
 from ...arguments import OneOf, Range, check_arguments
 from ...contacts import Contacts
 from ...kernels.kinds import EDGE_TO_EDGE, FACE_TO_VERTEX, VERTEX_TO_FACE
@@ -27,6 +27,7 @@ from .bvh import BvhDetector
 if TYPE_CHECKING:
     from ..queries.tree_pairs import TreePairs
     from ..structure import Structure
+    from .sweep_on_card import SweepOnCard
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -56,8 +57,18 @@ class Sweep:
         self.mesh = mesh
         self._seams = Seams(Side(mesh))
         tree = TreeOptions(volume, arity, leaf, split, update, margin, worse).checked()
+        self.fast = tree.fast
         self.moving = Moving(LeafMesh(mesh.vertices, mesh.topology, mesh.weld_index, **tree.of_leaf_mesh()))
         self._collisions = CollisionQuery(self.moving, tree=tree)
+
+    def to(self, device: str) -> "Sweep | SweepOnCard":
+        """Return these queries on a graphics card ("cuda") for positions that live there (docs/gpu.md); with "cpu", and
+        with "auto" where there is no card, these ones."""
+        if arrays.chosen(device) == "cpu":
+            return self
+        from .sweep_on_card import SweepOnCard
+
+        return SweepOnCard(self)
 
     def step(self, x_0: Any, x_1: Any, tolerance: float = 1e-6) -> float:
         """Return the largest fraction, 0..1, of the linear motion from x_0 to x_1 (n,3) that is proved collision-free.

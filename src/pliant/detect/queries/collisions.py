@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 SOLVERS = {"conservative": _kernels.ALL, "cubic": _kernels.ALL_BY_CUBIC}
 # relative to the largest coordinate: twice the rounding error of x_0 + t (x_1 - x_0)
-_SLACK = 2.0**-50
+SLACK = 2.0**-50
 _BYTES = 400  # peak memory per contact during detection
 _ROOM = 4096  # initial size of the buffer for pairs
 FAST = TreeOptions()
@@ -132,7 +132,7 @@ class CollisionQuery:
         hits = HitBuffer(np.empty((parts, capacity, 3), np.int32), np.empty((parts, capacity)))
         counts, least = np.zeros(parts, np.int64), np.full(parts, math.inf)
         tested = np.zeros(parts, np.int64)
-        slack = _SLACK * max(a.farthest, b.farthest)
+        slack = SLACK * max(a.farthest, b.farthest)
         query = ImpactQuery(self.same, mode, tolerance, slack, self.velocity_cones)
         at_b, begin = b.at, self._begin
         if self.broad_phase is not None:

@@ -218,12 +218,12 @@ def features_of(a, b, query, p, q, bit):
 @kernel(parallel=True)
 def test_pairs(a, b, query, listed, sizes):
     """Test the features of the listed pairs, and count the near ones in each bucket, sizes (buckets,)."""
-    pairs, near, within = listed.pairs, listed.near, query.within
+    pairs, within = listed.pairs, query.within
     reach, _ = margins(boxes_of(a), boxes_of(b), within)
     for m in prange(listed.count):
         p, q = pairs[m, 0], pairs[m, 1]
         mask = near_features(a, b, p, q, within, reach)
-        near[m] = mask
+        listed.near[m] = mask
         bit = 0
         while mask >> bit:
             if (mask >> bit) & 1:

@@ -1,7 +1,7 @@
 """The modules of `kernels/` a second time, with the `jit` of the card: one source for threads and CUDA.
 
-`twin("fields.bricks")` imports `kernels/fields/bricks.py` as `pliant.kernels.twins.fields.bricks`. Its relative imports
-lead to twins too, so that every function it calls is compiled for the card as well. Two things differ:
+`twin("fields.bricks")` imports `kernels/fields/bricks.py` as a module of the package "twins". Its relative imports lead
+to twins too, so that every function it calls is compiled for the card as well. Two things differ:
 
 - an array that a kernel allocates is memory of one thread (`scratch`), whose shape has to be a constant: where it is
   not, MOST has the largest one, which the caller of the kernel checks;
