@@ -66,3 +66,8 @@ def test_the_walk_knows_every_public_function_and_every_parameter(tmp_path):
         passed_over = {"materials", "source", "cls", "self", "method", "a", "b", "within", "options", "given", "fields"}
         known = {p.name for p in inspect.signature(call.call).parameters.values()}
         assert known - set(call.kinds) - passed_over - {"out"} == set(), call.name
+
+
+def test_a_misspelt_option_of_drape_is_told_as_one_of_drape():
+    with pytest.raises(TypeError, match=r"drape has no option 'frame'; did you mean 'frames'\?"):
+        pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25), frame=3)

@@ -152,6 +152,13 @@ def test_a_run_stopped_saved_and_resumed_gives_the_same_bits(tmp_path):
     assert digest(Simulation(scene_of(), state=State.load(tmp_path / "state.npz")), 40) == whole
 
 
+def test_a_sheet_on_the_floor_in_the_plane_of_the_soles_is_moved_above():
+    body = box((0.2, 0.4, 0.2), 2, centre=(0.0, 0.2, 0.0))
+    sheet = cloth(0.5, 0.5, 6)  # at y = 0, where the box begins
+    assert drape_scene(sheet, body).bodies[0].mesh.bounds[0, 1] > 0.4
+    assert drape_scene(sheet, body, place="as-is").bodies[0].mesh.bounds[0, 1] == 0.0
+
+
 def test_cloth_that_starts_inside_is_moved_above_and_only_then():
     body = ball(0.2, 2)
     inside, outside = cloth(0.5, 0.5, 8), above(cloth(0.5, 0.5, 8), body)

@@ -141,7 +141,7 @@ def _start(cloth: Mesh, body: Mesh) -> _Start | None:
     low, high = cloth.bounds
     if (low > body.bounds[1])[[0, 2]].any() or (high < body.bounds[0])[[0, 2]].any():
         return _Start.BESIDE
-    if high[1] < body.bounds[0][1]:
+    if high[1] <= body.bounds[0][1] + 1e-6 * body.size:  # also a sheet on the floor, in the plane of the soles
         return _Start.BELOW
     mesh = cloth.welded
     x = mesh.vertices[np.unique(mesh.faces)]

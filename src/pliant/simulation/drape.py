@@ -1,15 +1,19 @@
 """The Python function `pliant.drape`: from two meshes to a finished run. The command is in `cli/drape.py`, the scene in
 `scenes/drape.py`."""
 
+import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import validate
 from ..arguments import check_arguments
+from ..errors import unknown_option
 from ..mesh import Mesh
 from ..proxies.proxy import FEWEST, MOST
+from ..scene import Scene
 from ..scenes.drape import drape_scene
+from ..scenes.holding import Holding
 from .carrying import Proxies, refuse_rows
 from .frame import Frame
 from .result import Result
@@ -42,6 +46,7 @@ def drape(
     >>> pliant.drape(pliant.shapes.cloth(), pliant.shapes.ball(0.25)).save("out.glb")
     """
     start = time.perf_counter()
+    check_options(options)
     if proxy is not None:
         proxy = validate.whole("proxy", proxy, low=FEWEST, high=MOST)
         refuse_rows(options.get("pins", ()), options.get("attach", ()), options.get("stitches", ()))
@@ -51,3 +56,13 @@ def drape(
     result = proxies.record(sim, frames, measure=measure, progress=progress)
     result.seconds[0] = time.perf_counter() - start - float(result.seconds[1:].sum())
     return result
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise TypeError for an option that neither this function, nor `drape_scene` nor a `Scene` has."""
+    takers = (drape, drape_scene, Holding, Scene)
+    named = {name for taker in takers for name in inspect.signature(taker).parameters}
+    known = named - {"cloth", "body", "bodies", "options"}
+    for name in options:
+        if name not in known:
+            raise unknown_option("drape", name, known)
