@@ -30,7 +30,7 @@ from .rigidity import Hinged, hinge_rigidities
 from .shared import once
 from .slivers import softened
 from .springs import StitchSprings
-from .strain_limit import NO_GAPS, StrainLimit, gaps_of
+from .strain_limit import NO_GAPS, Points, StrainLimit, gaps_of, with_points
 from .weave import rest_shapes, warp_directions
 
 SOLVERS = ("implicit", "xpbd")
@@ -214,7 +214,12 @@ class ClothDynamics:
         return self._implicit.relax_in_contact(x, contacts, pushed, substep, self.rows.start)
 
     def limit_strain(
-        self, state: State, keeping_open: Callable[[State], Contacts] | None, *, yielding: bool = False
+        self,
+        state: State,
+        keeping_open: Callable[[State], Contacts] | None,
+        *,
+        yielding: bool = False,
+        points: Points | None = None,
     ) -> bool:
         """Shorten edges beyond the strain limit, which only the implicit solver has, without closing the gaps of the
         contacts that `keeping_open` returns; return whether any was longer. yielding: attached vertices move, too."""
@@ -222,6 +227,8 @@ class ClothDynamics:
         if self._implicit is None or not self._limit.is_exceeded(x):
             return False
         gaps = gaps_of(keeping_open(state), state.x, self.rows) if keeping_open is not None else NO_GAPS
+        if points is not None:
+            gaps = with_points(gaps, points, self.rows)
         return self._limit.apply(x, self._implicit.surface, gaps, self._yielding if yielding else None)
 
     def yield_to_tension(self, state: State, keeping_open: Callable[[State], Contacts]) -> None:
@@ -236,6 +243,10 @@ class ClothDynamics:
         if self._implicit is None:
             return np.zeros((0, 2), np.int32)
         return self._limit.stretched(state.x[self.rows]) + np.int32(self.rows.start)
+
+    def longest(self, state: State) -> float:
+        """Return the length of the longest edge over the largest that the strain limit allows; 0 without a limit."""
+        return 0.0 if self._implicit is None else self._limit.longest(state.x[self.rows])
 
     def let_into_surface(self, rows: Ints) -> None:
         """From now on in this substep, let the strain limit move these rows of x into the surfaces that they touch."""

@@ -12,6 +12,7 @@ from ..kernels.dynamics import deformable as _kernels
 from ..scene import Scene
 from ..state import State
 from .cloth import ClothDynamics
+from .strain_limit import Points
 from .strands import StrandDynamics
 from .tets import TetDynamics
 
@@ -110,11 +111,18 @@ class DeformableDynamics:
         return True
 
     def limit_strain(
-        self, state: State, keeping_open: Callable[[State], Contacts] | None, *, yielding: bool = False
+        self,
+        state: State,
+        keeping_open: Callable[[State], Contacts] | None,
+        *,
+        yielding: bool = False,
+        points: Points | None = None,
     ) -> bool:
         """Shorten edges of cloth beyond the strain limit, without closing the gaps of the contacts that `keeping_open`
         returns; return whether any was longer. yielding: attached vertices move like all others."""
-        return self.cloths is not None and self.cloths.limit_strain(state, keeping_open, yielding=yielding)
+        return self.cloths is not None and self.cloths.limit_strain(
+            state, keeping_open, yielding=yielding, points=points
+        )
 
     def yield_to_tension(self, state: State, keeping_open: Callable[[State], Contacts]) -> None:
         """Move attached vertices of cloth to where it pulls them, if it pulls hard."""
@@ -124,6 +132,10 @@ class DeformableDynamics:
     def stretched_edges(self, state: State) -> NDArray[np.int32]:
         """Return the edges (k,2) of cloth beyond the strain limit, as rows of x."""
         return np.zeros((0, 2), np.int32) if self.cloths is None else self.cloths.stretched_edges(state)
+
+    def longest(self, state: State) -> float:
+        """Return the length of the longest edge of cloth over the largest that its strain limit allows."""
+        return 0.0 if self.cloths is None else self.cloths.longest(state)
 
     def let_into_surface(self, rows: NDArray[np.int32]) -> None:
         """From now on in this substep, let the strain limit move these rows of x into the surfaces that they touch."""

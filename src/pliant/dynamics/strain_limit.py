@@ -1,6 +1,6 @@
 """Strain limiting, for the implicit solver: edges of cloth beyond the limit of their material are shortened to it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,16 @@ FEW = 30  # of these sweeps: where they are not enough, all edges are shortened 
 TOLERANCE = 1.005  # times the largest allowed length: `stretched` reports longer edges
 _WORTH_THREADS = 30000  # edges
 NO_GAPS = _kernels.Gaps(np.zeros((0, 4), np.int32), np.zeros((0, 4)), np.zeros((0, 3)), np.zeros(0))
+
+
+class Points(NamedTuple):
+    """Points of triangles of cloth that stay above planes: corners (k,3), as rows of the scene, weights (k,3), unit
+    normals (k,3) and levels (k,), metres."""
+
+    rows: NDArray[np.int32]
+    weights: Floats
+    normals: Floats
+    levels: Floats
 
 
 class StrainLimit:
@@ -86,6 +96,11 @@ class StrainLimit:
         ends, most = self.edges.ends[found], self.edges.most[found]
         return np.asarray(ends[np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1) > TOLERANCE * most])
 
+    def longest(self, x: Floats) -> float:
+        """Return the length of the longest edge of x over the largest that is allowed."""
+        a, b = self.edges.ends.T
+        return float((np.linalg.norm(x[a] - x[b], axis=1) / self.edges.most).max(initial=0.0))
+
     def is_exceeded(self, x: Floats) -> bool:
         """Whether any edge of x is too long."""
         if not self._on_threads:
@@ -132,3 +147,10 @@ def gaps_of(contacts: Contacts, x: Floats, rows: slice) -> _kernels.Gaps:
     gaps = _kernels.Gaps(np.empty((k, 4), np.int32), np.empty((k, 4)), np.empty((k, 3)), np.empty(k))
     _kernels.fill_gaps(contacts, x, rows.start, rows.stop, gaps)
     return gaps
+
+
+def with_points(gaps: _kernels.Gaps, points: Points, rows: slice) -> _kernels.Gaps:
+    """Return `gaps` of the vertices `rows`, and those of `points` from their planes."""
+    corners = np.pad(points.rows - np.int32(rows.start), ((0, 0), (0, 1)), constant_values=-1)
+    more = _kernels.Gaps(corners, np.pad(points.weights, ((0, 0), (0, 1))), points.normals, points.levels)
+    return _kernels.Gaps(*(np.concatenate(both) for both in zip(gaps, more, strict=True)))

@@ -21,6 +21,7 @@ from ..scene import Scene
 from ..state import State
 from .build import AHEAD, make_detectors, make_self_contact, may_yield, reads_obstacles
 from .card_limits import device_for, scene_why_not
+from .clearing import Clearing
 from .clock import Clock
 from .drag import DragConstraint, grab
 from .events import STEPPING, EventSteps
@@ -126,6 +127,7 @@ class Simulation(Placed):
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
+        self._clearing = Clearing.of(scene, self.dynamics, self.self_contact)
         self.index = 0
         self.failed_before = 0, 0  # substeps that failed before the first frame, and pairs given up (see preroll.py)
         if self.device == "cuda":
@@ -174,14 +176,16 @@ class Simulation(Placed):
                 iterative = self.self_contact if self.self_contact.iterates else self.response
                 unresolved = self._retraction.end_frame(state, dt_substep, iterative, self.detect)
             self.self_contact.tangled |= self.kinematics.yields
+            reported, no_room = self._with_self_contacts(found), self.self_contact.rows_without_room
+            if self._clearing is not None and not self.separates:
+                self._clearing.apply(state, dt_substep)
         self.index += 1
-        no_room = self.self_contact.rows_without_room
         return Frame(
             index=self.index,
             time=state.time,
             x=state.x.copy(),
             pose=state.pose.copy(),
-            contacts=self._with_self_contacts(found),
+            contacts=reported,
             unresolved=unresolved,
             intersections=self._count_intersections(state),
             no_room=len(np.union1d(no_room, inside)) if len(inside) else len(no_room),

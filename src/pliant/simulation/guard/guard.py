@@ -148,6 +148,12 @@ class Guard(Unguarded):
             self._exclude_touching(state)
         self._careful = self._detection.gave_up
 
+    def begin_again(self, state: State, dt: float) -> None:
+        """Begin a substep of dt after the last one of a frame, with what is left of the work of that frame."""
+        left = self._passes_left
+        self.begin(state, dt)
+        self._passes_left += left - PASSES - PASSES_PER_SUBSTEP
+
     def near_pairs(self, x: Floats) -> tuple[GuardedPairs, Floats, float, float]:
         """Implement `opening.OpeningGuard`."""
         self.detection_pass(x, 0.0)

@@ -56,12 +56,17 @@ class Solids:
         return self.rows[self.faces[face]], weights
 
 
+def unit_normals(x: Floats, corners: Rows) -> Floats:
+    """Return the unit normals (k,3) of triangles with `corners` (k,3) at x (n,3); zero for those without area."""
+    a, b, c = (x[corners[:, k]] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    return np.asarray(normal / np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None])
+
+
 def leave_room(solids: list[Solids], x: Floats, corners: Rows, weights: Floats, eps: float) -> Flags:
     """Return above which points of a surface, given as by `Solids.nearest`, the outside of all solids reaches up to
     twice `eps`."""
-    a, b, c = (x[corners[:, k]] for k in range(3))
-    normal = np.cross(b - a, c - a)
-    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+    normal = unit_normals(x, corners)
     points = (weights[:, :, None] * x[corners]).sum(1)
     above = np.concatenate([points + height * eps * normal for height in HEIGHTS])
     blocked = np.zeros(len(above), np.bool_)

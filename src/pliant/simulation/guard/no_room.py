@@ -18,7 +18,8 @@ from ...kernels.simulation import no_room as _kernels
 from ...kernels.simulation.no_room import FacesAround
 from ...scene import Scene
 from ...state import State
-from .inside import Solids, leave_room
+from .exposed import Space
+from .inside import Solids, leave_room, unit_normals
 from .ridges import Entered, Ridges
 from .sides import Sides
 
@@ -27,6 +28,8 @@ Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 DEEP = 2.0  # times eps: cloth that is farther inside is not pushed out by contacts, which would throw it
 OUTWARD = 0.5  # m/s: speed at which cloth that is inside of a body and has room moves out
+FAR = 2.0  # times eps: cloth that is farther from its side takes the nearest surface that leaves it room
+SAME = 0.25  # of eps: difference of the distances from two points of what counts as the same surface
 TAUT = 0.5  # m/s: speed of cloth without room onto its surface, and along it towards its neighbours
 
 
@@ -47,9 +50,7 @@ class NearestPoints(NamedTuple):
 
     def normals(self, x: Floats) -> Floats:
         """Return the unit normals (k,3) of their faces at x (n,3)."""
-        a, b, c = (x[self.corners[:, k]] for k in range(3))
-        normal = np.cross(b - a, c - a)
-        return np.asarray(normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300))
+        return unit_normals(x, self.corners)
 
     def farthest_first(self, x: Floats) -> "NearestPoints":
         """Return them by decreasing distance, so that the nearest of several bodies around a vertex is applied last."""
@@ -70,7 +71,7 @@ class NoRoom:
     def __init__(self, scene: Scene, edges: Rows, around: FacesAround) -> None:
         from scipy.sparse import coo_array
 
-        self._sides = Sides(around, scene.eps)
+        self.sides = Sides(around, scene.eps)
         self._ridges = Ridges(scene.inverse_masses > 0.0, edges, around, scene.eps)
         self._touched = _contacts.empty()  # contacts of the last detection
         self.eps, self._w = scene.eps, scene.inverse_masses
@@ -106,7 +107,7 @@ class NoRoom:
         held, leaving, x, bodies = [_NOTHING], [_NOTHING], state.x, [solid.body for solid in solids]
         for solid in solids:
             for rows in (rows for b, rows in inside if b == solid.body):
-                nearest = self._own_points(solid, rows, entered.get(solid.body), state)
+                nearest = self._own_points(solids, solid, rows, entered.get(solid.body), state)
                 room, free = leave_room(solids, x, nearest.corners, nearest.weights, self.eps), self._w[rows] > 0.0
                 self._without_room[rows[~(room & free)], solid.body] = True
                 # nor does another body that covers the surface push cloth away from it
@@ -124,21 +125,45 @@ class NoRoom:
         self._ridges.leave_out(self.all_rows)
         return inside
 
-    def _own_points(self, solid: Solids, rows: Rows, entered: Entered | None, state: State) -> NearestPoints:
+    def _own_points(
+        self, solids: list[Solids], solid: Solids, rows: Rows, entered: Entered | None, state: State
+    ) -> NearestPoints:
         """Return the points of bodies nearest to vertices inside of a solid: on their side, or on that from which their
         cloth has entered the solid, or else on its nearest surface."""
         corners, weights = np.empty((len(rows), 3), np.int32), np.empty((len(rows), 3))
-        remembered = side = self._sides.valid(state.side[rows])
+        remembered = side = self.sides.valid(state.side[rows])
         if entered is not None:
             side = entered.sides_of(rows, remembered)
         own = side >= 0
         if own.any():
             known = side[own]
-            corners[own], weights[own] = self._sides.nearest(state.x[rows[own]], known, state.x)
+            corners[own], weights[own] = self.sides.nearest(state.x[rows[own]], known, state.x)
             state.side[rows[own]] = np.where(remembered[own] >= 0, known, np.int32(-1))
         if not own.all():
             corners[~own], weights[~own] = solid.nearest(state.x[rows[~own]])
-        return NearestPoints(rows, corners, weights)
+        points = NearestPoints(rows, corners, weights)
+        self._leave_far_sides(solids, solid, points, state)
+        return points
+
+    def _leave_far_sides(self, solids: list[Solids], solid: Solids, points: NearestPoints, state: State) -> None:
+        """Let vertices that were drawn away from their side lie on the nearest surface, if that leaves them room: those
+        beside them lie there, and on the way to their side they would stay inside."""
+        x = state.x[points.rows]
+        far = np.flatnonzero(np.linalg.norm(points.at(state.x) - x, axis=1) > FAR * self.eps)
+        if not len(far):
+            return
+        corners, weights = solid.nearest(x[far])
+        room = leave_room(solids, state.x, corners, weights, self.eps)
+        points.corners[far[room]], points.weights[far[room]] = corners[room], weights[room]
+        state.side[points.rows[far[room]]] = -1
+
+    def of_farther_surfaces(self, space: Space, x: Floats) -> Rows:
+        """Return the vertices of cloth that is inside of bodies, or has passed through them, but belongs to another
+        surface than the nearest one."""
+        found = _joined([self._held, self._leaving])
+        own, nearest = found.at(x), space.nearest(x[found.rows])[1]
+        far, least = (np.linalg.norm(places - x[found.rows], axis=1) for places in (own, nearest))
+        return found.rows[far > least + SAME * self.eps]
 
     @property
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -228,7 +253,7 @@ class NoRoom:
 
     def remember_sides(self, state: State) -> None:
         """At the end of a frame, let cloth that has room lie on the surfaces that it touches."""
-        self._sides.remember(self._touched, state)
+        self.sides.remember(self._touched, state)
         self._touched = self._touched[:0]
 
 

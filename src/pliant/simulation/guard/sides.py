@@ -5,6 +5,8 @@ the nearest one: a forearm that sinks into a chest does not take the cloth on th
 other side.
 """
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +34,23 @@ class Sides:
     def valid(self, side: Rows) -> Rows:
         """Return the sides (k,) that are faces of the bodies, -1 for others: a file may hold anything."""
         return np.where((side >= 0) & (side < len(self._around.faces)), side, np.int32(-1)).astype(np.int32)
+
+    @functools.cached_property
+    def shells(self) -> Rows:
+        """The connected part of the bodies' faces (n,) that each vertex of the scene belongs to."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        faces, n = self._around.faces, len(self._around.first) - 1
+        links = coo_array((np.ones(2 * len(faces), np.int8), (np.tile(faces[:, 0], 2), faces[:, 1:].T.ravel())), (n, n))
+        return np.asarray(connected_components(links, directed=False)[1], np.int32)
+
+    def shells_of(self, side: Rows) -> Rows:
+        """Return the parts (k,), see `shells`, that sides (k,) are on; -1 for none."""
+        side = self.valid(side)
+        if not len(self._around.faces):
+            return side
+        return np.where(side >= 0, self.shells[self._around.faces[side, 0]], np.int32(-1))
 
     def remember(self, found: Contacts, state: State) -> None:
         """Let vertices outside of bodies lie on the surfaces that they touch, as of the contacts `found`."""

@@ -15,6 +15,7 @@ from ...state import State
 from ..measure.intersection_count import IntersectionCount
 from ..self_contact_interface import FormerNames
 from .detection import Detection
+from .exposed import Exposed, Space, exposed
 from .inside import closed_faces, solids_of, vertices_inside
 from .no_room import NoRoom, faces_around, squeezed
 from .pairs import GuardedPairs, vertices_and_bodies
@@ -42,6 +43,7 @@ class Unguarded(FormerNames):
         closed = [np.zeros(0, np.bool_), *(closed_faces(scene, b) for b in scene.obstacles if self.safe)]
         self._faces_around = faces_around(self._detection.obstacle_faces, np.concatenate(closed), len(state.x))
         self._solids = solids_of(scene) if self.safe else []
+        self._gripped = np.isin(np.arange(len(state.x)), scene.gripped_rows)
         self._no_room = NoRoom(scene, self._detection.links, self._faces_around)
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._beside: list[tuple[Rows, int]] = []  # guarded corners of triangles that intersect a body, and the body
@@ -155,6 +157,28 @@ class Unguarded(FormerNames):
     def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
         """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""
         return self._counter.corners(x) if self._counter and self.is_unsure else []
+
+    def exposed(self, x: Floats) -> Exposed:
+        """Return the crossings of cloth and bodies at x that are exposed, without those at gripped vertices."""
+        return exposed(self._solids, x, self.intersections(x), self.eps, self._gripped)
+
+    def space(self, x: Floats) -> tuple[Space, Rows]:
+        """Return the space outside of the closed shells of all obstacles at x, where a frame has begun, and the
+        vertices of cloth inside of these, or that have passed through them, that do not belong to the nearest surface.
+        """
+        space = Space(self._solids, x, self.eps)
+        return space, self._no_room.of_farther_surfaces(space, x)
+
+    def belong(self, cloth: Rows, state: State, space: Space, corners: Rows) -> NDArray[np.bool_]:
+        """Return which triangles of cloth (k,3) may leave bodies through the faces with these `corners` (k,): those
+        without a corner inside of bodies, and those with one outside that lies on the same part of a body, or on none
+        that is known."""
+        inside = np.zeros(len(state.x), np.bool_)
+        rows = np.unique(cloth)
+        inside[rows] = space.inside(state.x[rows])
+        sides = self._no_room.sides.shells_of(state.side[cloth.ravel()]).reshape(cloth.shape)
+        same = (sides == self._no_room.sides.shells[corners][:, None]) | (sides < 0)
+        return np.asarray(~inside[cloth].any(1) | (same & ~inside[cloth]).any(1))
 
     def is_inside(self, x: Floats) -> bool:
         """Whether cloth intersects anything at x, or is inside of bodies."""
