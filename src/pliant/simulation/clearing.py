@@ -7,6 +7,8 @@ guard. What does not make the exposed crossings shorter, or leaves longer edges,
 Velocities stay as they are.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,13 +40,6 @@ class Clearing:
     def __init__(self, scene: Scene, dynamics: DeformableDynamics, guard: Guard) -> None:
         self._dynamics, self._guard, self._eps = dynamics, guard, scene.eps
         self._free, self._rows = scene.inverse_masses > 0.0, scene.deformable_rows
-
-    @classmethod
-    def of(cls, scene: Scene, dynamics: DeformableDynamics, self_contact: SelfContact) -> "Clearing | None":
-        """Return one for scenes of cloth that the implicit solver and the guard of safe mode move; otherwise None."""
-        if not isinstance(self_contact, Guard) or not self_contact.safe or not dynamics.may_repel:
-            return None
-        return cls(scene, dynamics, self_contact)
 
     def apply(self, state: State, dt: float) -> None:
         """Move cloth at the end of a frame with substeps of dt."""
@@ -108,3 +103,13 @@ class Clearing:
             ways,
             (places * ways).sum(1) + margin,
         )
+
+
+def clearing(
+    scene: Scene, dynamics: DeformableDynamics, self_contact: SelfContact, *, iterates: bool
+) -> Callable[[State, float], None]:
+    """Return `Clearing.apply` for scenes of cloth that the implicit solver and the guard of safe mode move; otherwise,
+    and with responses that separate contacts iteratively (`iterates`), a function that does nothing."""
+    if iterates or not isinstance(self_contact, Guard) or not self_contact.safe or not dynamics.may_repel:
+        return lambda state, dt: None
+    return Clearing(scene, dynamics, self_contact).apply

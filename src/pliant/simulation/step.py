@@ -21,7 +21,7 @@ from ..scene import Scene
 from ..state import State
 from .build import AHEAD, make_detectors, make_self_contact, may_yield, reads_obstacles
 from .card_limits import device_for, scene_why_not
-from .clearing import Clearing
+from .clearing import clearing
 from .clock import Clock
 from .drag import DragConstraint, grab
 from .events import STEPPING, EventSteps
@@ -127,7 +127,7 @@ class Simulation(Placed):
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
-        self._clearing = Clearing.of(scene, self.dynamics, self.self_contact)
+        self._clear = clearing(scene, self.dynamics, self.self_contact, iterates=self.separates)
         self.index = 0
         self.failed_before = 0, 0  # substeps that failed before the first frame, and pairs given up (see preroll.py)
         if self.device == "cuda":
@@ -148,12 +148,10 @@ class Simulation(Placed):
         return f"<Simulation {self.scene.name!r}: {counts}, at {self.state.time:g} s, dt {self.dt:g} s>"
 
     def step(self, *, divided: bool = True) -> Frame:
-        """Advance by a frame of `dt` seconds, in equal substeps: `substeps`, or if `divided` a multiple where bodies
-        are fast."""
+        """Advance by a frame of `dt` seconds, in `substeps`, or if `divided` in a multiple where bodies are fast."""
         if self.card_run is not None:
             return self.card_run.step_one(self, divided)
-        began, lost = time.perf_counter(), self.dynamics.lost
-        state, clock = self.state, self.clock
+        began, lost, state, clock = time.perf_counter(), self.dynamics.lost, self.state, self.clock
         if self.separates:
             self._retraction = (self._retraction or Retraction(self.scene, self.self_contact.iterates)).begin(state.x)
         division = self.kinematics.division(state, self.dt, self.substeps)
@@ -177,8 +175,7 @@ class Simulation(Placed):
                 unresolved = self._retraction.end_frame(state, dt_substep, iterative, self.detect)
             self.self_contact.tangled |= self.kinematics.yields
             reported, no_room = self._with_self_contacts(found), self.self_contact.rows_without_room
-            if self._clearing is not None and not self.separates:
-                self._clearing.apply(state, dt_substep)
+            self._clear(state, dt_substep)
         self.index += 1
         return Frame(
             index=self.index,
