@@ -31,7 +31,7 @@ for part in ${*:-tests bench simulations}; do
         step tests 150 "$PYTHON" -m pytest -p no:cacheprovider -q --durations=5 tests/gpu
         ;;
     bench)
-        step bench 270 "$PYTHON" -m pliant bench gpu $quick --json
+        step bench "${SECONDS_OF_BENCH:-270}" "$PYTHON" -m pliant_bench.gpu $quick
         ;;
     simulations)
         [ -f benchmarks/pliant_bench/gpu_simulations.py ] &&

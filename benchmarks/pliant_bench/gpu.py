@@ -2,6 +2,9 @@
 
 import contextlib
 import dataclasses
+import functools
+import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,14 +14,16 @@ from numpy.typing import NDArray
 
 from pliant import DistanceField, geometry, shapes
 from pliant.contacts import CONTACT
+from pliant.detect.detectors.continuous import Sweep
 from pliant.detect.fields.sampled import around
 from pliant.detect.queries.closest_point import ClosestPoints
+from pliant.detect.queries.intersections import Intersections
 from pliant.kernels import device, jit
 from pliant.kernels.queries.closest_point import along_curve
 from pliant.mesh import Mesh
 from pliant.report.tables import Column, Table
 
-from .gpu_contacts import Contacts, newton_contacts, warp_nearest
+from .gpu_contacts import Contacts, folded_sheet, newton_contacts, warp_nearest
 
 Floats = NDArray[np.float64]
 COLUMNS = (
@@ -31,9 +36,9 @@ COLUMNS = (
     Column("floor_ms", "floor", "{:.2g}"),
     Column("warp_ms", "warp", "{:.3g}"),
     Column("newton_ms", "newton", "{:.3g}"),
-    Column("kernel_of", detail=True),
     Column("newton_pairs", detail=True),
     Column("newton_lost", detail=True),
+    Column("failed", detail=True),
     Column("equal", "bitwise"),
 )
 
@@ -49,20 +54,28 @@ class Task:
     threads: Callable[[], Any]
     card: Callable[[], Any]
     kernel: Callable[[], Any] | None = None
-    warp: Callable[[], Any] | None = None  # the same work of others, in single precision
+    # the same work of others, in single precision, and what makes it, which may take long: measured after everything
+    warp: Callable[[], Any] | None = None
     newton: Callable[[], Any] | None = None
-    others: Callable[[], dict[str, Any]] | None = None  # further figures of the row
+
+
+Done = Callable[[dict[str, Any]], None]
 
 
 def gpu_table(
-    *, quick: bool = False, repeats: int = 5, progress: Callable[[str], None] = lambda _: None
+    *,
+    quick: bool = False,
+    repeats: int = 5,
+    progress: Callable[[str], None] = lambda _: None,
+    done: Done = lambda _: None,
 ) -> tuple[Table, str]:
-    """Samples of a field, distances, times of impact and nearest points; and the card, without which ValueError."""
+    """Contacts, samples of a field, distances, times of impact and nearest points; and the card, without which
+    ValueError. `done` is told each row, and a row again when a peer was measured late."""
     if missing := device.missing():
         raise ValueError(f"the benchmark of graphics cards cannot run: {missing}")
     many = (60 if device.SIMULATED else 100_000) if quick else 10_000_000
     bandwidth = _bandwidth(64 if device.SIMULATED else 1 << 28)
-    rows = []
+    rows, late = [], []
     for task in _tasks(many, quick):
         progress(task.name)
         expected, found = task.threads(), task.card()
@@ -72,26 +85,52 @@ def gpu_table(
         row["card_ms"] = 1e3 * min(_seconds(task.card) for _ in range(repeats))
         if task.kernel is not None:
             row["kernel_ms"] = 1e3 * min(_seconds(task.kernel) for _ in range(repeats + 1))
-        for name, work in (("warp", task.warp), ("newton", task.newton)):
-            if work is not None:
-                row[f"{name}_ms"] = 1e3 * min(_seconds(work) for _ in range(repeats + 1))
-        if task.others is not None:
-            row |= task.others()
         row |= {"ratio": row["threads_ms"] / row["card_ms"], "floor_ms": 1e3 * task.traffic / bandwidth}
+        if task.warp is not None:
+            _peer(row, "warp_ms", task.warp, repeats)
+        if task.newton is not None:
+            late.append((row, task.newton))
         rows.append(row)
-        progress(str(row))
+        done(row)
+    for row, make in late:
+        progress(f"{row['task']}, Newton")
+        theirs = _peer(row, "newton_ms", functools.partial(_work_of, make), repeats)
+        if theirs is not None:
+            row |= {"newton_pairs": sum(theirs.check(None).values()), "newton_lost": theirs.overflowed}
+        done(row)
     title = f"Graphics card and {jit.threads()} threads, milliseconds; {bandwidth / 1e12:.3g} TB/s copied"
     return Table("gpu", title, COLUMNS, rows), device.card_name()
+
+
+def _work_of(make: Callable[[], Any]) -> Any:
+    made = make()
+    return None if made is None else made.work
+
+
+def _peer(row: dict[str, Any], key: str, make: Callable[[], Any], repeats: int) -> Any:
+    """Measure the work that `make` prepares, which is a method of what is returned; a peer that is not installed, or
+    fails, leaves the row without its figure."""
+    try:
+        work = make()
+        if work is None:
+            return None
+        row[key] = 1e3 * min(_seconds(work) for _ in range(repeats + 1))
+        return getattr(work, "__self__", None)
+    except Exception as error:  # whatever a peer raises
+        row["failed"] = f"{key.removesuffix('_ms')}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return None
 
 
 def _tasks(many: int, quick: bool) -> Iterator[Task]:
     rng = np.random.default_rng(0)
     body = shapes.ball(0.5, 2) if quick else shapes.mannequin(1.6)
+    side = (6 if device.SIMULATED else 100) if quick else 1000
+    yield from _contacts(side)
+    yield from _crumpled(side if quick else 400, rng)
     yield from _samples(body, many, quick, rng)
     yield from _distances(many, rng)
     yield from _impacts(many, rng)
     yield from _nearest(body, max(many // 10, 40), rng)
-    yield from _contacts((6 if device.SIMULATED else 100) if quick else 1000)
 
 
 def _samples(body: Mesh, many: int, quick: bool, rng: np.random.Generator) -> Iterator[Task]:
@@ -171,25 +210,47 @@ def _nearest(body: Mesh, count: int, rng: np.random.Generator) -> Iterator[Task]
                 return there.query(held)
 
             title = f"nearest points of {body.n_faces:,} faces, {name}{order}"
-            yield Task(title, count, 88 * count, threads, card, warp=warp_nearest(body, points))
+
+            def warp(points: Floats = points) -> Any:
+                return warp_nearest(body, points)
+
+            yield Task(title, count, 88 * count, threads, card, warp=warp)
 
 
 def _contacts(side: int) -> Iterator[Task]:
     case = Contacts(side)
-    count = len(case.card())
+    count, n = len(case.card()), case.cloth.n_vertices
     # positions and the indices of triangles are read, records are written
-    traffic = 24 * case.cloth.n_vertices + 48 * case.cloth.n_faces + CONTACT.itemsize * count
-    theirs = newton_contacts(case)
-    name, n = f"{count:,} contacts of a folded sheet", case.cloth.n_vertices
-    task = Task(name, n, traffic, case.threads, case.card, case.pairs, others=lambda: {"kernel_of": "pairs alone"})
-    if theirs is not None:
-        task.newton = theirs.work
-        task.others = lambda: {
-            "kernel_of": "pairs alone",
-            "newton_pairs": sum(theirs.check(None).values()),
-            "newton_lost": theirs.overflowed,
-        }
-    yield task
+    traffic = 24 * n + 48 * case.cloth.n_faces + CONTACT.itemsize * count
+    name = f"{count:,} contacts of a folded sheet"
+    # "kernel": the pairs alone, sorted, without records
+    yield Task(name, n, traffic, case.threads, case.card, case.pairs, newton=lambda: newton_contacts(case))
+
+
+def _crumpled(side: int, rng: np.random.Generator) -> Iterator[Task]:
+    """Exact self-intersections of a crumpled sheet, and the collision-free step of one that moves."""
+    cloth, x = folded_sheet(side)
+    crumpled = x + rng.normal(size=x.shape) * 0.2 / side
+    query, held = Intersections(cloth), device.upload(crumpled)
+    there: Any = query.to("cuda")
+    faces = 24 * cloth.n_vertices + 12 * cloth.n_faces
+    yield Task(
+        f"self-intersections of {cloth.n_faces:,} faces",
+        cloth.n_faces,
+        faces,
+        lambda: query.update(crumpled).pairs(),
+        lambda: there.update(held).pairs(),
+    )
+    end = x + rng.normal(size=x.shape) * 0.3 / side
+    sweep, both = Sweep(cloth), (device.upload(x), device.upload(end))
+    swept: Any = sweep.to("cuda")
+    yield Task(
+        f"collision-free step of {cloth.n_faces:,} faces",
+        cloth.n_faces,
+        2 * faces,
+        lambda: np.array([sweep.step(x, end)]),
+        lambda: np.array([swept.step(*both)]),
+    )
 
 
 def _bandwidth(count: int) -> float:
@@ -224,3 +285,13 @@ def _on_host(value: Any) -> Any:
     with contextlib.suppress(AttributeError):
         return value.copy_to_host()
     return value
+
+
+def main() -> None:
+    """Print each row as a line of JSON as soon as it is measured: `python -m pliant_bench.gpu [--quick]`."""
+    table, card = gpu_table(quick="--quick" in sys.argv, repeats=3, done=lambda row: print(json.dumps(row), flush=True))
+    print(json.dumps({"card": card, "title": table.title}))
+
+
+if __name__ == "__main__":
+    main()
