@@ -15,6 +15,8 @@ import numpy as np
 
 from .gpu.simulated import SIMULATED
 
+CLEARED = 1 << 12  # numbers from which on zeros are written on the card, not copied to it
+
 
 def missing() -> str:
     """What is missing for kernels to run on a card, with how to get it, in one line; empty if nothing is."""
@@ -73,7 +75,15 @@ def empty(shape, dtype=np.float64):
 
 
 def zeros(shape, dtype=np.float64):
-    return upload(np.zeros(shape, dtype))
+    """An array on the card, all zero."""
+    count = int(np.prod(shape, dtype=np.int64))
+    if count < CLEARED:
+        return upload(np.zeros(shape, dtype))
+    from .gpu import rows
+
+    array = empty(count, dtype)
+    launch(rows.clear, count, array)
+    return array.reshape(shape)
 
 
 def exclusive_sums(values):
@@ -140,6 +150,13 @@ def field(records, name: str):
     shape, step = (len(records), *part.shape), records.strides[0]
     inner = tuple(np.empty(part.shape, part.base).strides)
     return _described(records, offset, shape, (step, *inner), part.base)
+
+
+def retyped(array, dtype):
+    """The same memory as numbers of another type of the same size."""
+    if SIMULATED:
+        return type(array)(array._ary.view(dtype))
+    return _described(array, 0, array.shape, None, np.dtype(dtype))
 
 
 def words(records):

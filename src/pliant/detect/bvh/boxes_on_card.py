@@ -13,15 +13,17 @@ class BoxesOnCard:
     """`tree` has one triangle in each leaf, in whose order `corners` (m,>=3) are, rows of positions on the card."""
 
     def __init__(self, tree: Tree, corners: Any) -> None:
-        from ...kernels.gpu.boxes import Boxes
+        from ...kernels.gpu.boxes import FIRST, NODE, SKIP, Boxes
 
         skip, first = np.asarray(tree.nodes["skip"]), np.asarray(tree.nodes["first"])
         leaves = np.flatnonzero(skip == np.arange(len(skip)) + 1)
         leaf = np.empty(len(leaves), np.int32)
         leaf[first[leaves]] = leaves
-        link = np.stack([skip, first], 1).astype(np.int32)
+        nodes = np.zeros((len(skip), NODE), np.int32)
+        nodes[:, SKIP], nodes[:, FIRST] = skip, first
+        link = _device.upload(nodes)
         self._corners, self.order = corners, _device.upload(tree.order)
-        self.at = Boxes(_device.empty((len(skip), 6), np.float32), _device.upload(link), _device.upload(leaf))
+        self.at = Boxes(_device.retyped(link, np.float32), link, _device.upload(leaf))
         self._levels = [_device.upload(level) for level in levels_of(skip)]
 
     @classmethod

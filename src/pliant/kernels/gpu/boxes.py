@@ -9,14 +9,16 @@ import numpy as np
 
 from .jit import kernel, prange
 
+SKIP, FIRST, NODE = 6, 7, 8  # columns
 SLACK = 2.0**-21  # times the largest coordinate: eight times the rounding error of a box in single precision
 
 
 class Boxes(NamedTuple):
-    """A BVH on the card, in the depth-first order of `bvh/tree.py`, with one triangle in each leaf."""
+    """A BVH on the card, in the depth-first order of `bvh/tree.py`, with one triangle in each leaf. A node is 32 bytes,
+    which the card reads at once; `box` and `link` are the same memory."""
 
-    box: np.ndarray  # (n,6) f4 low, high
-    link: np.ndarray  # (n,2) i4: the node after the subtree, and the triangle of a leaf, in leaf order
+    box: np.ndarray  # (n,8) f4 low, high
+    link: np.ndarray  # (n,8) i4, in SKIP the node after the subtree, in FIRST the triangle of a leaf, in leaf order
     leaf: np.ndarray  # (m,) i4 the node of each triangle
 
 
@@ -41,13 +43,13 @@ def fit_level(nodes, boxes):
     box, link = boxes.box, boxes.link
     for m in prange(len(nodes)):
         i = nodes[m]
-        j, stop = i + 1, link[i, 0]
+        j, stop = i + 1, link[i, SKIP]
         x_0, y_0, z_0, x_1, y_1, z_1 = box[j, 0], box[j, 1], box[j, 2], box[j, 3], box[j, 4], box[j, 5]
-        j = link[j, 0]
+        j = link[j, SKIP]
         while j < stop:
             x_0, y_0, z_0 = min(x_0, box[j, 0]), min(y_0, box[j, 1]), min(z_0, box[j, 2])
             x_1, y_1, z_1 = max(x_1, box[j, 3]), max(y_1, box[j, 4]), max(z_1, box[j, 5])
-            j = link[j, 0]
+            j = link[j, SKIP]
         box[i, 0], box[i, 1], box[i, 2], box[i, 3], box[i, 4], box[i, 5] = x_0, y_0, z_0, x_1, y_1, z_1
 
 

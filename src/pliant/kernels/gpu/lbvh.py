@@ -13,7 +13,7 @@ import numpy as np
 from numba import cuda
 
 from .. import device
-from .boxes import Boxes
+from .boxes import FIRST, NODE, SKIP, Boxes
 from .jit import kernel, prange
 from .sort import sort_by_key
 
@@ -42,7 +42,8 @@ def build(corners, x) -> Lbvh:
     n = 2 * m - 1
     nodes = device.empty((n, 3), np.int32)  # parent, first and last triangle: inner nodes, then triangles
     device.launch(link_nodes, max(m - 1, 1), codes, nodes)
-    boxes = Boxes(device.empty((n, 6), np.float32), device.empty((n, 2), np.int32), device.empty(m, np.int32))
+    box = device.empty((n, NODE), np.float32)
+    boxes = Boxes(box, device.retyped(box, np.int32), device.empty(m, np.int32))
     depth, place = device.empty(n, np.int64), device.empty(n, np.int32)
     device.launch(lay_out, n, nodes, boxes.link, boxes.leaf, depth, place)
     return Lbvh(boxes, order, _levels(depth, place, m - 1))
@@ -152,7 +153,7 @@ def link_nodes(codes, nodes):
 
 @kernel(parallel=True)
 def lay_out(nodes, link, leaf, depth, place):
-    """Write the links (n,2) of all nodes in depth-first order, the node (m,) of each triangle, and the depth and the
+    """Write the links (n,NODE) of all nodes in depth-first order, the node (m,) of each triangle, and the depth and the
     place of each node in the order of `nodes`."""
     inner = len(leaf) - 1
     for node in prange(len(nodes)):
@@ -162,7 +163,7 @@ def lay_out(nodes, link, leaf, depth, place):
             left += 1 if nodes[below, 1] == nodes[at, 1] else 0  # only the first child begins where its parent does
             below, at = at, nodes[at, 0]
         to = 2 * first + left
-        link[to, 0], link[to, 1] = to + 2 * (last - first + 1) - 1, first
+        link[to, SKIP], link[to, FIRST] = to + 2 * (last - first + 1) - 1, first
         depth[node], place[node] = level, to
         if node >= inner:
             leaf[first] = to

@@ -12,7 +12,7 @@ from numba import cuda
 
 from ..bvh.leaf_mesh import EDGES, FACE, FEATURES, WELDED
 from ..kinds import EDGE_TO_EDGE, VERTEX_TO_FACE
-from .boxes import Boxes, margins
+from .boxes import FIRST, SKIP, Boxes, margins
 from .jit import kernel, prange
 from .scratch import scratch
 from .sources import twin
@@ -74,9 +74,9 @@ def list_overlaps(a, b, same, within, pairs, count):
         while at < total:
             apart = box[at, 0] > x_1 or box[at, 3] < x_0 or box[at, 1] > y_1
             apart = apart or box[at, 4] < y_0 or box[at, 2] > z_1 or box[at, 5] < z_0
-            skip = np.int64(link[at, 0])
+            skip = np.int64(link[at, SKIP])
             if not apart and skip == at + 1:
-                waiting[n] = link[at, 1]
+                waiting[n] = link[at, FIRST]
                 n += 1
                 if n == ROOM:
                     append(waiting, n, p, pairs, count)

@@ -85,3 +85,10 @@ def largest_coordinate(x, readers, largest):
         for i in range(c, len(x), readers):
             most = max(most, abs(x[i, 0]), abs(x[i, 1]), abs(x[i, 2]))
         cuda.atomic.max(largest, 0, most)
+
+
+@kernel(parallel=True)
+def clear(x):
+    """Set all of x (n,) to zero."""
+    for i in prange(len(x)):
+        x[i] = 0
