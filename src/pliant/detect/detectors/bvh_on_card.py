@@ -19,6 +19,7 @@ from ..queries.contact_records import (
 from ..queries.proximity import NearPairs
 from ..queries.proximity_on_card import NearPairsOnCard
 from ..queries.welded_on_card import Copies
+from ..queries.workspace_on_card import Workspace
 from .solid_on_card import SolidOnCard, flip_edges
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ class BvhOnCard:
         for k in order:
             a, b, x_a, x_b, _ = facing[k]
             pairs, sign = signed[k]
-            _fill(a, b, x_a, x_b, pairs, _device.part(records, done, done + len(pairs)), sign)
+            _fill(near.workspace, a, b, x_a, x_b, pairs, _device.part(records, done, done + len(pairs)), sign)
             done += len(pairs)
         edges = _device.part(records, done, len(records))
-        _fill(one, two, near.a.x, near.b.x, found.edges, edges)
+        _fill(near.workspace, one, two, near.a.x, near.b.x, found.edges, edges)
         if self._solids != (None, None):
             margin = with_rounding_margin_at(0.0, largest_coordinate(near.a.x, near.b.x))
             flip_edges(edges, (near.a.x, one.edges), (near.b.x, two.edges), self._solids, margin)
@@ -104,7 +105,9 @@ class _SideOnCard:
         self.copies = Copies(mesh)
 
 
-def _fill(a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, records: Any, sign: Any = None) -> None:
+def _fill(
+    work: Workspace, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, records: Any, sign: Any = None
+) -> None:
     """Write the records of pairs: of vertices with their `sign` and faces, or of edges (None). Those without a
     direction are completed by the host."""
     from ...kernels.gpu import rows as _rows
@@ -112,13 +115,13 @@ def _fill(a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, record
     n = len(pairs)
     if not n:
         return
-    degenerate, kernels = _device.empty(n, np.bool_), _device.twin("queries.contact_records")
+    degenerate, kernels = work.take("degenerate", n, np.bool_), _device.twin("queries.contact_records")
     there = _device.upload(owners(PosedSide(a.welded, x_a), PosedSide(b.welded, x_b)))
     if sign is not None:
         _device.launch(kernels.fill_faces, n, x_a, x_b, b.faces, pairs, sign, there, records, degenerate)
     else:
         _device.launch(kernels.fill_edges, n, x_a, a.edges, x_b, b.edges, pairs, there, records, degenerate)
-    rows, count = _device.empty(n, np.int64), _device.zeros(1, np.int64)
+    rows, count = work.take("rows", n, np.int64), _device.zeros(1, np.int64)
     _device.launch(_rows.list_marked, n, degenerate, rows, count)
     unsure = int(count.copy_to_host()[0])
     if unsure:

@@ -10,6 +10,7 @@ from ..bvh.boxes_on_card import BoxesOnCard
 from ..bvh.leaf_mesh import LeafMesh
 from .overlaps_on_card import Overlaps
 from .proximity import NearPairs
+from .workspace_on_card import Workspace
 
 
 class PairsOnCard(NamedTuple):
@@ -54,6 +55,7 @@ class NearPairsOnCard:
         self._buckets = int(self._base.max()) + len(a.mesh.top.edges)
         self._base_there = _device.upload(self._base)
         self._overlaps = Overlaps(len(a.mesh.leaves.face), same=self.same, max_bytes=max_bytes)
+        self.workspace = Workspace()
 
     @classmethod
     def of(cls, near: NearPairs) -> "NearPairsOnCard":
@@ -62,20 +64,21 @@ class NearPairsOnCard:
         return cls(a, None if near.same else LeafMeshOnCard(near.b), max_bytes=near.max_bytes)
 
     def within(self, distance: float) -> PairsOnCard:
-        """Return the pairs that `NearPairs.within` returns."""
+        """Return the pairs that `NearPairs.within` returns; they are valid until the next query."""
         from ...kernels.gpu import near_pairs as kernels
 
+        work = self.workspace
         a, b = self.a.side, self.b.side
         query = kernels.NearQuery(self.same, distance, self._base_there)
         count, overlaps = self._overlaps.listed(a, b, distance), self._overlaps
-        listed = kernels.Listed(overlaps.pairs, count, _device.empty(count, np.int16))
-        sizes = _device.zeros(self._buckets, np.int32)
+        listed = kernels.Listed(overlaps.pairs, count, work.take("near", count, np.int16))
+        sizes = work.zeros("sizes", self._buckets, np.int32)
         _device.launch(kernels.test_pairs, count, a, b, query, listed, sizes)
         start = _device.exclusive_sums(sizes)
         ends = [len(self.a.mesh.x), int(self._base[1]), self._buckets]
         one, two, total = (int(start[end : end + 1].copy_to_host()[0]) for end in ends)
         overlaps.budget(total, f"{total} contacts")
-        pairs, filled = _device.empty((total, 2), np.int32), _device.zeros(self._buckets, np.int32)
+        pairs, filled = work.take("pairs", total, np.int32, 2), work.zeros("filled", self._buckets, np.int32)
         if total:
             _device.launch(kernels.write_pairs, count, a, b, query, listed, start, filled, pairs)
             _device.launch(kernels.sort_buckets, self._buckets, start, pairs)
