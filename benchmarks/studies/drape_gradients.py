@@ -42,9 +42,8 @@ def timed(side: int, ball: bool) -> str:
     forward, tape = least(lambda: drape.run(FRAMES))
     of_x = np.random.default_rng(0).normal(size=tape.x.shape)
     backward, _ = least(lambda: tape.backward(of_x))
-    n, m, h = len(tape.x[0]), len(drape.model.membrane.faces), len(drape.model.hinges.rest)
-    record = 8 * (6 * n + 6 * m + 3 * h)
-    fewer = pliant.DifferentiableDrape(scene(side, ball), memory=2.0 * SUBSTEPS * record)
+    n, record = len(tape.x[0]), drape.bytes_per_frame / SUBSTEPS
+    fewer = pliant.DifferentiableDrape(scene(side, ball), memory=2.0 * drape.bytes_per_frame)
     parted, other = least(lambda: fewer.run(FRAMES))
     again, _ = least(lambda: other.backward(of_x))
     steps = FRAMES * SUBSTEPS

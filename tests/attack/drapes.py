@@ -105,10 +105,7 @@ def smooth_difference(f):
 def judge_checkpoints(trial, told, case, found):
     """With as little memory as the run needs, the gradient has the same bits."""
     drape, frames, given, of_x, of_v = case
-    record = (
-        8 * drape.substeps * (6 * len(of_x[0]) + 6 * len(drape.model.membrane.faces) + 3 * len(drape.model.hinges.rest))
-    )
-    memory = record * 1.01
+    memory = 1.01 * drape.bytes_per_frame
     less = DifferentiableDrape(drape.scene, drape.dt, substeps=drape.substeps, width=drape.width, memory=memory)
     again = less.run(frames, **given).backward(of_x, of_v)
     same = all(np.array_equal(value, getattr(again, name)) for name, value in vars(found).items() if value is not None)

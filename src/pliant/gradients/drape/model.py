@@ -20,6 +20,7 @@ from .values import MATERIAL, NAMES, POSITIVE, DrapeValues, check_names
 
 Floats = NDArray[np.float64]
 SLOW = 0.01  # times width / dt: interval of separating speeds over which contact takes them away
+CONTACT = 169  # bytes per vertex near an obstacle: `Touching` and `ContactRecord`
 MEMORY = 2**30  # bytes of the records of a run, by default
 
 
@@ -70,6 +71,12 @@ class DifferentiableDrape:
     def __repr__(self) -> str:
         sizes = f"{len(self.defaults['x']):,} vertices, dt {self.dt:g} s, {self.substeps} substeps"
         return f"<DifferentiableDrape {self.scene.name!r}: {sizes}, width {self.width:g} m>"
+
+    @property
+    def bytes_per_frame(self) -> int:
+        """Memory that the records of the substeps of a frame take at most."""
+        n, m, h = len(self.defaults["x"]), len(self._model.membrane.faces), len(self._model.hinges.vertices)
+        return self.substeps * (8 * (6 * n + 6 * m + 3 * h) + CONTACT * n * len(self.scene.obstacles))
 
     def run(self, frames: int, **given: Any) -> DrapeTape:
         """Run `frames` frames from the given inputs, and return the frames with what their gradients need.

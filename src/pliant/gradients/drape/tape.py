@@ -34,10 +34,8 @@ class DrapeTape:
         self.drape, self.given, self._pins_follow = drape, given, pins_follow
         self._constants = drape.constants(given)
         self._obstacles = drape.obstacles()
-        n, s = len(given.x), drape.substeps
-        e = self._constants.elements
-        record = 8 * (6 * n + 6 * len(e.membrane.faces) + 3 * len(e.hinges.vertices))
-        self._every = _frames_in_memory(frames, s, record, drape.memory)
+        n = len(given.x)
+        self._every = _frames_in_memory(frames, drape.bytes_per_frame, drape.memory)
         self.checkpoints = tuple(range(0, frames, self._every))
         self.x, self.v = np.empty((2, frames + 1, n, 3))
         self.x[0], self.v[0] = given.x, given.v
@@ -183,7 +181,7 @@ def _between(a: Floats, b: Floats, share: float) -> Floats:
     return b if share == 1.0 else (1.0 - share) * a + share * b
 
 
-def _frames_in_memory(frames: int, substeps: int, record: int, memory: float) -> int:
-    """Return the number of frames the records of whose substeps fit into the memory."""
-    validate.budget("a frame of a differentiable drape", substeps * record, "pass a larger memory", memory)
-    return min(int(memory / (substeps * record)), frames)
+def _frames_in_memory(frames: int, needed: int, memory: float) -> int:
+    """Return the number of frames whose records, each of `needed` bytes, fit into the memory."""
+    validate.budget("a frame of a differentiable drape", needed, "pass a larger memory", memory)
+    return min(int(memory / needed), frames)
