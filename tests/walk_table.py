@@ -347,6 +347,8 @@ def _runs(scene: Any, sheet: Any, body: Any, folder: pathlib.Path) -> list[Call]
             },
         ),
         Call("Simulation.run", sim.run, {"frames": 1}, {"frames": "whole"}),
+        Call("Simulation.to", sim.to, {"device": "cpu"}, {"device": "choice"}),
+        Call("Simulation.batch", pliant.Simulation.batch, {"scenes": [scene], "device": "cpu"}, {"scenes": "several", "dt": "number", "device": "choice"}),
         Call("Simulation.grab", sim.grab, {"origin": (0, 2, 0), "along": (0, -1, 0)}, {"origin": "array", "along": "array"}),
         Call("Simulation.save", sim.save, {"path": folder / "s.npz"}, {"path": "path"}),
         Call("Simulation.load", pliant.Simulation.load, {"path": folder / "state.npz", "scene": scene}, {"path": "path", "scene": "instance", **made}),

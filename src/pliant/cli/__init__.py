@@ -63,7 +63,7 @@ def run(tokens: Sequence[str]) -> int:
     try:
         import cyclopts
 
-        from ..errors import MeshFileError
+        from ..errors import CardLostError, MeshFileError
     except KeyboardInterrupt:
         _say("interrupted")
         return 130
@@ -84,7 +84,7 @@ def run(tokens: Sequence[str]) -> int:
 
         _say(usage_error(error), error=True)
         return 2
-    except (ValueError, MeshFileError, OSError) as error:
+    except (ValueError, MeshFileError, OSError, MemoryError, CardLostError) as error:
         if debug:
             traceback.print_exc()
         _say(_as_options(one_line(error), tokens), error=True)

@@ -80,6 +80,7 @@ def drape(
     method: str | None = None,
     response: str = "projection",
     stepping: Literal["fixed", "events"] = "fixed",
+    device: Literal["auto", "cpu", "cuda"] = "cpu",
     wear: Annotated[WearOptions, Parameter(name="*")] = _WORN,
     held: Annotated[HoldOptions, Parameter(name="*")] = UNHELD,
     relief: Annotated[HeightOptions, Parameter(name="*")] = NO_HEIGHTS,
@@ -189,6 +190,9 @@ def drape(
         printed), surface-tag, penalty, geometric, penalty+geometric, separate, volume (closed soft bodies).
     stepping
         events: substeps end at the first time of impact, with --method or --self-method continuous.
+    device
+        Where it is computed: cpu, cuda (a graphics card, with the same results; what does not run there is an error) or
+        auto (the card where there is one and everything runs there).
     fabric
         Material of the cloth by name, see pliant materials: cotton, denim, silk, wool, jersey, leather, felt. Its
         parameters can be changed one by one with the options below. Default: a firm cotton, or the scene's own; worn
@@ -208,6 +212,7 @@ def drape(
     from .. import validate
     from ..detect.choose import AUTO, resolve_method_for_scene
     from ..detect.options import parse_method
+    from ..errors import CardLostError
     from ..io import check_libraries
     from ..io.formats import WRITTEN_ANIMATIONS
     from ..respond import RESPONSES
@@ -276,6 +281,7 @@ def drape(
             options=bake_options,
             response=response,
             stepping=stepping,
+            device=device,
             **self_contact_options,
         )
     if defaults.preroll:
@@ -288,9 +294,14 @@ def drape(
     with output.progress(f"draping {built.name}", frames) as advance, LiveCaches(live) as watch:
         # intersections of cloth are counted whenever --self-contact is given, even off, unless --no-measure
         counted = True if self_contact is not None else None
-        result = proxies.record(
-            sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance(), watch=watch
-        )
+        try:
+            result = proxies.record(
+                sim, frames, measure=measure, count_intersections=counted, progress=lambda _: advance(), watch=watch
+            )
+        except CardLostError as error:
+            checkpoint = (out or pathlib.Path("drape")).with_suffix(".checkpoint.npz")
+            sim.save(checkpoint)
+            raise CardLostError(f"{error}; written to {checkpoint}, from which Simulation.load continues") from error
     written = [] if watch is None else [str(path) for path in watch.paths]
     for path, write in ((out, result.save), (replay, result.to_html), (sheet, result.to_png)):
         if path is not None:

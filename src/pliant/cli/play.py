@@ -40,6 +40,8 @@ def play(
     *,
     method: str | None = None,
     stepping: Literal["fixed", "events"] = "fixed",
+    solver: Literal["implicit", "xpbd"] = "implicit",
+    device: Literal["auto", "cpu", "cuda"] = "cpu",
     port: int = PORT,
     host: str = "127.0.0.1",
     token: bool = False,
@@ -80,6 +82,11 @@ def play(
         the scene.
     stepping
         events: substeps end at the first time of impact, with --method continuous.
+    solver
+        How cloth is integrated: implicit, or xpbd, as in pliant drape.
+    device
+        Where it is computed: cpu, cuda (a graphics card, with the same results; what does not run there is an error) or
+        auto (the card where there is one and everything runs there).
     port
         TCP port of the server; 0 takes any free port.
     host
@@ -144,7 +151,19 @@ def play(
         rules = AccessRules.at(listening, host, token)
         starts = StartPoses(fix_start)
         session = make_session(
-            scene, body, method, folder, place, files, wear, options, held, subdivide, starts, relief, stepping
+            scene,
+            body,
+            method,
+            folder,
+            place,
+            files,
+            wear,
+            options,
+            held,
+            subdivide,
+            starts,
+            relief,
+            (stepping, solver, device),
         )
 
         def ready() -> None:
@@ -174,10 +193,10 @@ def make_session(
     subdivide: int | None = None,
     starts: StartPoses | None = None,
     relief: HeightOptions = NO_HEIGHTS,
-    stepping: str = "fixed",
+    how: tuple[str, str, Any] = ("fixed", "implicit", "cpu"),
 ) -> "SessionInterface":
     """Create the session for the given options; a built-in scene is created later, in the session's own thread, unless
-    options hold its cloth. starts: fixes the start poses of garments from files."""
+    options hold its cloth. starts: fixes the start poses of garments from files. how: stepping, solver and device."""
     from ..detect.choose import AUTO
     from ..detect.options import parse_method
     from ..scenes import SCENES
@@ -186,7 +205,8 @@ def make_session(
 
     if method is not None:
         method = None if method == AUTO else parse_method(method).text
-    start = StartOptions(method=method, subdivide=subdivide, stepping=stepping)
+    stepping, solver, device = how
+    start = StartOptions(method=method, subdivide=subdivide, stepping=stepping, solver=solver, device=device)
     if relief != NO_HEIGHTS:
         relief.check(body, scene if scene in SCENES else None)
         cloth = None if scene is None else pathlib.Path(scene)

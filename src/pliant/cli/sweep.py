@@ -5,7 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -36,6 +36,7 @@ def sweep(
     memory: str | None = None,
     attempts: int = 3,
     retry_failed: bool = False,
+    device: Literal["auto", "cpu", "cuda"] = "cpu",
     plan: bool = False,
     json: bool = False,
 ) -> int:
@@ -63,6 +64,9 @@ def sweep(
         Most attempts at a run whose process died.
     retry_failed
         Repeat runs that failed before.
+    device
+        Where drapes are computed: cpu, cuda (a graphics card, with the same results; drapes of which something does not
+        run there fail and say so) or auto (the card where there is one and everything runs there).
     plan
         List the runs and which of them are done, without executing any.
     json
@@ -100,6 +104,7 @@ def sweep(
             scheduler=scheduler,
             limits=limits,
             retry_failed=retry_failed,
+            device=device,
             progress=watch,
             say=output.say,
         )

@@ -149,7 +149,7 @@ def _joined_air(parts: list[Air], first: Ints) -> Air:
     of_faces = np.concatenate([[0], np.cumsum([len(air.faces) for air in parts])])
     start, beside = _joined_rows([(air.start, air.beside) for air in parts], of_faces)
     density = np.concatenate([air.density for air in parts])
-    return Air(faces, density, start, beside, np.zeros((len(faces), 3)))
+    return Air(faces, density, start, beside, np.zeros((len(faces), 4)))  # rows of four are a sector of memory
 
 
 def _levels(parts: list[Ints], first: Ints) -> tuple[Ints, list[int]]:

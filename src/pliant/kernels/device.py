@@ -95,6 +95,15 @@ def exclusive_sums(values):
     return start
 
 
+def check_room(size: int, what: str) -> None:
+    """Raise MemoryError if the card has not as many bytes free as `what` needs."""
+    free = _cuda().current_context().get_memory_info().free
+    if size > free:
+        raise MemoryError(
+            f"{what} needs {size / 2**30:.3g} GiB of the graphics card, which has {free / 2**30:.3g} GiB free"
+        )
+
+
 def _allocated(allocate, size: int):
     """Allocate memory; MemoryError names the bytes that were asked for and those that are free."""
     try:

@@ -4,7 +4,8 @@ step: the loop; build: the detectors and the self-contact handler, made once fro
 and measured; drape: a run from two meshes.
 """
 
+from .batch import Batch
 from .frame import Frame
 from .step import Simulation
 
-__all__ = ["Frame", "Simulation"]
+__all__ = ["Batch", "Frame", "Simulation"]

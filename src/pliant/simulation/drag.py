@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..kernels.simulation import drag as _kernels
 from ..materials import Strands
 from ..scene import Scene
 from ..state import State
@@ -33,9 +34,9 @@ class DragConstraint:
         self.to = to
         self.at = self.to.copy()  # present position on the way to the target
         self.step = 0.5 * scene.eps  # largest displacement per substep, metres
-        self._w = scene.inverse_masses[self.rows]
-        self._pull = self.weights * self._w
-        self._mobility = float(self.weights @ self._pull)
+        pull = self.weights * scene.inverse_masses[self.rows]
+        self._mobility = float(self.weights @ pull)
+        self._shares = pull / self._mobility
         body = int(np.searchsorted(scene.first, self.rows[0], side="right")) - 1
         self._force = GRAVITIES * 9.81 * float(scene.masses[scene.rows(body)].sum())
 
@@ -81,14 +82,18 @@ class DragConstraint:
 
     def pull(self, state: State, dt: float) -> None:
         """Apply one substep: advance towards `to`, and pull the vertices."""
-        offset = self.to - self.at
-        far, most = float(np.linalg.norm(offset)), min(max(self.step, SLOWEST * dt), FASTEST * dt)
-        self.at = self.to.copy() if far <= most else self.at + offset * (most / far)
-        gap = self.at - self.point(state)
-        far, most = float(np.linalg.norm(gap)), self._force * self._mobility * dt * dt
-        if far > most:
-            gap *= most / far
-        state.x[self.rows] += (self._pull / self._mobility)[:, None] * gap
+        self.at = self.at.copy()
+        _kernels.pull(*self.arrays, self.limits, state.x, dt)
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], Floats, Floats, Floats, Floats]:
+        """Rows, weights and shares of the vertices, present and target position."""
+        return self.rows, self.weights, self._shares, self.at, self.to
+
+    @property
+    def limits(self) -> tuple[float, float, float, float]:
+        """The bounds of `kernels.simulation.drag.pull`."""
+        return self.step, SLOWEST, FASTEST, self._force * self._mobility
 
 
 def grab(scene: Scene, state: State, origin: Any, along: Any) -> DragConstraint | None:

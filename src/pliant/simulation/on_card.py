@@ -6,7 +6,7 @@ where they are asked for.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..motion.rigid import IDENTITY_POSE
 from ..respond.projection import Projection
 from ..state import State
 from .card_frame import CardFrame, pose_at, poses_of
+from .card_tables import Division, bytes_of, gripped_places, moved_bodies, per_second
 from .contacts_on_card import grouped
 from .kinematics import RETURN, Target
 
@@ -29,35 +30,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 KEPT_SHARE = 0.01  # of the time of a run: copies of the state to the host, from which a run goes on without the card
-
-
-class Tables:
-    """What differs between the substeps of a frame, on the card: gravity (t,s,3), places of bodies, of gripped vertices
-    (t+1,k,3), and rest lengths of stitches (t,k). Copied where they have changed since the last frame."""
-
-    def __init__(self) -> None:
-        self._host: dict[str, NDArray[Any]] = {}
-        self.there: dict[str, Any] = {}
-
-    def put(self, **tables: NDArray[Any]) -> None:
-        for name, table in tables.items():
-            if name not in self.there:
-                self.there[name] = device.upload(table)
-            elif not np.array_equal(self._host[name], table):
-                self.there[name].copy_to_device(np.ascontiguousarray(table))
-            self._host[name] = table
-
-    def __getitem__(self, name: str) -> Any:
-        return self.there[name]
-
-
-class Division:
-    """The launches of substeps of one length, in frames of one number of them."""
-
-    def __init__(self, dt: float) -> None:
-        self.dt, self.tables = dt, Tables()
-        self.rules: Any = None
-        self.graph: Callable[[], None] | None = None
 
 
 class CardRun:
@@ -71,12 +43,19 @@ class CardRun:
         self.first = np.concatenate([[0], np.cumsum([each.stop - each.start for each in rows])]).astype(np.int64)
         n, bodies = int(self.first[-1]), max(len(sim.scene.bodies) for sim in sims)
         cloths = [sim.dynamics.cloths for sim in sims]
+        scene = f"scene {sims[0].scene.name!r}" if len(sims) == 1 else f"a batch of {len(sims)} scenes"
+        device.check_room(bytes_of(sims), f"{scene} of {n:,} particles")
         self._shape = len(sims), bodies
         of = np.repeat(np.arange(len(sims), dtype=np.int32), np.diff(self.first))
         w = np.concatenate([sim.dynamics.w for sim in sims])
-        x, x_start, v, v_start = (device.empty((n, 3)) for _ in range(4))
-        self._moving: Any = substep.Moving(x, x_start, v, v_start, device.upload(w), device.upload(of))
-        self._begin_x, self._begin_v, self._seen = (device.empty((n, 3)) for _ in range(3))
+        # rows of four numbers, which are a sector of memory: gathering rows of three reads two sectors
+        x, v, v_start = (
+            device.upload(np.column_stack([np.zeros((n, 3)), w])),
+            device.zeros((n, 4)),
+            device.zeros((n, 4)),
+        )
+        self._moving: Any = substep.Moving(x, device.empty((n, 3)), v, v_start, x[:, 3], device.upload(of))
+        self._begin_x, self._begin_v, self._seen = device.empty((n, 4)), device.empty((n, 4)), device.empty((n, 3))
         self._cloth = ClothOnCard([cloth for cloth in cloths if cloth is not None], self.first)
         self._contacts = grouped(sims, self.first)
         gripped = [sim.scene.gripped_rows - each.start + at for sim, each, at in zip(sims, rows, self.first)]
@@ -86,6 +65,7 @@ class CardRun:
         lists = zeros(substep.LISTED, np.int64), zeros(substep.LISTED, np.int64)
         self._tally: Any = substep.Tally(zeros(1, np.int64), zeros(len(sims), np.int64), zeros(1, np.int64), *lists)
         self._last = zeros(1, np.int64)
+        self._drags: dict[int, tuple[Any, tuple[float, ...]]] = {}
         self._first = device.upload(self.first)
         self._extents = device.empty((len(sims), CHUNKS, 9)) if any(sim.scene.moving for sim in sims) else None
         self._divisions: dict[tuple[float, int], Division] = {}
@@ -134,18 +114,23 @@ class CardRun:
         self._begin_v.copy_to_device(self._moving.v)
         self._last.copy_to_device(np.array([substeps - 1]))
         self._zero()
+        self._begin_drags()
         self._run(division, substeps)
         if int(self._tally.vanished.copy_to_host()[0]):
             self._moving.x.copy_to_device(self._begin_x)
             self._moving.v.copy_to_device(self._begin_v)
             self._zero()
+            self._begin_drags()
             self._run_completing(division, targets, substeps)
         lost = self._tally.lost.copy_to_host()
-        x, seen = device.empty(self._moving.x.shape), device.empty(self._moving.x.shape)
-        x.copy_to_device(self._moving.x)
+        x, seen = device.empty(self._seen.shape), device.empty(self._seen.shape)
+        device.launch(self._kernels.copy_rows, len(x), self._moving.x, x)
         seen.copy_to_device(self._seen)
         device.synchronize()
         self._read_gripped()
+        for sim in self.sims:
+            for drag in sim.drags:
+                drag.at = self._drags[id(drag)][0][3].copy_to_host()
         frames = []
         for s, sim in enumerate(self.sims):
             pose_at(sim.host_state, sim.scene, targets[s], substeps - 1, dt)
@@ -193,8 +178,8 @@ class CardRun:
         for s, sim in enumerate(self.sims):
             if sim.scene.moving:
                 pose[:, s, : len(sim.scene.bodies)] = poses_of(sim.scene, sim.host_state.pose, targets[s])
-                moved[:, s] = _moved(pose[:, s])
-        gripped = np.concatenate([_gripped(each) for each in targets], axis=1)
+                moved[:, s] = moved_bodies(pose[:, s])
+        gripped = np.concatenate([gripped_places(each) for each in targets], axis=1)
         rest = self._cloth.rest_at(ends)
         division.tables.put(gravity=gravity, pose=pose, moved=moved, gripped=gripped, rest=rest)
         return division
@@ -206,9 +191,9 @@ class CardRun:
         columns = [[each.eps, each.friction, each.restitution, each.slow(dt)] for each in responses]  # type: ignore[attr-defined]
         eps, friction, restitution, slow = np.array(columns).T
         simple = np.array([each.simple for each in responses])  # type: ignore[attr-defined]
-        per_second = np.array([1.0 / dt if sim.scene.moving else _per_second(sim) for sim in self.sims])
+        rate = np.array([1.0 / dt if sim.scene.moving else per_second(sim) for sim in self.sims])
         wind = np.array([sim.scene.wind for sim in self.sims])
-        return device.upload(self._kernels.Rules(eps, friction, simple, restitution, slow, per_second, wind))
+        return device.upload(self._kernels.Rules(eps, friction, simple, restitution, slow, rate, wind))
 
     def _zero(self) -> None:
         for counts in (self._tally.now, self._tally.lost, self._tally.vanished):
@@ -222,8 +207,11 @@ class CardRun:
             self._detect(division)
             self._respond(division)
 
+        dragged = any(sim.drags for sim in self.sims)
         for _ in range(substeps):
-            if division.graph is not None:
+            if dragged:
+                substep()
+            elif division.graph is not None:
                 division.graph()
             else:
                 substep()
@@ -245,7 +233,7 @@ class CardRun:
                 f"{count} contacts are on the medial axis of a body, where a field has no normal; at most "
                 f"{self._kernels.LISTED} of them run on a graphics card; use device='cpu'"
             )
-        x = self._moving.x.copy_to_host()
+        x = self._moving.x.copy_to_host()[:, :3]
         rows, which = self._tally.rows.copy_to_host()[:count], self._tally.which.copy_to_host()[:count]
         states = []
         for s, sim in enumerate(self.sims):
@@ -267,6 +255,8 @@ class CardRun:
             device.launch(self._kernels.place_gripped, len(self._gripped), *args)
         self._cloth.relax(moving, tables["rest"], tally, dt)
         device.launch(self._kernels.reset_lost, len(moving.x), moving, validate.LARGEST, tally)
+        for arrays, limits in self._drags.values():
+            device.launch(self._kernels.pull_drag, 1, *arrays, limits, moving.x, dt)
 
     def _detect(self, division: Division) -> None:
         places = self._contact_kernels.Places(division.tables["pose"], division.tables["moved"])
@@ -286,14 +276,23 @@ class CardRun:
             contacts.restitute(moving, division.rules)
         device.launch(self._kernels.end_substep, 1, tally)
 
+    def _begin_drags(self) -> None:
+        """Copy the drag constraints, which callers change between frames."""
+        self._drags = {}
+        for sim, first in zip(self.sims, self.first, strict=False):
+            for drag in sim.drags:
+                rows, *arrays = drag.arrays
+                own = rows - sim.scene.deformable_rows.start + int(first)
+                self._drags[id(drag)] = tuple(device.upload(each) for each in (own, *arrays)), drag.limits
+
     def _read_gripped(self) -> None:
         """Copy attached vertices to the host, whose slip a frame reports."""
         if len(self._gripped) and any(sim.scene.is_attached.any() for sim in self.sims):
             from ..kernels.gpu import rows
 
-            there = device.empty((len(self._gripped), 3))
+            there = device.empty((len(self._gripped), 4))
             device.launch(rows.take, len(self._gripped), self._gripped, self._moving.x, there)
-            x, at = there.copy_to_host(), 0
+            x, at = there.copy_to_host()[:, :3], 0
             for sim in self.sims:
                 own = sim.scene.gripped_rows
                 sim.host_state.x[own] = x[at : at + len(own)]
@@ -306,14 +305,17 @@ class CardRun:
     def _upload(self, s: int) -> None:
         sim, a, b = self.sims[s], int(self.first[s]), int(self.first[s + 1])
         for name, array in self._arrays():
-            own = getattr(sim.host_state, name)[sim.scene.deformable_rows]
-            array[a:b].copy_to_device(np.ascontiguousarray(own))
+            own = np.zeros((b - a, array.shape[1]))
+            own[:, :3] = getattr(sim.host_state, name)[sim.scene.deformable_rows]
+            if name == "x":
+                own[:, 3] = sim.dynamics.w
+            array[a:b].copy_to_device(own)
 
     def _download(self, s: int) -> None:
         sim, a, b = self.sims[s], int(self.first[s]), int(self.first[s + 1])
         state = sim.host_state
         for name, array in self._arrays():
-            getattr(state, name)[sim.scene.deformable_rows] = array[a:b].copy_to_host()
+            getattr(state, name)[sim.scene.deformable_rows] = array[a:b].copy_to_host()[:, :3]
         sim.kinematics.end_frame(state)
 
     def _keep(self) -> None:
@@ -321,7 +323,7 @@ class CardRun:
         now = time.perf_counter()
         if KEPT_SHARE * (now - self._kept_at) < self._kept_took:
             return
-        arrays = {name: array.copy_to_host() for name, array in self._arrays()}
+        arrays = {name: array.copy_to_host()[:, :3] for name, array in self._arrays()}
         for s, sim in enumerate(self.sims):
             state = sim.host_state.copy()
             for name, array in arrays.items():
@@ -339,20 +341,3 @@ class CardRun:
             f"the graphics card was lost in frame {failed} ({why[:200]}); the simulation is at frame {at} again, which "
             "was copied to the host: save a checkpoint, or go on on threads"
         ) from error
-
-
-def _moved(pose: Floats) -> NDArray[np.bool_]:
-    """Return which bodies (t,b) are, at the beginning or at the end of each substep, not where their fields were
-    baked; pose (t+1,b,3,4)."""
-    there: NDArray[np.bool_] = (pose == IDENTITY_POSE).all((2, 3))
-    return ~(there[1:] & there[:-1])
-
-
-def _gripped(targets: list[Target]) -> Floats:
-    """Return the places (t+1,k,3) of gripped vertices before and after each substep."""
-    return np.stack([targets[0].gripped[0], *(target.gripped[1] for target in targets)])
-
-
-def _per_second(sim: "Simulation") -> float:
-    lapse = sim.host_state.lapse
-    return 1.0 / lapse if lapse > 0.0 else 0.0

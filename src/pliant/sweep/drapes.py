@@ -75,6 +75,7 @@ def drape_run(run: Run, folder: pathlib.Path) -> Written:
         stepping=given.get("stepping", "fixed"),
         self_method=given.get("self-method"),
         self_response=given.get("self-response"),
+        device=run.device,  # type: ignore[arg-type]
     )
     if defaults.preroll:
         preroll(sim, defaults.preroll)

@@ -28,7 +28,8 @@ Row = dict[str, Any]  # values of some inputs and parameters
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Run:
-    """One combination. `inputs`: garment, body or scene; `files`: files written in addition to its figures."""
+    """One combination. `inputs`: garment, body or scene; `files`: files written in addition to its figures; `device`:
+    where it is computed, on which its results do not depend."""
 
     id: str
     kind: str
@@ -36,6 +37,7 @@ class Run:
     parameters: dict[str, Any]
     files: tuple[str, ...]
     thumbnail: bool
+    device: str = "cpu"
 
     @property
     def named(self) -> dict[str, Any]:

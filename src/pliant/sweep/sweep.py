@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .. import arrays
 from .plan import Plan, Run
 from .pool import check_address, cores, run_here, run_on_cluster
 from .results import folder_of, write_results
@@ -54,14 +55,21 @@ def sweep(
     scheduler: str | None = None,
     limits: Limits = UNLIMITED,
     retry_failed: bool = False,
+    device: arrays.Device = "cpu",
     progress: Callable[[Progress], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> SweepResult:
     """Carry out all runs of `plan` that are not yet in the folder `out`, and write the tables and the gallery there.
 
     Uses `workers` processes of this machine (default: one per core), or the Dask cluster of `scheduler` ("local": a
-    temporary cluster on this machine with `workers` workers). `retry_failed`: repeat runs that failed before.
+    temporary cluster on this machine with `workers` workers). `retry_failed`: repeat runs that failed before. `device`:
+    where drapes are computed; their results do not depend on it.
     """
+    if arrays.chosen(device) == "cuda" and plan.kind != "drape":
+        raise ValueError(
+            f"device = {device!r}: a graphics card runs drapes, and this sweep is of the kind {plan.kind!r}"
+        )
+    plan = dataclasses.replace(plan, runs=tuple(dataclasses.replace(run, device=device) for run in plan.runs))
     scheduler = None if scheduler is None else check_address(scheduler)
     out = out.resolve()
     _writable(out)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import renamed
+from .. import arrays, renamed
 from ..detect.base import Detector, Finds, with_defaults
 from ..detect.choose import resolve_method_for_scene
 from ..detect.methods import METHODS
@@ -47,7 +47,7 @@ FARTHEST = 1e6  # m: a simulation that moves deformable bodies farther from thei
 class StartOptions:
     """The initial scene and method. own: a scene that the caller has built, from files or with cloth held by options;
     it is added to the menu and is the initial one instead of `scene`. subdivide: subdivision steps of displayed cloth,
-    None for the default. stepping: of the initial scene."""
+    None for the default. stepping: of the initial scene. solver, device: see `Simulation`."""
 
     scene: str = "tablecloth-on-bust"
     method: str | None = None
@@ -55,6 +55,8 @@ class StartOptions:
     own: Scene | None = None
     subdivide: int | None = None
     stepping: str = "fixed"
+    solver: str = SOLVERS[0]
+    device: arrays.Device = "cpu"
 
 
 class InteractiveRun:
@@ -78,7 +80,9 @@ class InteractiveRun:
             # command-line options apply only to the scene they were given for
             scene = SCENES[name](**(self.start_options.options if name == self.start_options.scene else {}))
         wanted = resolve_method_for_scene(scene, method or SCENE_METHODS.get(name)).text
-        substeps = default_run_length(scene).substeps or default_substeps(scene, FRAME_SECONDS, SOLVERS[0])
+        substeps = default_run_length(scene).substeps or default_substeps(
+            scene, FRAME_SECONDS, self.start_options.solver
+        )
         first = name == (OWN if self.start_options.own is not None else self.start_options.scene)
         stepping = self.start_options.stepping if first and method == self.start_options.method else "fixed"
         if why := stepping_reasons(scene, wanted)[stepping]:
@@ -267,7 +271,8 @@ class InteractiveRun:
         state: State,
         note: Callable[[str], None] = lambda _: None,
     ) -> Simulation:
-        before, after = (self.scene, self.response), (scene, response)
+        start = self.start_options
+        before, after = (self.scene, self.response, start.solver), (scene, response, start.solver)
         kept = [name for name in self._detectors if _distances(name, *before) == _distances(name, *after)]
         self._detectors = {name: self._detectors[name] for name in kept}
         dt = FRAME_SECONDS * self.substeps_per_part / self.substeps_per_frame
@@ -285,6 +290,8 @@ class InteractiveRun:
             stepping="fixed" if without_events else self.stepping,
             state=state,
             clock=self.clock,
+            solver=start.solver,
+            device=start.device,
             self_method=self._own_self_method,
         )
         self.stepping = sim.stepping
@@ -306,7 +313,13 @@ def _reset(detectors: Iterable[Detector]) -> None:
         with_defaults(detector).reset()
 
 
-def _distances(method: str, scene: Scene, response: str) -> list[float]:
+def _distances(method: str, scene: Scene, response: str, solver: str) -> list[float]:
     """Return the detection distances (m) of a method; larger ones if contacts repel cloth within the implicit solve."""
-    repels = scene.cloths and not scene.solids and not scene.strands and RESPONSES[response].allows_springs(scene)
+    repels = (
+        solver == "implicit"
+        and scene.cloths
+        and not scene.solids
+        and not scene.strands
+        and RESPONSES[response].allows_springs(scene)
+    )
     return detection_distances(scene, parse_method(method).name, AHEAD if repels else 1.0)

@@ -104,6 +104,17 @@ def uncontracted():
         dispatcher.compile_cuda = usual
 
 
+def _without_warnings() -> None:
+    """Numba warns of every launch of few blocks."""
+    from numba.cuda import dispatcher
+
+    dispatcher.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+
+
+if not SIMULATED:
+    _without_warnings()
+
+
 @contextlib.contextmanager
 def on_stream(stream):
     """Within this block, launch on `stream`."""

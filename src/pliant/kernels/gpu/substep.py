@@ -15,6 +15,7 @@ from .jit import kernel, prange
 from .sources import twin
 
 _cloth, _damping, _deformable = twin("dynamics.cloth"), twin("dynamics.damping"), twin("dynamics.deformable")
+pull = twin("simulation.drag").pull
 _springs, _kinematics, vec = twin("dynamics.springs"), twin("simulation.kinematics"), twin("vec")
 smooth_range, face_drag, drag_vertices = _damping.smooth_range, _damping.face_drag, _damping.drag_vertices
 advance_serial, relax_triangles, relax_hinges = _deformable.advance_serial, _cloth.relax_triangles, _cloth.relax_hinges
@@ -25,11 +26,11 @@ LISTED = 4096  # contacts without a normal that are listed
 class Moving(NamedTuple):
     """The vertices of all deformable bodies."""
 
-    x: np.ndarray  # (n,3)
+    x: np.ndarray  # (n,4), of which the last number is the inverse mass
     x_start: np.ndarray  # (n,3)
-    v: np.ndarray  # (n,3)
-    v_start: np.ndarray  # (n,3)
-    w: np.ndarray  # (n,) inverse masses
+    v: np.ndarray  # (n,4), of which the last number is padding
+    v_start: np.ndarray  # (n,4)
+    w: np.ndarray  # (n,) inverse masses, a view of x
     scene_of: np.ndarray  # (n,) i4
 
 
@@ -146,6 +147,13 @@ def reset_lost(moving, largest, tally):
 
 
 @kernel(parallel=True)
+def pull_drag(rows, weights, shares, at, to, limits, x, dt):
+    """One drag constraint."""
+    for _ in prange(1):
+        pull(rows, weights, shares, at, to, limits, x, dt)
+
+
+@kernel(parallel=True)
 def finish(moving, dt, largest, tally):
     """Reset lost vertices; velocities from displacements."""
     for i in prange(len(moving.x)):
@@ -168,6 +176,13 @@ def end_substep(tally):
 def clear(counts):
     for k in prange(len(counts)):
         counts[k] = 0
+
+
+@kernel(parallel=True)
+def copy_rows(x, out):
+    """Copy the first three numbers of rows."""
+    for i in prange(len(x)):
+        vec.store(out, i, vec.load(x, i))
 
 
 @kernel(parallel=True)
