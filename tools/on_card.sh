@@ -35,7 +35,7 @@ for part in ${*:-tests bench simulations}; do
         ;;
     simulations)
         [ -f benchmarks/pliant_bench/gpu_simulations.py ] &&
-            step simulations 150 "$PYTHON" -m pliant_bench.gpu_simulations $quick
+            step simulations 150 "$PYTHON" -m pliant_bench.gpu_simulations $quick ${ONLY:+--only $ONLY}
         ;;
     keep) ;;
     *) echo "unknown step $part" && exit 2 ;;

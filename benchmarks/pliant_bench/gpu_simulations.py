@@ -153,7 +153,9 @@ def many(count: int, resolution: int, frames: int, say: Callable[..., None]) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small cases, for a dry run in Numba's simulator")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", choices=["large", "many"], help="one cloth of a million particles, or the batch")
+    given = parser.parse_args()
+    quick = given.quick
     if missing := device.missing():
         raise SystemExit(missing)
 
@@ -161,8 +163,10 @@ def main() -> None:
         print(json.dumps(row), flush=True)
 
     say(card=device.card_name())
-    large(6 if quick else 1000, 1 if quick else 4, say)
-    many(3 if quick else 1000, 4 if quick else 63, 1 if quick else 100, say)
+    if given.only != "many":
+        large(6 if quick else 1000, 1 if quick else 4, say)
+    if given.only != "large":
+        many(3 if quick else 1000, 4 if quick else 63, 1 if quick else 100, say)
 
 
 if __name__ == "__main__":
