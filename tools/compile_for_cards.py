@@ -12,6 +12,7 @@ import ast
 import contextlib
 import functools
 import json
+import os
 import pathlib
 import pickle
 import time
@@ -75,6 +76,7 @@ def signatures(source: pathlib.Path, kernel: Kernel) -> list[tuple[Any, ...]]:
 
 def prepare() -> Any:
     """`numba.cuda`, for a card of CAPABILITY that is not there."""
+    os.environ["NUMBA_CUDA_ENABLE_NRT"] = "1"  # the heap
     cuda = card.module()
     from numba.cuda import compiler, cuda_paths, dispatcher
     from numba.cuda.cudadrv import nvrtc
@@ -102,13 +104,12 @@ def compiled(cuda: Any, kernel: Kernel, types: tuple[Any, ...]) -> str:
         code, _ = cuda.compile(function.py_func, types, cc=CAPABILITY, device=True, abi="numba")
     except Exception as error:  # whatever the compiler raises
         return reason(error)
-    if "fma.rn.f" in code:
-        _contracted.append(kernel.text)
-    return ""
+    return HEAP if "NRT_" in code else LIBRARY if "fma.rn.f" in code else ""
 
 
-# with functions of the card's own library, such as acos, which may differ from the processor's in the last digit
-_contracted: list[str] = []
+# what a kernel that compiles needs beyond what those that run on cards have
+HEAP = "+ allocates from the heap of the card, which pliant leaves off"
+LIBRARY = "+ calls a function of the card's library, such as acos, whose last digit may differ"
 
 
 def reason(error: BaseException) -> str:
@@ -133,12 +134,16 @@ def is_callee(cuda: Any, kernel: Kernel) -> bool:
     return bool(getattr(function, "overloads", None))
 
 
+def compiles(why: str) -> bool:
+    return not why or why.startswith("+")
+
+
 def result(cuda: Any, source: pathlib.Path, kernel: Kernel) -> str:
     """Why a kernel does not compile with any of its signatures; of earlier sources the first may no longer fit."""
     why = "never compiled for the processor: its types are not known"
     for types in signatures(source, kernel)[:3]:
         why = compiled(cuda, kernel, types)
-        if not why:
+        if compiles(why):
             break
     return why
 
@@ -175,13 +180,13 @@ def main() -> int:
         if module.startswith(options.only):
             found = file_results(cuda, source)
             results |= found
-            print(f"{module}: {sum(not why for why in found.values())} of {len(found)}", flush=True)
+            print(f"{module}: {sum(map(compiles, found.values()))} of {len(found)}", flush=True)
     for name, why in results.items():
         if why:
             print(f"{name}: {why}")
-    if _contracted:
-        print(f"with functions of the library of the card: {', '.join(_contracted)}")
-    good = sum(not why for why in results.values())
+    good = sum(map(compiles, results.values()))
+    for what in (HEAP, LIBRARY):
+        print(f"{sum(why == what for why in results.values())} of them: {what}")
     share = 100.0 * good / max(len(results), 1)
     print(f"{good} of {len(results)} kernels compile ({share:.1f} %), {time.process_time() - began:.0f} s")
     return int(share < options.least)

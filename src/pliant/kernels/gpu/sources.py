@@ -30,6 +30,15 @@ TASKS = {
 _VALUES = {"zeros": 0, "ones": 1}
 
 
+def _is_constant(shape: ast.expr) -> bool:
+    """Whether a shape consists of numbers and names of constants. Others need the heap of the card, which is off."""
+    return all(
+        isinstance(each, ast.Constant | ast.Tuple | ast.expr_context)
+        or (isinstance(each, ast.Name) and each.id.isupper())
+        for each in ast.walk(shape)
+    )
+
+
 class _Scratch(ast.NodeTransformer):
     """Turns np.empty, zeros, ones and full of kernels into memory of the thread."""
 
@@ -51,6 +60,8 @@ class _Scratch(ast.NodeTransformer):
         shape = ast.unparse(arguments[0])
         if shape in self.most:
             arguments[0] = ast.Constant(self.most[shape])
+        if not _is_constant(arguments[0]):
+            return node
         value = arguments.pop(1) if kind == "full" else ast.Constant(_VALUES.get(kind, 0))
         if len(arguments) == 1:
             arguments.append(ast.parse("np.float64", mode="eval").body)
