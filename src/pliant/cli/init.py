@@ -18,7 +18,7 @@ SECTIONS: dict[str, str] = {
     "What holds the cloth": "hold pin attach stitch stitches closing rest-scale",
     "Forces and friction": "gravity wind friction self-friction friction-model restitution",
     "Contact": "eps thickness self-contact method response stepping self-method self-response levels",
-    "How it is computed": "solver measure cache",
+    "How it is computed": "solver device measure cache",
     "Material of the cloth": "material.name material.density material.stretch material.stretch-weft material.shear "
     "material.bend material.bend-weft material.damping material.air material.radius",
 }
