@@ -154,9 +154,9 @@ format: $(VENV)/.test  ## reformat, and fix what ruff can fix
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-wheel: $(VENV)/.test  ## build the wheel, install it in a clean environment, and run it
+wheel: $(VENV)/.test  ## build sdist and wheel, twice; install the wheel in a clean environment, and run it
 	rm -rf dist
-	$(UV) build --quiet --wheel --out-dir dist
+	$(UV) build --quiet --build-constraints constraints.txt --out-dir dist
 	$(BIN)/python tools/check_wheel.py dist
 
 # -E -a: the table of contents is on every page, so all pages are built each time

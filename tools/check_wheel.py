@@ -1,10 +1,13 @@
-"""Install the wheel in the folder `sys.argv[1]` into a clean environment outside the checkout and run it there."""
+"""Check the wheel and the sdist in the folder `sys.argv[1]`: build both again from the sdist, byte for byte the same,
+then install the wheel into a clean environment outside the checkout and run it there."""
 
+import hashlib
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 
@@ -12,6 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 WINDOWS = sys.platform == "win32"
 PATIENCE = 600.0  # seconds for each command
 HOW = "pip install ./benchmarks"
+# as in the Makefile: the tool that builds has the version of constraints.txt, too
+BUILD = ("build", "--quiet", "--build-constraints", ROOT / "constraints.txt")
 # what compiled kernels are kept by: their sources, the version of Numba and the switches
 DIGEST = "from pliant.kernels import jit; print(jit.sources_digest())"
 
@@ -36,13 +41,37 @@ def check_contents(wheel: pathlib.Path) -> None:
         raise SystemExit(f"{wheel.name} contains files that are not part of the package: {', '.join(strange)}")
 
 
+def check_reproducible(uv: pathlib.Path, folder: pathlib.Path) -> None:
+    """Build again from the sdist, in another folder, with files of another date: the same bytes must result."""
+    (sdist,) = folder.glob("*.tar.gz")
+    with tempfile.TemporaryDirectory() as elsewhere:
+        with tarfile.open(sdist) as archive:
+            archive.extractall(elsewhere, filter="data")
+        (source,) = pathlib.Path(elsewhere).iterdir()
+        for file in source.rglob("*"):
+            os.utime(file, (1.5e9, 1.5e9))
+        run(uv, *BUILD, "--out-dir", source / "dist", source)
+        first, again = digests(folder), digests(source / "dist")
+    if first != again:
+        raise SystemExit(f"a second build differs: {first} and {again}")
+    for name, digest in first.items():
+        print(f"{name} builds reproducibly: sha256 {digest}")
+
+
+def digests(folder: pathlib.Path) -> dict[str, str]:
+    files = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files)}
+
+
 def main() -> None:
-    (wheel,) = pathlib.Path(sys.argv[1]).resolve().glob("*.whl")
+    folder = pathlib.Path(sys.argv[1]).resolve()
+    (wheel,) = folder.glob("*.whl")
     check_contents(wheel)
     here = pathlib.Path(sys.executable).parent
     uv = here / ("uv.exe" if WINDOWS else "uv")
-    with tempfile.TemporaryDirectory() as folder:
-        venv, empty = pathlib.Path(folder) / "venv", pathlib.Path(folder) / "empty"
+    check_reproducible(uv, folder)
+    with tempfile.TemporaryDirectory() as clean:
+        venv, empty = pathlib.Path(clean) / "venv", pathlib.Path(clean) / "empty"
         empty.mkdir()
         env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
         python = venv / ("Scripts/python.exe" if WINDOWS else "bin/python")
@@ -53,7 +82,7 @@ def main() -> None:
         if run(python, "-c", DIGEST, cwd=empty, env=env) != run(sys.executable, "-c", DIGEST, cwd=ROOT):
             raise SystemExit(f"{wheel.name} contains other kernels than the checkout, or depends on another Numba")
         version = run(pliant, "--version", cwd=empty, env=env).strip()
-        alone = env | {"PLIANT_CACHE": str(pathlib.Path(folder) / "cache")}  # so that the doctor has to compile
+        alone = env | {"PLIANT_CACHE": str(pathlib.Path(clean) / "cache")}  # so that the doctor has to compile
         report = json.loads(run(pliant, "doctor", "--json", cwd=empty, env=alone))
         if version != report["versions"]["pliant"] or not report["well"]:
             raise SystemExit(f"--version reports {version}, doctor reports {report}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from . import output
+from .first_run import compile_first
 from .height_options import NO_HEIGHTS, HeightOptions
 from .output_paths import check_animation_files, check_outputs
 from .proxies import proxies_of
@@ -258,7 +259,7 @@ def drape(
         method = parse_method(method).text  # before anything is made
     response = validate.choice("response", response, tuple(RESPONSES))
     check_stepping(stepping, None, method, between.self_method)
-    output.say_if_compiling("respond.projection.project")
+    compile_first("drape")
     proxies = proxies_of(proxy, held, given=cloth is not None)
     starts = StartPoses(fix_start)
     built, defaults = build_scene(cloth, body, scene, place, files, wear, options, held, dt, proxies, starts, relief)

@@ -18,7 +18,7 @@ import threading
 
 import numba
 
-from . import disk_cache, sources
+from . import disk_cache, shipped, sources
 from .cache_folder import cache_root
 
 COMPILED = os.environ.get("PLIANT_COMPILE", "1") not in ("0", "off", "false")
@@ -51,8 +51,15 @@ def sources_digest() -> str:
 
 
 @functools.cache
+def _take_shipped() -> int:
+    """Copy the compiled kernels that came with the package into the cache, if this was never done."""
+    return shipped.install(cache_root() / "kernels") if COMPILED else 0
+
+
+@functools.cache
 def kernel_cache(source: pathlib.Path) -> pathlib.Path:
     """Folder of the compiled functions of a kernel file, for exactly these sources."""
+    _take_shipped()
     return cache_root() / "kernels" / sources.digest(sources.dependencies(source, _root()), _switches())
 
 
