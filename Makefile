@@ -25,11 +25,15 @@ SCENES   := $(addprefix --ignore=,tests/scenes tests/test_bad_arrays.py)
 # CI turns the compiler off for the tests of the kernels; `make test-long` does so for the whole suite
 PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 
+# what calls dependencies other than the compiler, and the kernels; compiled code does not depend on their versions
+LOWEST   ?= tests/io tests/mesh tests/motion tests/shapes tests/kernels tests/report tests/cli/test_start.py tests/cli/test_field.py \
+            tests/test_arguments.py tests/test_contacts.py tests/test_geometry.py tests/test_scene.py tests/test_validate.py
+
 # where this is set, every process that the tests start compiles the sources of Numba and SciPy again: 1 s each
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu ptx test-blender extension fuzz attack lint types contracts format wheel docs docs-check paper constraints clean
+.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu ptx test-blender extension fuzz attack lint types contracts format wheel docs docs-check paper constraints clean api kernels wheel-compiled test-lowest
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -158,6 +162,26 @@ wheel: $(VENV)/.test  ## build sdist and wheel, twice; install the wheel in a cl
 	rm -rf dist
 	$(UV) build --quiet --build-constraints constraints.txt --out-dir dist
 	$(BIN)/python tools/check_wheel.py dist
+
+wheel-compiled: $(VENV)/.test  ## build a wheel with compiled kernels for this Python and platform, install it, and run it
+	rm -rf dist out/kernels
+	$(BIN)/python tools/compile_kernels.py out/kernels
+	PLIANT_KERNELS=out/kernels $(UV) build --quiet --build-constraints constraints.txt --wheel --out-dir dist
+	$(BIN)/python tools/check_wheel.py dist
+
+api: $(VENV)/.test  ## write tests/public_api.txt anew: after an intended change of the public API
+	$(BIN)/python tools/list_api.py
+
+kernels: $(VENV)/.test  ## record which kernels a first run compiles: src/pliant/kernels/calls/, some minutes
+	$(BIN)/python tools/record_kernels.py
+
+test-lowest: $(VENV)/.uv  ## tests with the lowest versions of all dependencies: LOWEST=tests/... chooses the tests
+	$(UV) venv --quiet --allow-existing $(VENV)-lowest
+	VIRTUAL_ENV=$(VENV)-lowest $(UV) pip install --quiet --resolution lowest-direct -e .
+	VIRTUAL_ENV=$(VENV)-lowest $(UV) pip install --quiet pytest pytest-xdist hypothesis trimesh pypng
+	$(VENV)-lowest/$(notdir $(BIN))/python tools/check_lowest.py
+	PLIANT_COMPILE=0 PLIANT_CASES=10 $(VENV)-lowest/$(notdir $(BIN))/python -m pytest -m "not compiled and not browser" $(LOWEST)
+	$(VENV)-lowest/$(notdir $(BIN))/pliant drape --frames 2 --resolution 8 -o out/lowest.glb --replay out/lowest.html --sheet out/lowest.png
 
 # -E -a: the table of contents is on every page, so all pages are built each time
 docs: $(VENV)/.docs  ## build the documentation site with its charts: out/docs/index.html

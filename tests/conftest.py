@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault("PLIANT_AHEAD", "0")  # the processes of a test run compile side by side anyway
     if not config.pluginmanager.has_plugin("time-limit"):  # the conftest of the benchmarks imports this function
         config.pluginmanager.register(TimeLimit(), "time-limit")
 

@@ -275,6 +275,23 @@ def test_compiling_is_announced_until_the_kernels_are_on_disk(capsys, monkeypatc
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_first_run_says_how_long_it_will_compile_and_shows_each_kernel(capsys, monkeypatch) -> None:
+    from pliant.cli.first_run import compile_first
+    from pliant.kernels import ahead
+
+    two = [ahead.Call(0, "bvh.build.widen", 30.0, []), ahead.Call(1, "bvh.tree.link", 10.0, [])]
+    monkeypatch.setenv("PLIANT_PROGRESS", "lines")
+    monkeypatch.setattr(ahead, "missing", lambda command: two)
+    monkeypatch.setattr(ahead, "workers", lambda count: 2)
+    monkeypatch.setattr(ahead, "compile_ahead", lambda command, wanted: iter([None, two[0], two[1]]))
+    compile_first("drape")
+    what = "compiling 2 kernels, only this once: about 20 s on 2 cores"
+    assert capsys.readouterr().err.splitlines() == [f"progress {share} {what}" for share in ("0.00", "0.75", "1.00")]
+    monkeypatch.setattr(ahead, "missing", lambda command: [])
+    compile_first("drape")
+    assert capsys.readouterr() == ("", "")
+
+
 def test_every_command_that_announces_compiling_names_a_kernel() -> None:
     from pliant.cli.sweep import KERNELS
 

@@ -112,8 +112,10 @@ def compile_call(call):
 
 def main(command):
     """Compile the kernels whose numbers arrive on stdin, and answer each with a line."""
-    gc.disable()  # a twentieth of the time; what is left over is freed when the process ends
     listed = calls(command)
+    for call in listed:
+        importlib.import_module(f"{PACKAGE}.{call.name.rpartition('.')[0]}")
+    gc.freeze()  # otherwise the garbage collector looks through all of Numba after each kernel
     for line in sys.stdin:
         try:
             answer = f"{compile_call(listed[int(line)]):.2f}"
