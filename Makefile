@@ -33,7 +33,7 @@ LOWEST   ?= tests/io tests/mesh tests/motion tests/shapes tests/kernels tests/re
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu ptx test-blender extension fuzz attack lint types contracts format wheel docs docs-check paper constraints clean api kernels wheel-compiled test-lowest
+.PHONY: help setup demo bench test checks test-compiled test-plain test-bounds test-long test-gpu ptx test-blender extension fuzz attack lint types contracts format wheel docs docs-check paper constraints clean api kernels wheel-compiled test-lowest publish
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -168,6 +168,9 @@ wheel-compiled: $(VENV)/.test  ## build a wheel with compiled kernels for this P
 	$(BIN)/python tools/compile_kernels.py out/kernels
 	PLIANT_KERNELS=out/kernels $(UV) build --quiet --build-constraints constraints.txt --wheel --out-dir dist
 	$(BIN)/python tools/check_wheel.py dist
+
+publish: $(VENV)/.uv  ## upload what is in dist/, from a workflow that the package index trusts
+	$(UV) publish --trusted-publishing always dist/*.whl dist/*.tar.gz
 
 api: $(VENV)/.test  ## write tests/public_api.txt anew: after an intended change of the public API
 	$(BIN)/python tools/list_api.py

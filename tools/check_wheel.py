@@ -92,6 +92,9 @@ def main() -> None:
         if run(python, "-c", DIGEST, cwd=empty, env=env) != run(sys.executable, "-c", DIGEST, cwd=ROOT):
             raise SystemExit(f"{wheel.name} contains other kernels than the checkout, or depends on another Numba")
         version = run(pliant, "--version", cwd=empty, env=env).strip()
+        tag = os.environ.get("GITHUB_REF_NAME") if os.environ.get("GITHUB_REF_TYPE") == "tag" else None
+        if tag not in (None, f"v{version}"):
+            raise SystemExit(f"the tag is {tag}, the version of the package {version}: it must be v{version}")
         alone = env | {"PLIANT_CACHE": str(pathlib.Path(clean) / "cache")}  # so that the doctor has to compile
         report = json.loads(run(pliant, "doctor", "--json", cwd=empty, env=alone))
         if version != report["versions"]["pliant"] or not report["well"]:
