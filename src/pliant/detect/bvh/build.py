@@ -141,4 +141,5 @@ def _linked(order: Ints, starts: Ints, counts: Ints, leaf: int, arity: int, k: i
     small = counts <= max(len(order) // PARTS, leaf, SMALLEST)
     parts, crown = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
     p, c = _kernels.share(small, skip, parts, crown)
-    return Tree(nodes, order, np.zeros((len(order), k)), parts[:p].copy(), crown[:c][::-1].copy())
+    items, faces = np.zeros((len(order), k)), np.zeros((0, 3), np.int32)
+    return Tree(nodes, order, items, parts[:p].copy(), crown[:c][::-1].copy(), faces)

@@ -47,6 +47,8 @@ def tree_of(x: Floats, elements: Ints, y: Floats | None = None, **options: Any) 
     corners = [at[column] for at in ([x] if y is None else [x, y]) for column in elements.T]
     low, high = functools.reduce(np.minimum, corners), functools.reduce(np.maximum, corners)
     tree = layout(low, high, elements, **options)
+    if elements.shape[1] == 3:
+        tree = tree._replace(faces=np.ascontiguousarray(elements[tree.order], np.int32))
     refit(tree, x, elements, y)
     return tree
 
@@ -57,8 +59,8 @@ def refit(tree: Tree, x: Floats, elements: Ints, y: Floats | None = None) -> Non
     Arguments are not validated: positions must be finite.
     """
     boxes = tree.items.shape[1] == 6
-    if boxes and elements.shape[1] == 3 and y is None:
-        _fit.refit_faces(tree, validate.read_only(x), validate.read_only(elements))
+    if boxes and len(tree.faces) and len(x) > 1 and y is None:
+        _fit.refit_faces(tree, validate.read_only(np.ascontiguousarray(x)))
         return
     set_items(tree, x, elements, y)
     if boxes:

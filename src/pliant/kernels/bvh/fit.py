@@ -11,6 +11,7 @@ import numpy as np
 from .. import vec
 from ..geometry.eigen import principal_axes
 from ..jit import kernel, prange
+from .face_lanes import refit_range
 from .volumes import CHUNK, EPS, SLABS, SPHERE, TINY, add_products, enlarged_to_contain, lower, store_oriented, upper
 
 
@@ -195,40 +196,12 @@ def boxes_of_faces(x, y, faces, order, items):
                 items[q, a + 3] = max(x[i, a], x[j, a], x[k, a], y[i, a], y[j, a], y[k, a])
 
 
-@kernel
-def refit_range(nodes, items, order, x, faces, first, last):
-    """Refit nodes first..last-1, whole subtrees, and the boxes of the triangles in their leaves at corners `x`; in one
-    pass, so that data is read while it is cached.
-    """
-    for i in range(last - 1, first - 1, -1):
-        x_0, y_0, z_0, x_1, y_1, z_1 = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
-        skip = nodes[i]["skip"]
-        if skip == i + 1:
-            for q in range(nodes[i]["first"], nodes[i]["first"] + nodes[i]["count"]):
-                f = order[q]
-                a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-                u, v = min(x[a, 0], x[b, 0], x[c, 0]), max(x[a, 0], x[b, 0], x[c, 0])
-                items[q, 0], items[q, 3], x_0, x_1 = u, v, min(x_0, u), max(x_1, v)
-                u, v = min(x[a, 1], x[b, 1], x[c, 1]), max(x[a, 1], x[b, 1], x[c, 1])
-                items[q, 1], items[q, 4], y_0, y_1 = u, v, min(y_0, u), max(y_1, v)
-                u, v = min(x[a, 2], x[b, 2], x[c, 2]), max(x[a, 2], x[b, 2], x[c, 2])
-                items[q, 2], items[q, 5], z_0, z_1 = u, v, min(z_0, u), max(z_1, v)
-        j = np.int64(i + 1)
-        while j < skip:
-            w = nodes[j]["bounds"]
-            x_0, y_0, z_0 = min(x_0, w[0]), min(y_0, w[1]), min(z_0, w[2])
-            x_1, y_1, z_1 = max(x_1, w[3]), max(y_1, w[4]), max(z_1, w[5])
-            j = np.int64(nodes[j]["skip"])
-        w = nodes[i]["bounds"]
-        w[0], w[1], w[2], w[3], w[4], w[5] = x_0, y_0, z_0, x_1, y_1, z_1
-
-
 @kernel(parallel=True)
-def refit_faces(tree, x, faces):
-    """Refit the boxes of all nodes and of all triangles at corners `x`."""
-    nodes, items, order, parts, crown = tree.nodes, tree.items, tree.order, tree.parts, tree.crown
+def refit_faces(tree, x):
+    """Refit the boxes of all nodes and of all triangles at corners `x`, at least two."""
+    nodes, items, faces, parts, crown = tree.nodes, tree.items, tree.faces, tree.parts, tree.crown
     for p in prange(len(parts)):
-        refit_range(nodes, items, order, x, faces, parts[p], np.int64(nodes[parts[p]]["skip"]))
+        refit_range(nodes, items, x, faces, np.int64(len(x)), np.int64(parts[p]), np.int64(nodes[parts[p]]["skip"]))
     for c in range(len(crown)):
         merge_boxes(nodes, items, crown[c])
 

@@ -17,6 +17,7 @@ class Tree(NamedTuple):
     items: np.ndarray  # (m,k) volumes of the elements, in that order
     parts: np.ndarray  # (p,) i4 roots of the subtrees distributed over threads, each a range of nodes
     crown: np.ndarray  # (c,) i4 the nodes above them, children before parents
+    faces: np.ndarray  # (m,3) i4 the elements in leaf order where they are triangles, (0,3) otherwise
 
 
 def node_type(k):
