@@ -71,7 +71,8 @@ def refit_table(
 def deformed(x: Floats) -> list[Floats]:
     """Five positions of a waving body of about unit size, translated so that it intersects its copy."""
     waves = (np.sin(9.0 * x[:, [1, 2, 0]] + 0.7 * k) for k in range(FRAMES))
-    return [x + 0.01 * wave + np.array([0.35, 0.05, 0.02]) for wave in waves]
+    # waves have the memory order of their columns; positions have that of all arrays of points
+    return [np.ascontiguousarray(x + 0.01 * wave + np.array([0.35, 0.05, 0.02])) for wave in waves]
 
 
 def _body(quick: bool, folder: pathlib.Path | None) -> tuple[str, Mesh]:
