@@ -1,11 +1,13 @@
-"""Where the time of T4 goes, stage by stage on one thread, and what no method that writes contact records can do without.
+"""Where the time of T4 goes, stage by stage on one thread, and what no method that writes contact records can do
+without.
 
     NUMBA_NUM_THREADS=1 python benchmarks/studies/proximity_floor.py [--large]
 
-Folded cloth of `pliant bench peers T4`. Milliseconds of CPU time per position, the best of several: *move* refits the BVH;
-*candidates* is the traversal that lists features of triangles whose boxes overlap; *distances* computes those of the candidates
-and drops what is too far; *sort* orders the pairs; *records* writes one of 160 bytes for each, with points, normal and
-distance. *copy* copies finished records into memory that was used before, as fast as this machine can.
+Folded cloth of `pliant bench peers T4`. Milliseconds of CPU time per position, the best of several: *move* refits the
+BVH; *candidates* is the traversal that lists features of triangles whose boxes overlap; *distances* computes those of
+the candidates and drops what is too far; *sort* orders the pairs; *records* writes one of 160 bytes for each, with
+points, normal and distance. *copy* copies finished records into memory that was used before, as fast as this machine
+can.
 """
 
 import sys
@@ -13,10 +15,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from pliant_bench import cloths, own
-from pliant_bench.proximity import WITHIN
 
 from pliant.contacts import CONTACT
+from pliant_bench import cloths, own
+from pliant_bench.proximity import WITHIN
 
 ROUNDS = 7
 
