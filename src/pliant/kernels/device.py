@@ -1,6 +1,6 @@
 """The seam to graphics cards: the kernels of this package, compiled for CUDA from the same sources.
 
-    from pliant.kernels import device
+    import pliant.kernels.device as device
 
     if not device.missing():
         bricks = device.twin("fields.bricks_at")
