@@ -22,7 +22,7 @@ from .spread_strain import StrainSpreader
 from .surroundings import Surroundings
 from .temporal import TemporalFilter
 from .untangle import Untangler
-from .work import SMOOTHING, STEP, Work, report_stage
+from .work import PAIR, SMOOTHING, STEP, Work, report_stage
 from .worn_body import WornBody
 
 Floats = NDArray[np.float64]
@@ -297,9 +297,10 @@ class Repair:
             if free is None or self.work.is_spent(t, TANGLED):
                 break
             moved = u.copy()
-            steps, taken = CARRIED_STEPS if free is begin else STEPS, own.steps
+            steps, taken, measured = CARRIED_STEPS if free is begin else STEPS, own.steps, own.measured
             moved[rows] = own.move_back(free, aim, steps=steps, bend=outside) - x[rows]
-            self.work.spend(len(rows) * (SMOOTHING + STEP * (own.steps - taken)))
+            stepped = max(STEP * (own.steps - taken) * len(rows), int(PAIR * (own.measured - measured)))
+            self.work.spend(SMOOTHING * len(rows) + stepped)
             out = self._projected(t, x, moved)
             pairs = len(self.untangler.pairs(x + out))
             if pairs < left:

@@ -25,7 +25,8 @@ ANCHORS = 10.0 ** np.arange(-0.5, -4.6, -0.5)  # anchor stiffness of smoothed ve
 STIFF = 1e4  # anchor stiffness of the other vertices
 THICKNESS = 0.05  # thickness of the cloth while it moves back, relative to the median edge
 STEP = 0.3  # fraction of the remaining displacement per step of moving back
-LONGEST = 4.0  # median edges that a vertex moves in such a step: all pairs would be near each other on longer ways
+COLLAPSED = 4.0  # factor by which edges have become shorter, from which on a smoothed shape is scaled to its size
+CROWDED = 3e7  # vertices times the squared mean number of those within an edge: a shape beyond it is no way back
 SLOW, PATIENCE = 0.98, 3  # stop after this many steps in a row that leave more than this fraction of the displacement
 
 
@@ -53,12 +54,27 @@ class Untangler:
         self._scene = Scene([body], eps=self.thickness, thickness=self.thickness, **options)
         self._guard: Guard | None = None
         self.steps = 0  # total number of steps in `move_back`
+        self.measured = 0  # total number of pairs that were measured in it
 
     def pairs(self, x: Floats) -> Pairs:
         """(k,2) intersecting faces of the shape x (n,3)."""
         return self.cross.update(x).pairs()
 
     def smoothed_free(self, x: Floats) -> Floats | None:
+        """A smoothed shape near x without intersections; None where none was found from which the way back is short of
+        pairs that are near each other."""
+        y = self._without_intersections(x)
+        return None if y is None or self._is_crowded(y) else y
+
+    def _is_crowded(self, y: Floats) -> bool:
+        """Whether so many vertices of the shape y are within an edge of each other that its near pairs take gigabytes,
+        as where layers of cloth have collapsed onto each other."""
+        from scipy.spatial import cKDTree
+
+        tree = cKDTree(y)
+        return float(tree.count_neighbors(tree, self.edge)) ** 2 / len(y) > CROWDED
+
+    def _without_intersections(self, x: Floats) -> Floats | None:
         """A smoothed shape near x without intersections; None where none was found."""
         pairs = self.pairs(x)
         if not len(pairs):
@@ -72,7 +88,7 @@ class Untangler:
                 y[self.pinned] = x[self.pinned]
                 found = self.pairs(y)
                 if not len(found):
-                    return y
+                    return self._grown(y, x) if around.all() and not self.pinned.any() else y
             # faces that the smoothed patch intersects are smoothed too
             pairs = np.concatenate([pairs, found])
             if rings == RINGS[-1] and not self.pinned.any() and (flat := self._flattened(x)) is not None:
@@ -104,10 +120,15 @@ class Untangler:
         factor = np.sqrt(was / np.maximum(now, 1e-300))
         return np.asarray(middle[part] + factor[part, None] * (y - middle[part]))
 
-    def _nearer(self, aim: Floats, x: Floats) -> Floats:
-        """The positions `aim` (n,3), those farther than `LONGEST` edges from x brought as near."""
-        length, most = np.linalg.norm(aim - x, axis=1)[:, None], LONGEST * self.edge
-        return np.asarray(np.where(length > most, x + most / np.maximum(length, most) * (aim - x), aim))
+    def _grown(self, y: Floats, x: Floats) -> Floats:
+        """The smoothed shape y, scaled as a whole until its edges are as long as in x (root mean square) where they
+        have collapsed: all faces would be near each other on the way back."""
+        edges = self.mesh.topology.edges
+        was, now = (float(np.sqrt(((p[edges[:, 1]] - p[edges[:, 0]]) ** 2).sum(1).mean())) for p in (x, y))
+        if not 0.0 < COLLAPSED * now < was:
+            return y
+        z = np.asarray(y.mean(0) + was / now * (y - y.mean(0)))
+        return y if len(self.pairs(z)) else z
 
     def _dilated(self, patch: NDArray[np.bool_], rings: int) -> NDArray[np.bool_]:
         for _ in range(rings):
@@ -136,16 +157,17 @@ class Untangler:
         guard, state.x[:] = self._guard, x
         left, slow = np.inf, 0
         for k in range(steps):
-            self.steps += 1
+            self.steps, passes = self.steps + 1, guard.passes
             guard.begin(state, 1.0, 1)
             state.x_start[:] = state.x
             aim = state.x + STEP * (target - state.x)
             aim = aim if bend is None else bend(aim, k)
             aim[self.pinned] = state.x[self.pinned]
-            state.x[:] = self._nearer(aim, state.x)
+            state.x[:] = aim
             guard.redetect_if_needed(state)
             guard.apply(state, 1.0)
             guard.limit_motion(state, 1.0)
+            self.measured += (guard.passes - passes) * len(guard.contacts)
             state.v[:] = 0.0
             before, left = left, float(np.abs(target - state.x).sum())
             slow = slow + 1 if left > SLOW * before else 0

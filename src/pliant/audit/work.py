@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 # queries of the body for each vertex and frame, on average: about half a millisecond of CPU time
 MOST = 400
 STEP, SMOOTHING = 10, 100  # queries that take as long as a guarded step and as smoothing, of one vertex
+PAIR = 0.5  # queries that take as long as measuring a pair of features that are near each other, in such a step
 FRAMES = 100  # least number of frames that it is counted for: fewer may take as long
 PASSES = 3  # over the frames: out of the body, again after smoothing over time, and out of itself
 
