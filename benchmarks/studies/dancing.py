@@ -81,12 +81,13 @@ def dancer(seconds: float) -> Character:
 
 
 class Case(NamedTuple):
-    """A garment that follows the skin of a body, and the garment as it was made."""
+    """A garment that follows the skin of a body, the garment as it was made, and the same bound by `pliant bind`."""
 
     name: str
     worn: Garment
     garment: Clip
     body: Clip
+    bound: Clip | None = None
 
 
 def case(name: str, vertices: int, frames: int, folder: pathlib.Path | None) -> Case:
@@ -111,7 +112,9 @@ def case(name: str, vertices: int, frames: int, folder: pathlib.Path | None) -> 
     moved = by_nearest_points(worn.mesh, _bound_at_rest(character, skin))
     under = np.stack([character.shape(clip, float(t)) for t in times])
     over = np.stack([moved.shape(clip, float(t)) for t in times])
-    return Case(name, worn, Clip(worn.mesh, over), Clip(skin, under))
+    smooth = pliant.bind(worn.mesh, _bound_at_rest(character, skin)).garment
+    bound = np.stack([smooth.shape(clip, float(t)) for t in times])
+    return Case(name, worn, Clip(worn.mesh, over), Clip(skin, under), Clip(worn.mesh, bound))
 
 
 def posed(name: str, what: str, frames: int) -> Case:
@@ -148,7 +151,7 @@ def _bound_at_rest(character: Character, skin: Mesh) -> Character:
 
 
 class Frames(NamedTuple):
-    """Sums over frames, and the edge strain and third differences of all of them."""
+    """Sums over frames, and the edge strain and differences over time of all of them."""
 
     inside: int  # vertices and edge midpoints inside, where the body leaves room
     deepest: float  # metres
@@ -160,6 +163,7 @@ class Frames(NamedTuple):
     relative: Floats  # (t-3,n) metres: the same, in the frame of the face of the skin that is nearest at rest
     alternating: Floats  # (t-6,n) metres: amplitude of motion that alternates from frame to frame
     relative_alternating: Floats  # (t-6,n) metres: the same, in the frame of that face
+    flicker: Floats  # (t-3,f) degrees: third differences of the normals of faces, by which light changes
 
 
 def measured(one: Case, frames: Floats) -> Frames:
@@ -180,7 +184,17 @@ def measured(one: Case, frames: Floats) -> Frames:
     third, relative = (_differences(some, 3) for some in both)
     # other frequencies count less: an eighth at half of this one
     alternating = [_differences(some, 6) / 64.0 for some in both]
-    return Frames(inside, deepest, crossings, tangles, no_room, np.stack(strain), third, relative, *alternating)
+    flicker = np.degrees(_differences(_normals(frames, one.worn.mesh.faces), 3))
+    return Frames(
+        inside, deepest, crossings, tangles, no_room, np.stack(strain), third, relative, *alternating, flicker
+    )
+
+
+def _normals(frames: Floats, faces: NDArray[np.int32]) -> Floats:
+    """(T,f,3) unit normals of faces; zero where they have no area."""
+    a, b, c = (frames[:, faces[:, k]] for k in range(3))
+    n = np.cross(b - a, c - a)
+    return np.asarray(n / np.maximum(np.linalg.norm(n, axis=2, keepdims=True), 1e-300))
 
 
 def _differences(x: Floats, order: int) -> Floats:
@@ -255,7 +269,9 @@ def row(one: Case) -> list[str]:
     told += [f"{with_room:,} of {excess.size:,}", f"{int((excess > STRAIN).sum()) - with_room:,}"]
     for a, b in zip(before[6:], after[6:]):
         each = [np.sqrt((some**2).mean(0)) for some in (a, b)]
-        told += [_ratio(*(np.quantile(some, q) for some in each)) for q in (0.5, 0.99)]
+        unit = 1.0 if a is before.flicker else 1e3
+        told += [_ratio(*(unit * np.quantile(some, q) for some in each)) for q in (0.5, 0.99)]
+    told += _of_bound(one)
     return [*told, f"{wall:.1f}", f"{cpu:.1f}", f"{pace.slowest(len(one.garment)):.1f}"]
 
 
@@ -281,7 +297,15 @@ class Pace:
 
 
 def _ratio(one: float, two: float) -> str:
-    return f"{1e3 * one:.3f} -> {1e3 * two:.3f}, {two / one:.2f} times"
+    return f"{one:.3f} -> {two:.3f}, {two / one:.2f} times"
+
+
+def _of_bound(one: Case) -> list[str]:
+    """Third differences relative to the skin, mm, of the garment with the smooth weights of `pliant bind`."""
+    if one.bound is None:
+        return ["", ""]
+    each = np.sqrt((_differences(_relative_to_skin(one, one.bound.frames), 3) ** 2).mean(0))
+    return [f"{1e3 * np.quantile(each, q):.3f}" for q in (0.5, 0.99)]
 
 
 COLUMNS = (
@@ -305,6 +329,10 @@ COLUMNS = (
     "alternating motion, mm: median",
     "99th percentile",
     "alternating relative to the skin: median",
+    "99th percentile",
+    "third differences of the normals of faces, degrees: median",
+    "99th percentile",
+    "bound by pliant bind: third differences relative to the skin, mm: median",
     "99th percentile",
     "s",
     "CPU s",

@@ -12,6 +12,8 @@ from .untangle import Untangler
 Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are dropped
 
+TORN, FAR = 2.0, 3.0  # factor of the length of an edge, and of the depth, beyond which a single shape is torn
+
 Choice = tuple[Floats | None, tuple[int, int, int]]  # a displacement, or None, and the rank of a frame with it
 
 
@@ -48,6 +50,8 @@ class Ranking:
                     return each, found.rank
                 given = self._evaluate(t, x) if given is None else given
                 better = found.rank < given.rank if not self._animated else found.rank <= given.rank
+                if not self._animated and found.little_better(given) and self._tears(x, each, given.deepest):
+                    continue
                 if better and not found.worse(given) and (least is None or found.rank < least):
                     best, least = each, found.rank
                 if least is not None and not any(least):
@@ -55,6 +59,16 @@ class Ranking:
         if least is None:
             least = (self._evaluate(t, x) if given is None else given).rank
         return best, least
+
+    def _tears(self, x: Floats, u: Floats, depth: float) -> bool:
+        """Whether displacements u (n,3) of x stretch an edge to more than twice its length there and at rest, or are
+        more than three times as long as the garment was deep."""
+        edges = self.mesh.topology.edges
+        before, rest, after = (
+            np.linalg.norm(p[edges[:, 1]] - p[edges[:, 0]], axis=1) for p in (x, self.mesh.vertices, x + u)
+        )
+        torn = after > TORN * np.maximum(before, rest)
+        return bool(torn.any() or np.linalg.norm(u, axis=1).max() > FAR * max(depth, self.around.clearance))
 
     def without_negligible(self, u: Floats) -> Floats:
         """Displacements u (n,3) or (T,n,3), with those of vertices that hardly move, in any frame, set to zero."""

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 NEARLY = 0.9  # of the required distance: nearer vertices are too close
+LITTLE = 0.5  # share of the problems that are left, above which a repair that tears is not worth it
 DEPTH_TOLERANCE = 1e-4  # m, tolerance of the penetration depth when frames are compared
 
 
@@ -27,6 +28,14 @@ class Score(NamedTuple):
         return (
             self.inside > given.inside or self.self_pairs > given.self_pairs or deeper or self.problems > given.problems
         )
+
+    def little_better(self, given: "Score") -> bool:
+        """True if there were problems with the body, and more than half of them are left."""
+        return given.with_body > 0 and self.with_body > LITTLE * given.with_body
+
+    @property
+    def with_body(self) -> int:
+        return self.inside + self.body_pairs
 
     @property
     def problems(self) -> int:
