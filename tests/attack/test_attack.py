@@ -30,7 +30,7 @@ SHORT = {
     "safe": 6,
     "crossings": 40,
     "gradients": 40,
-    "drapes": 4,
+    "drapes": 2,
     "tets": 40,
     "steps": 6,
     "temporal": 33,
