@@ -58,11 +58,15 @@ class ClothOnCard:
 
     def rest_at(self, times: Floats) -> Floats:
         """Return the rest lengths (t,k) of stitches at `times` (t,) seconds, in the order of their levels."""
+        if not len(self._order):
+            return np.zeros((len(times), 0))
         lengths = [np.concatenate([c.seams.rest_at(time) for c in self._cloths]) for time in times.tolist()]
-        return np.stack(lengths)[:, self._order] if len(self._order) else np.zeros((len(times), 0))
+        return np.stack(lengths)[:, self._order]
 
     def weights_at(self, time: float) -> Floats:
         """Return the factor of gravity (s,) of each scene at `time`."""
+        if not len(self._order):
+            return np.ones(len(self._cloths))
         return np.array([c.seams.weight_at(time) for c in self._cloths])
 
     def prepare(self, dt: float) -> None:

@@ -58,6 +58,8 @@ class CardRun:
         self._begin_x, self._begin_v, self._seen = device.empty((n, 4)), device.empty((n, 4)), device.empty((n, 3))
         self._cloth = ClothOnCard([cloth for cloth in cloths if cloth is not None], self.first)
         self._contacts = grouped(sims, self.first)
+        # scenes in which nothing has a prescribed motion
+        self._still = [not sim.scene.moving and not len(sim.scene.gripped_rows) for sim in sims]
         gripped = [sim.scene.gripped_rows - each.start + at for sim, each, at in zip(sims, rows, self.first)]
         self._gripped = device.upload(np.concatenate(gripped).astype(np.int32))
         self._attached = device.upload(np.concatenate([sim.scene.is_attached for sim in sims]))
@@ -105,7 +107,7 @@ class CardRun:
         first = self.sims[0]
         substeps = first.substeps * (self._division() if divided else 1)
         dt = first.dt / substeps
-        targets = [self._targets(sim, dt, substeps) for sim in self.sims]
+        targets = self._targets(dt, substeps)
         for sim in self.sims:
             sim.dynamics.begin(sim.host_state, dt)
         self._cloth.begin()
@@ -142,20 +144,34 @@ class CardRun:
         self._keep()
         return frames
 
-    def _targets(self, sim: "Simulation", dt: float, substeps: int) -> list[Target]:
-        state = sim.host_state
-        return sim.kinematics.begin_frame(state, dt, substeps, sim.self_contact.is_inside)
+    def _targets(self, dt: float, substeps: int) -> list[list[Target]]:
+        """Return the targets of all substeps, by scene; scenes in which nothing is moved share them."""
+        known: dict[float, list[Target]] = {}
+        found = []
+        for sim, still in zip(self.sims, self._still, strict=True):
+            made = known.get(sim.host_state.time) if still else None
+            if made is None:
+                made = sim.kinematics.begin_frame(sim.host_state, dt, substeps, sim.self_contact.is_inside)
+            if still:
+                known[sim.host_state.time] = made
+            found.append(made)
+        return found
 
     def _division(self) -> int:
         """Return into how many parts substeps are divided: as the fastest body of all scenes needs."""
-        parts = np.zeros((len(self.sims), CHUNKS, 9))
+        parts = np.zeros((len(self.sims), 0, 9))
         if self._extents is not None:
             x, v = self._moving.x, self._moving.v
             extents = device.twin("simulation.kinematics").extents
             device.launch(extents, len(self.sims) * CHUNKS, x, v, self._first, self._extents)
             parts = self._extents.copy_to_host()
         return max(
-            sim.kinematics.division(sim.host_state, sim.dt, sim.substeps, parts[s]) for s, sim in enumerate(self.sims)
+            (
+                sim.kinematics.division(sim.host_state, sim.dt, sim.substeps, parts[s])
+                for s, sim in enumerate(self.sims)
+                if not self._still[s]
+            ),
+            default=1,
         )
 
     def _prepared(self, dt: float, substeps: int, targets: list[list[Target]]) -> Division:
@@ -179,7 +195,8 @@ class CardRun:
             if sim.scene.moving:
                 pose[:, s, : len(sim.scene.bodies)] = poses_of(sim.scene, sim.host_state.pose, targets[s])
                 moved[:, s] = moved_bodies(pose[:, s])
-        gripped = np.concatenate([gripped_places(each) for each in targets], axis=1)
+        moved_ones = [each for each, still in zip(targets, self._still, strict=True) if not still] or targets[:1]
+        gripped = np.concatenate([gripped_places(each) for each in moved_ones], axis=1)
         rest = self._cloth.rest_at(ends)
         division.tables.put(gravity=gravity, pose=pose, moved=moved, gripped=gripped, rest=rest)
         return division

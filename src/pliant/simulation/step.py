@@ -144,8 +144,8 @@ class Simulation(Placed):
         return self.response.iterates or self.self_contact.iterates
 
     def __repr__(self) -> str:
-        counts = f"{len(self.scene.bodies)} bodies, {len(self.state.x):,} vertices"
-        return f"<Simulation {self.scene.name!r}: {counts}, at {self.state.time:g} s, dt {self.dt:g} s>"
+        state, counts = self.host_state, f"{len(self.scene.bodies)} bodies, {len(self.host_state.x):,} vertices"
+        return f"<Simulation {self.scene.name!r}: {counts}, at {state.time:g} s, dt {self.dt:g} s>"
 
     def step(self, *, divided: bool = True) -> Frame:
         """Advance by a frame of `dt` seconds, in `substeps`, or if `divided` in a multiple where bodies are fast."""
