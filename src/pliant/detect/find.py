@@ -1,6 +1,6 @@
 """Detection outside of a simulation: `find_contacts` for one query, `detector` for repeated queries."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,15 @@ class MeshDetector:
                 self._state.x_start[rows] = validate.floats(name, start, mesh.vertices.shape)
         self._detector.update(self._state)
         return self
+
+    @overload
+    def to(self, device: Literal["cuda"]) -> "MeshDetectorOnCard": ...
+
+    @overload
+    def to(self, device: Literal["cpu"]) -> "MeshDetector": ...
+
+    @overload
+    def to(self, device: str) -> "MeshDetector | MeshDetectorOnCard": ...
 
     def to(self, device: str) -> "MeshDetector | MeshDetectorOnCard":
         """Return this detector on a graphics card ("cuda") for positions that live there, only of method "bvh"
