@@ -21,6 +21,7 @@ from ..queries.proximity_on_card import NearPairsOnCard
 from ..queries.welded_on_card import Copies
 from ..queries.workspace_on_card import Workspace
 from .solid_on_card import SolidOnCard, flip_edges
+from .some_on_card import sides_with_edges
 
 if TYPE_CHECKING:
     from .bvh import BvhDetector
@@ -137,11 +138,12 @@ def _complete(a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, ro
     _device.launch(_rows.take, m, rows, pairs, chosen)
     _device.launch(_rows.take, m, rows, _device.words(out), _device.words(records))
     on_host, which = records.copy_to_host(), chosen.copy_to_host()
-    one = PosedSide(a.welded, x_a.copy_to_host())
-    two = one if x_b is x_a else PosedSide(b.welded, x_b.copy_to_host())
     all_of_them = np.ones(m, np.bool_)
-    if sign is not None:
-        recompute_degenerate_faces(one, two, which, sign.copy_to_host(), all_of_them, on_host)
-    else:
+    if sign is None:
+        one, two = sides_with_edges(a.welded, b.welded, x_a, x_b, which)
         recompute_degenerate_edges(one, two, which, all_of_them, on_host)
+    else:
+        one = PosedSide(a.welded, x_a.copy_to_host())
+        two = one if x_b is x_a else PosedSide(b.welded, x_b.copy_to_host())
+        recompute_degenerate_faces(one, two, which, sign.copy_to_host(), all_of_them, on_host)
     _device.launch(_rows.put, m, rows, _device.words(_device.upload(on_host)), _device.words(out))
