@@ -18,6 +18,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
+from . import shipped
 from .call_signatures import remembered
 from .deferred_wrappers import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
 
@@ -62,7 +63,7 @@ class _CacheFile(IndexDataCacheFile):
 
     def _load_index(self):
         try:
-            return super()._load_index()
+            return shipped.with_baseline(super()._load_index())
         except Exception:  # unpickling may raise anything
             return {}
 

@@ -7,11 +7,11 @@ bitwise the same: nothing in the code depends on the processor except which inst
 fastmath, no contraction).
 """
 
+import functools
 import hashlib
 import json
 import os
 import pathlib
-import pickle
 import platform
 import sys
 import uuid
@@ -42,12 +42,8 @@ def baseline():
 
 def usable(manifest):
     """Whether this process can run what a manifest describes."""
-    if manifest["stamp"] != stamp() or (kind := baseline()) is None:
-        return False
-    from llvmlite import binding
-
-    features = binding.get_host_cpu_features()
-    return all(features.get(name, False) for name in kind[1])
+    kind = baseline()
+    return manifest["stamp"] == stamp() and kind is not None and _runs(kind)
 
 
 def install(target, folder=FOLDER):
@@ -70,7 +66,7 @@ def install(target, folder=FOLDER):
 
 
 def _copy(folder, target, index, files):
-    """Copy a kernel: its code first, then its index, whose keys name this processor. Skip what is there or damaged."""
+    """Copy a kernel: its code first, then its index, which `with_baseline` reads. Skip what is there or damaged."""
     if (target / index).exists():
         return False
     contents = {name: (folder / name).read_bytes() for name in files}
@@ -79,26 +75,30 @@ def _copy(folder, target, index, files):
     for name, content in contents.items():
         if name != index:
             _write(target / name, content)
-    _write(target / index, _for_this_processor(contents[index]))
+    _write(target / index, contents[index])
     return True
 
 
-def _for_this_processor(index):
-    """An index of Numba with the baseline in its keys replaced by what Numba calls this processor."""
+def with_baseline(overloads):
+    """An index of Numba in which code for the baseline is found by the name of this processor too, if it can run it."""
+    if (kind := baseline()) is None or not any(key[1][1:] == (kind[0], "") for key in overloads):
+        return overloads
     from numba.core.registry import cpu_target
 
     here = cpu_target.target_context.codegen().magic_tuple()
-    version, rest = _two(index)
-    source_stamp, overloads = pickle.loads(rest)
-    keys = {(signature, here, *others): name for (signature, _, *others), name in overloads.items()}
-    return pickle.dumps(version, protocol=-1) + pickle.dumps((source_stamp, keys), protocol=-1)
+    if not _runs(kind):
+        return overloads
+    same = {(key[0], here, *key[2:]): name for key, name in overloads.items() if key[1][1:] == (kind[0], "")}
+    return same | overloads
 
 
-def _two(index):
-    import io
+@functools.cache
+def _runs(kind):
+    """Whether this processor has the features of a baseline."""
+    from llvmlite import binding
 
-    stream = io.BytesIO(index)
-    return pickle.load(stream), stream.read()
+    features = binding.get_host_cpu_features()
+    return all(features.get(name, False) for name in kind[1])
 
 
 def _write(path, content):
