@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from ... import arrays, renamed, validate
 from ...arguments import check_arguments
 from ...kernels.queries import closest_point as _nearest
+from ...kernels.queries.closest_point import Blocks
 from ...kernels.queries.surface import Surface
 from ...mesh import Mesh
 from ...mesh.topology import Topology
 from ..bvh import tree as _tree
-from ..bvh.wide import SHAPE, blocks_of
+from ..bvh.wide import SHAPE, NearestFaces
 from .solid_boundary import MANY_PIECES, EnclosedSolid, SignedDistances, Signs, SolidBoundary, fronts
 
 if TYPE_CHECKING:
@@ -46,8 +47,12 @@ class Enclosure:
     def __init__(self, surface: Surface, topology: Topology) -> None:
         self.surface, self.solid = surface, EnclosedSolid(topology)
         self.tree = _tree.tree_of(self.surface.x, self.surface.faces, **SHAPE)
-        self.blocks = blocks_of(self.surface, self.tree)[0]
+        self.nearest_faces = NearestFaces(self.surface, self.tree)
         self._query_count = 0
+
+    @property
+    def blocks(self) -> Blocks:
+        return self.nearest_faces.blocks
 
     @functools.cached_property
     def _plain(self) -> bool:
@@ -73,8 +78,7 @@ class Enclosure:
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         if guess is not None:
             found[:, 0] = guess
-        p = np.require(p, requirements="W")  # a copy where it is read-only: one specialisation serves all points
-        _nearest.find_nearest(self.blocks, self.surface, p, found, barycentric)
+        self.nearest_faces.find(p, found, barycentric)
         return found, barycentric
 
     def signed_distances(

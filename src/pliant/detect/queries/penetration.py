@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from ... import renamed, validate
 from ...kernels.bvh.tree import Tree
 from ...kernels.jit import worth
-from ...kernels.queries import closest_point as _nearest
 from ...kernels.queries import pseudonormal_update as _normals
 from ...kernels.queries.closest_point import Blocks
 from ...kernels.queries.pseudonormal_update import Rings
@@ -16,7 +15,7 @@ from ...kernels.queries.surface import Surface
 from ...mesh import Mesh
 from ..base import Inside, Side
 from ..bvh.tree import refit, tree_of
-from ..bvh.wide import SHAPE, blocks_of
+from ..bvh.wide import SHAPE, NearestFaces
 from .solid_boundary import EnclosedSolid, SignedDistances, Signs, SolidBoundary, most_pieces
 from .welding import Seams
 from .winding import INSIDE, Cast, bounds_of
@@ -41,8 +40,7 @@ class SurfaceQueries:
         _, self.rows = np.unique(mesh.weld_index, return_index=True)
         self.x, self.surface, self.rings = writable_surface(welded)
         self.solid = EnclosedSolid(welded.topology)
-        self.blocks: Blocks | None = None  # a BVH fitted to x, if there is one
-        self.cast: Cast | None = None  # otherwise a function that casts rays from few points, if there is one
+        self.cast: Cast | None = None  # a function that casts rays from few points, if there is one
         self._outer: SolidBoundary | None = None
 
     def moved(self) -> None:
@@ -63,7 +61,7 @@ class SurfaceQueries:
 
     @property
     def _rays(self) -> Blocks | Cast | None:
-        return self.cast if self.blocks is None else self.blocks
+        return self.cast
 
     def fitted(self) -> Tree:
         """Return an AABB tree fitted to the current vertices."""
@@ -95,8 +93,7 @@ class DeformingClosestPoints(SurfaceQueries):
         """Rebuild all data that depend on the welding."""
         super().__init__(mesh)
         self._tree = super().fitted()
-        self._blocks, self._number = blocks_of(self.surface, self._tree)
-        self.blocks = self._blocks
+        self._nearest = NearestFaces(self.surface, self._tree)
         self._updated, self._fitted, self._passes = False, True, 0
 
     def update(self, x: Any) -> Self:
@@ -116,9 +113,18 @@ class DeformingClosestPoints(SurfaceQueries):
         """Refit the BVH to the vertices, unless that was done."""
         if not self._fitted:
             refit(self._tree, self.surface.x, self.surface.faces)
-            _nearest.fill_blocks(self._tree.nodes, self._number, self._blocks.boxes, self._blocks.child)
-            _nearest.fill_rows(self.surface, self._tree.order, self._blocks.rows)
+            self._nearest.moved()
             self._fitted = True
+
+    @property
+    def blocks(self) -> Blocks:
+        """The BVH, fitted to the vertices, for rays."""
+        self._fit()
+        return self._nearest.blocks
+
+    @property
+    def _rays(self) -> Blocks | Cast | None:
+        return self.blocks
 
     def fitted(self) -> Tree:
         self._fit()
@@ -152,15 +158,14 @@ class DeformingClosestPoints(SurfaceQueries):
         """Return the nearest face and feature (n,2) of validated points (n,3), and barycentric coordinates (n,3)."""
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.empty((len(p), 3))
         self._fit()
-        p = np.require(p, requirements="W")  # a copy where it is read-only: one specialisation serves all points
-        _nearest.find_nearest(self._blocks, self.surface, p, found, barycentric)
+        self._nearest.find(p, found, barycentric)
         return found, barycentric
 
     def features_within(self, p: Floats, reach: float) -> tuple[Rows, Floats]:
         """Return the results of `features`, with a face of -1 for points farther from all faces than `reach`."""
         found, barycentric = np.full((len(p), 2), -1, np.int64), np.zeros((len(p), 3))
         self._fit()
-        _nearest.find_within(self._blocks, self.surface, np.require(p, requirements="W"), reach, found, barycentric)
+        self._nearest.find(p, found, barycentric, reach)
         return found, barycentric
 
     told = renamed.attribute("told", "signed_distances")

@@ -18,7 +18,7 @@ from ...kernels.queries.closest_point import Blocks
 from ...kernels.queries.surface import Surface
 from ...mesh.topology import Topology
 from ..bvh.tree import find_pairs, tree_of
-from ..bvh.wide import blocks_of_surface
+from ..bvh.wide import SHAPE, NearestFaces
 from .winding import INSIDE, OUTSIDE, UNKNOWN, Cast, Floats, Winding
 
 Signs = NDArray[np.int8]
@@ -36,7 +36,7 @@ class SolidBoundary(NamedTuple):
     """The boundary of a solid as triangles: whole faces, and pieces of faces that others intersect."""
 
     surface: Surface
-    blocks: Blocks
+    nearest_faces: NearestFaces
     face: Rows  # (k,) the source face of each triangle
 
 
@@ -165,7 +165,7 @@ class EnclosedSolid:
             return
         p, n = points[rows], len(rows)
         at, where = np.full((n, 2), -1, np.int64), np.empty((n, 3))
-        _nearest.find_nearest(outer.blocks, outer.surface, p, at, where)
+        outer.nearest_faces.find(p, at, where)
         out = _nearest.Signed(np.empty(n), np.empty((n, 3)), np.empty((n, 3)))
         at[:, 1] = 0
         within = np.full(n, INSIDE, np.int8)
@@ -287,7 +287,7 @@ def _boundary(parts: Parts) -> SolidBoundary:
     x = triangles.reshape(-1, 3)
     x.flags.writeable = corners.flags.writeable = False  # as in a mesh, so that one compiled kernel serves both
     surface = Surface(x, corners, corners.copy(), normal, none, none)  # writable, as the edges of a topology are
-    return SolidBoundary(surface, blocks_of_surface(surface), face)
+    return SolidBoundary(surface, NearestFaces(surface, tree_of(x, corners, **SHAPE)), face)
 
 
 def most_pieces(n_points: int) -> int:
@@ -333,6 +333,6 @@ def _touch(low: Floats, high: Floats, points: Floats, radius: float) -> NDArray[
 def _distances(outer: SolidBoundary, points: Floats) -> Floats:
     """Return the distances (n,) of points from a boundary."""
     at, where = np.full((len(points), 2), -1, np.int64), np.empty((len(points), 3))
-    _nearest.find_nearest(outer.blocks, outer.surface, points, at, where)
+    outer.nearest_faces.find(points, at, where)
     nearest = (where[:, :, None] * outer.surface.x[outer.surface.faces[at[:, 0]]]).sum(1)
     return np.asarray(np.linalg.norm(points - nearest, axis=1))

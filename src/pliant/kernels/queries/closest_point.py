@@ -6,6 +6,7 @@ space-filling curve, so that each result is an initial guess for the next. The r
 lower face.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from .surface import corners, pseudonormal, touching
 
 CHUNK = 512  # points, or nodes of the BVH, per task of a thread
 FARTHEST = 1e300  # square of a distance, less than that of a missing child
+ROUNDING = 2.0**-44  # times the largest distance from the surface: more than the error of a computed distance
 FEW = 32  # points that are not worth sorting
 
 
@@ -134,12 +136,23 @@ def along_curve(points):
 
 
 @kernel
+def box_of_block(boxes, w):
+    """The box of all children of block w."""
+    low, high = (np.inf, np.inf, np.inf), (-np.inf, -np.inf, -np.inf)
+    for k in range(4):
+        low = (min(low[0], boxes[w, 0, k]), min(low[1], boxes[w, 1, k]), min(low[2], boxes[w, 2, k]))
+        high = (max(high[0], boxes[w, 3, k]), max(high[1], boxes[w, 4, k]), max(high[2], boxes[w, 5, k]))
+    return low, high
+
+
+@kernel
 def nearest_range(blocks, surface, points, which, most, found, barycentric):
     """Find the triangles nearest to the points `which`: found (n,2) face and feature, barycentric (n,3).
 
-    A face >= 0 in `found` is an initial guess; it saves time without changing the result, since ties go to the lower
-    face. Where no triangle is nearer than the square root of `most`, the face is -1. One loop without calls that take
-    arrays, which would cost more than the arithmetic.
+    Of all faces, it is the one whose computed distance is the least, the lower one if two are equal; what cannot have a
+    lesser one is culled with an allowance for rounding. So a face >= 0 in `found`, an initial guess, saves time without
+    changing the result. Where no triangle is nearer than the square root of `most`, the face is -1. One loop without
+    calls that take arrays, which would cost more than the arithmetic.
     """
     boxes, child, rows, order, x, faces = (
         blocks.boxes,
@@ -150,22 +163,25 @@ def nearest_range(blocks, surface, points, which, most, found, barycentric):
         surface.faces,
     )
     waiting, gaps, four = np.empty(blocks.room, np.int32), np.empty(blocks.room), np.empty(4)
-    b_face, b_feature, b_u, b_v, b_w = np.int64(-1), np.int64(0), 0.0, 0.0, 0.0
+    low, high = box_of_block(boxes, 0)
     last = np.int64(-1)
     for t in range(len(which)):
         i = which[t]
         p = vec.load(points, i)
-        best, b_face = most, np.int64(-1)
+        best, b_face, b_feature, b_u, b_v, b_w = most, np.int64(-1), np.int64(0), 0.0, 0.0, 0.0
         guess = found[i, 0] if found[i, 0] >= 0 else last
         if guess >= 0:
             a, b, c = vec.load(x, faces[guess, 0]), vec.load(x, faces[guess, 1]), vec.load(x, faces[guess, 2])
             d2, feature, u, v, w_c = nearest2(p, a, b, c)
             if d2 < most:
                 best, b_face, b_feature, b_u, b_v, b_w = d2, guess, np.int64(feature), u, v, w_c
+        slack = max(abs(p[0] - low[0]), abs(p[1] - low[1]), abs(p[2] - low[2]))
+        slack = ROUNDING * max(slack, abs(p[0] - high[0]), abs(p[1] - high[1]), abs(p[2] - high[2]))
+        limit = (math.sqrt(best) + slack) ** 2
         top, waiting[0], gaps[0] = 1, 0, 0.0
         while top > 0:
             top -= 1
-            if gaps[top] > best:
+            if gaps[top] > limit:
                 continue
             w = waiting[top]
             while w >= 0:
@@ -177,7 +193,7 @@ def nearest_range(blocks, surface, points, which, most, found, barycentric):
                     four[k] = (x_k * x_k + y_k * y_k + z_k * z_k) * (1.0 - 1e-12)  # slightly less, against rounding
                 for k in range(4):
                     gap = four[k]
-                    if gap <= best:
+                    if gap <= limit:
                         at = top
                         while at > first and gaps[at - 1] < gap:
                             gaps[at], waiting[at] = gaps[at - 1], waiting[at - 1]
@@ -195,7 +211,7 @@ def nearest_range(blocks, surface, points, which, most, found, barycentric):
             r = vec.sub(p, a)
             h = abs(r[0] * rows[q, 9] + r[1] * rows[q, 10] + r[2] * rows[q, 11])
             h -= 4e-12 * (abs(r[0]) + abs(r[1]) + abs(r[2]))  # more than the error of a normal that is not a sliver's
-            if h > 0.0 and h * h > best:
+            if h > 0.0 and h * h > limit:
                 continue
             d2, feature, u, v, w_c = nearest2(
                 p, a, (rows[q, 3], rows[q, 4], rows[q, 5]), (rows[q, 6], rows[q, 7], rows[q, 8])
@@ -203,6 +219,7 @@ def nearest_range(blocks, surface, points, which, most, found, barycentric):
             f = np.int64(order[q])
             if d2 < best or (d2 == best and f < b_face):
                 best, b_face, b_feature, b_u, b_v, b_w = d2, f, np.int64(feature), u, v, w_c
+                limit = (math.sqrt(best) + slack) ** 2
         if b_face >= 0:
             last = b_face
         found[i, 0], found[i, 1] = b_face, b_feature
