@@ -353,6 +353,13 @@ def gradients() -> None:
     draw_clipping(save)
 
 
+def body_fit() -> None:
+    """A body model fitted to a scan; imported here, because it needs PyTorch."""
+    from body_fit import draw_body_fit
+
+    draw_body_fit(save)
+
+
 def materials() -> None:
     """The same drape in every material, for docs/materials.md."""
     with tempfile.TemporaryDirectory() as folder:
@@ -384,7 +391,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "guesses": lambda: draw_guesses(save), "strain": lambda: draw_strain(save),
     "gauntlet": lambda: draw_garments(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
-    "gradients": gradients, "bending-found": lambda: draw_found(save),
+    "gradients": gradients, "body-fit": body_fit, "bending-found": lambda: draw_found(save),
     "bind": lambda: draw_bind(save), "blender": lambda: draw_blender(save),
 }  # fmt: skip
 
