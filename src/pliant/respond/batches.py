@@ -11,7 +11,6 @@ from ..mesh import Mesh
 from ..scene import Scene
 
 _UNKNOWN = ColouredEdges(np.zeros((0, 2), np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int64))
-_NONE = _UNKNOWN._replace(first=np.zeros(1, np.int64))
 
 
 def edge_colours(mesh: Mesh) -> NDArray[np.uint8]:
@@ -25,14 +24,16 @@ def edge_colours(mesh: Mesh) -> NDArray[np.uint8]:
 
 
 class ContactBatches:
-    """Orders the contacts of the deformable bodies of a scene. coloured: midpoints by the colour of their edge, which
-    are coloured when midpoints first touch; otherwise they keep their order."""
+    """Orders the contacts of the deformable bodies of a scene. coloured: in batches, midpoints by the colour of their
+    edge, which are coloured when midpoints first touch; otherwise all contacts are one batch, in their order."""
 
     def __init__(self, scene: Scene, *, coloured: bool = True) -> None:
-        self._scene, self._edges = scene, _UNKNOWN if coloured else _NONE
+        self._scene, self._edges, self._coloured = scene, _UNKNOWN, coloured
 
     def of(self, contacts: Contacts) -> Batches:
         """Return the batches of contacts (k,)."""
+        if not self._coloured:
+            return Batches(np.arange(len(contacts)), np.array([0, len(contacts)]), np.zeros(1, np.bool_))
         order, size = np.empty(len(contacts), np.int64), len(contacts) + 1
         start, independent = np.empty(size, np.int64), np.empty(size, np.bool_)
         count = _kernels.batch_contacts(contacts, self._edges, order, start, independent)
