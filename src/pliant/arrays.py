@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .kernels import device as _device
 from .validate import LARGEST, choice
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -20,6 +19,8 @@ def chosen(device: str) -> str:
     choice("device", device, DEVICES)
     if device == "cpu":
         return device
+    from .kernels import device as _device
+
     missing = _device.missing()
     if missing and device == "cuda":
         raise ValueError(f"device = 'cuda' cannot be used, {missing}; device = 'cpu' runs on threads")
@@ -28,7 +29,7 @@ def chosen(device: str) -> str:
 
 def on_card(**arrays: Any) -> bool:
     """Whether all arrays live on a card; ValueError if some do and others do not. None counts for nothing."""
-    where = {name: _device.is_there(value) for name, value in arrays.items() if value is not None}
+    where = {name: _is_there(value) for name, value in arrays.items() if value is not None}
     if len(set(where.values())) > 1:
         card, host = (", ".join(name for name, at in where.items() if at is side) for side in (True, False))
         raise ValueError(f"{card} on the graphics card, {host} on the host; pass all of them in one place")
@@ -38,11 +39,20 @@ def on_card(**arrays: Any) -> bool:
     return there
 
 
+def _is_there(value: Any) -> bool:
+    if isinstance(value, np.ndarray | list | tuple | float | int):
+        return False
+    from .kernels import device as _device  # a query on the host does not need it
+
+    return _device.is_there(value)
+
+
 def floats(name: str, value: Any, shape: tuple[int | None, ...], *, finite: bool = True) -> Any:
     """Return a view of an array on the card, checked: contiguous, float64, of `shape` (None = any length), and with
     `finite` within +-1e12, which waits for the card."""
     array = of_type(name, value, np.float64, shape)
     if finite and array.size:
+        from .kernels import device as _device
         from .kernels.gpu import rows
 
         first = _device.upload(np.array([array.size]))
@@ -59,6 +69,8 @@ def floats(name: str, value: Any, shape: tuple[int | None, ...], *, finite: bool
 
 def of_type(name: str, value: Any, dtype: Any, shape: tuple[int | None, ...]) -> Any:
     """Return a view of an array on the card, of this type and shape and contiguous; nothing is converted or copied."""
+    from .kernels import device as _device
+
     array = _device.view(value)
     wanted = "(" + ", ".join("n" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
     if array.ndim != len(shape) or any(s is not None and s != a for s, a in zip(shape, array.shape)):
@@ -72,4 +84,6 @@ def of_type(name: str, value: Any, dtype: Any, shape: tuple[int | None, ...]) ->
 
 def result(name: str, out: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
     """Return the array on the card for a result: the caller's `out`, or a new one where that is None."""
+    from .kernels import device as _device
+
     return _device.empty(shape, dtype) if out is None else of_type(name, out, dtype, shape)

@@ -204,7 +204,7 @@ def test_a_query_imports_only_the_method_that_it_runs(closed):
     light, compiler, modules = told.split()
     assert int(light) <= 3
     assert compiler == "False"
-    assert int(modules) <= 64
+    assert int(modules) <= 67  # three of them keep compiled kernels on disk
 
 
 UNSTATED = ("update", "find", "against", "for_moving_vertices", "refuses", "follows")
