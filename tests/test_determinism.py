@@ -148,7 +148,8 @@ def all_bits(cases: list[Case], threads: int) -> list[tuple[str, int]]:
 def share_everything() -> Any:
     """Let no parallel loop run on one thread because it is short; returns what undoes it."""
     for module in pkgutil.walk_packages(kernels.__path__, "pliant.kernels."):
-        importlib.import_module(module.name)
+        if not module.name.startswith("pliant.kernels.gpu"):  # no loop of these runs on threads
+            importlib.import_module(module.name)
     loaded = [module for name, module in list(sys.modules.items()) if name.startswith("pliant.kernels")]
     found = {id(f): f for module in loaded for f in vars(module).values() if hasattr(f, "serial")}
     kept = [(f, f.serial) for f in found.values()]

@@ -12,11 +12,13 @@ import functools
 
 from numba import cuda
 
+from . import min_max
+from .card import version
 from .jit import OPTIONS
 from .simulated import SIMULATED
 
-if not SIMULATED:
-    from . import min_max  # noqa: F401  it changes how kernels are compiled
+if not SIMULATED and version("numba-cuda"):
+    min_max.replace()
 
 THREADS = 4 if SIMULATED else 128  # of a block; in the simulator each is a thread of the processor
 BLOCKS = 1 if SIMULATED else 2**31 - 1  # at most: threads take several iterations each
