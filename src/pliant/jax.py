@@ -50,8 +50,9 @@ def penetration(
     `clearance`: a number or an array that is broadcast to (..., n). `reduction`: "sum" or "mean" over the n points of
     each body, "none" for the values (..., n).
     """
-    _arguments.check_penalty(clearance, power, reduction, jax.Array)
-    values = _formulas.powers(jnp, clearance - signed_distance(points, vertices, faces), power)
+    distance = signed_distance(points, vertices, faces)
+    _arguments.check_penalty(clearance, power, reduction, jax.Array, distance.shape)
+    values = _formulas.powers(jnp, clearance - distance, power)
     if reduction == "none":
         return values
     return values.sum(-1) / (max(values.shape[-1], 1) if reduction == "mean" else 1)

@@ -51,7 +51,8 @@ def penetration(
     each body, "none" for the values (..., n).
     """
     _arguments.check_surface(_operations.described, points=points, vertices=vertices, faces=faces)
-    _arguments.check_penalty(clearance, power, reduction, torch.Tensor)
+    shape = (*torch.broadcast_shapes(points.shape[:-2], vertices.shape[:-2]), points.shape[-2])
+    _arguments.check_penalty(clearance, power, reduction, torch.Tensor, tuple(shape))
     distance = _distance.signed_distance(points, vertices, faces, clearance)
     values = _formulas.powers(torch, clearance - distance, power)
     if reduction == "none":

@@ -32,8 +32,12 @@ def check_surface(describe: Callable[[str, Any], Described], **tensors: Any) -> 
                 raise ValueError(f"faces has dtype {tensor.dtype}; expected whole numbers")
             if len(tensor.shape) != 2 or tensor.shape[1] != 3:
                 raise ValueError(f"faces has shape {tensor.shape}; expected (m, 3), the same faces for all bodies")
+            if not tensor.shape[0]:
+                raise ValueError("faces is empty; expected at least one row of three vertices")
         else:
             check_positions(name, tensor)
+            if name == "vertices" and not tensor.shape[-2]:
+                raise ValueError(f"vertices has shape {tensor.shape}; expected at least one vertex")
     positions = {name: tensor for name, tensor in known.items() if name != "faces"}
     first, *others = positions
     for other in others:
@@ -57,10 +61,18 @@ def check_positions(name: str, tensor: Described) -> None:
         raise ValueError(f"{name} has shape {tensor.shape}; expected (..., n, 3)")
 
 
-def check_penalty(clearance: Any, power: Any, reduction: Any, tensor: type) -> None:
-    """Raise an error unless the options of a penalty are valid; a clearance that is a `tensor` is not read."""
+def check_penalty(
+    clearance: Any, power: Any, reduction: Any, tensor: type, points: tuple[int, ...] | None = None
+) -> None:
+    """Raise an error unless the options of a penalty are valid; a clearance that is a `tensor` is not read, but its
+    shape has to broadcast to that of the distances, `points` (..., n)."""
     if not isinstance(clearance, tensor):
         validate.number("clearance", clearance)
+    elif points is not None:
+        shape = tuple(clearance.shape)  # type: ignore[attr-defined]
+        fits = len(shape) <= len(points) and all(a in (1, b) for a, b in zip(shape[::-1], points[::-1]))
+        if not fits:
+            raise ValueError(f"clearance has shape {shape}; expected a number, or a tensor that broadcasts to {points}")
     validate.number("power", power, low=1.0)
     validate.choice("reduction", reduction, REDUCTIONS)
 

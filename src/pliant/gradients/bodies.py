@@ -70,6 +70,7 @@ def signed_distances(points: Floats, vertices: Floats, faces: Any) -> SignedDist
 def winding_numbers(points: Floats, vertices: Floats, faces: Any) -> Floats:
     """Return the winding numbers (..., n) of points (..., n, 3); leading axes as in `find_stencils`."""
     lead = np.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
+    points = validate.floats("points", points, points.shape)
     bodies = np.broadcast_to(vertices, (*lead, *vertices.shape[-2:]))
     clouds = np.broadcast_to(points, (*lead, *points.shape[-2:]))
     out = np.empty((*lead, points.shape[-2]))
@@ -92,6 +93,7 @@ def _fitted(bodies: Floats, faces: Any) -> _Shape:
     """Return the surface of the faces, with a query for each of the bodies (b,v,3), refitted when it is first used."""
     shape = _shape_of(faces, bodies)
     for k, x in enumerate(bodies):
+        x = validate.floats("vertices" if len(bodies) == 1 else f"vertices[{k}]", x, x.shape)
         if k < len(shape.queries):
             shape.queries[k].update(x)
         else:

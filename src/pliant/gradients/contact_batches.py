@@ -65,8 +65,12 @@ class ContactBatch(NamedTuple):
         out = np.zeros((*self.valid.shape, 2, 3, 6))
         for side, (name, centre) in enumerate((("centre_a", centre_a), ("centre_b", centre_b))):
             centre = validate.numbers(name, centre)
-            if centre.shape[-1:] != (3,):
-                raise ValueError(f"{name} has shape {centre.shape}; expected (..., 3)")
+            lead = self.counts.shape
+            bodies = centre.shape[:-1]
+            fits = len(bodies) <= len(lead) and all(a in (1, b) for a, b in zip(bodies[::-1], lead[::-1]))
+            if centre.shape[-1:] != (3,) or not fits:
+                expected = f"(3,) or {(*lead, 3)}" if lead else "(3,)"
+                raise ValueError(f"{name} has shape {centre.shape}; expected {expected}")
             r = self.points[..., side, :] - centre[..., None, :]
             out[..., side, (0, 1, 2), (0, 1, 2)] = 1.0
             for i, j in ((0, 1), (1, 2), (2, 0)):

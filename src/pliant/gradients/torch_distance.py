@@ -27,23 +27,29 @@ def signed_distance(
         found = stencils(p, x, faces)
         d = by_formulas(p.double(), x.double(), faces, found, found.kind == CREASE).to(points.dtype)
     else:
-        d = _SignedDistance.apply(p, x, faces, float(within.max()) if isinstance(within, torch.Tensor) else within)
+        d = _SignedDistance.apply(p, x, faces, _largest(within) if isinstance(within, torch.Tensor) else within)
     return d.reshape(*lead, points.shape[-2])
+
+
+def _largest(clearance: torch.Tensor) -> float:
+    if not clearance.isfinite().all():
+        raise ValueError("clearance has values that are not finite; expected metres")
+    return float(clearance.max()) if clearance.numel() else 0.0
 
 
 def crossing_depths(vertices: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
     """Depths (..., k) of the crossing triangles of bodies (..., v, 3), validated; 0 where a body has fewer than k."""
-    x = vertices.reshape(-1, *vertices.shape[-2:])
+    x = _in_one_axis(vertices, vertices.shape[:-2])
     found = crossings(x, faces, faces.shape[0] if _transformed() else None)
     depths = formulas.crossing_depths(torch, corners(x.double(), found.rows), found).to(x.dtype)
-    return depths.reshape(*vertices.shape[:-2], -1)
+    return depths.reshape(*vertices.shape[:-2], depths.shape[-1])
 
 
 def _in_one_axis(tensor: torch.Tensor, lead: torch.Size) -> torch.Tensor:
     """A tensor (..., n, 3) with all leading axes in one, whose length is 1 if it is the same along all of `lead`."""
     if tensor.shape[:-2].numel() == 1:
         return tensor.reshape(1, *tensor.shape[-2:])
-    return tensor.expand(*lead, *tensor.shape[-2:]).reshape(-1, *tensor.shape[-2:])
+    return tensor.expand(*lead, *tensor.shape[-2:]).flatten(0, len(lead) - 1)
 
 
 def _transformed() -> bool:

@@ -22,6 +22,8 @@ CHUNK = 256  # values that are summed one after the other
 def described(name: str, tensor: Any) -> Described:
     if not isinstance(tensor, torch.Tensor):
         raise wrong(name, tensor, "a torch.Tensor")
+    if tensor.layout != torch.strided:
+        raise ValueError(f"{name} has layout {tensor.layout}; expected a dense tensor: {name}.to_dense()")
     return Described(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."), str(tensor.device))
 
 
@@ -61,12 +63,7 @@ def _(
         raise ValueError(MAPPED)
     given = [_mapped(tensor, at) for tensor, at in zip((points, vertices), where)]
     lead = np.broadcast_shapes(*(tensor.shape[:2] for tensor in given))
-    flat = [
-        t.reshape(-1, *t.shape[2:])
-        if t.shape[:2] == (1, 1)
-        else t.expand(*lead, *t.shape[2:]).reshape(-1, *t.shape[2:])
-        for t in given
-    ]
+    flat = [(t if t.shape[:2] == (1, 1) else t.expand(*lead, *t.shape[2:])).flatten(0, 1) for t in given]
     found = _stencils(*flat, faces)
     return [tensor.reshape(*lead, *tensor.shape[1:]) for tensor in found], [0] * len(found)
 
@@ -96,7 +93,7 @@ def _(info: Any, where: Any, vertices: torch.Tensor, faces: torch.Tensor, most: 
     if where[1] is not None:
         raise ValueError(MAPPED)
     x = _mapped(vertices, where[0])
-    found = _crossings(x.reshape(-1, *x.shape[2:]), faces, most)
+    found = _crossings(x.flatten(0, 1), faces, most)
     return [tensor.reshape(*x.shape[:2], *tensor.shape[1:]) for tensor in found], [0] * len(found)
 
 
@@ -153,7 +150,7 @@ def corners(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     if x.shape[0] > 1:
         start = torch.arange(x.shape[0], device=x.device) * x.shape[1]
         rows = rows + start.reshape(-1, *[1] * (rows.ndim - 1))
-    return x.reshape(-1, 3).index_select(0, rows.reshape(-1)).reshape(*rows.shape, 3)
+    return x.flatten(0, -2).index_select(0, rows.flatten()).reshape(*rows.shape, 3)
 
 
 def total(values: torch.Tensor) -> torch.Tensor:
