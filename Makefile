@@ -25,9 +25,9 @@ SCENES   := $(addprefix --ignore=,tests/scenes tests/test_bad_arrays.py)
 # CI turns the compiler off for the tests of the kernels; `make test-long` does so for the whole suite
 PLAIN    ?= tests/kernels tests/respond tests/dynamics tests/test_geometry.py
 
-# what calls dependencies other than the compiler, and the kernels; compiled code does not depend on their versions
-LOWEST   ?= tests/io tests/mesh tests/motion tests/shapes tests/kernels tests/report tests/cli/test_start.py tests/cli/test_field.py \
-            tests/test_arguments.py tests/test_contacts.py tests/test_geometry.py tests/test_scene.py tests/test_validate.py
+# what calls dependencies other than the compiler; compiled code does not depend on their versions
+LOWEST   ?= tests/io tests/mesh tests/motion tests/shapes tests/test_arguments.py tests/test_contacts.py tests/test_scene.py \
+            tests/test_validate.py
 
 # where this is set, every process that the tests start compiles the sources of Numba and SciPy again: 1 s each
 unexport PYTHONDONTWRITEBYTECODE
@@ -181,9 +181,10 @@ kernels: $(VENV)/.test  ## record which kernels a first run compiles: src/pliant
 test-lowest: $(VENV)/.uv  ## tests with the lowest versions of all dependencies: LOWEST=tests/... chooses the tests
 	$(UV) venv --quiet --allow-existing $(VENV)-lowest
 	VIRTUAL_ENV=$(VENV)-lowest $(UV) pip install --quiet --resolution lowest-direct -e .
-	VIRTUAL_ENV=$(VENV)-lowest $(UV) pip install --quiet pytest pytest-xdist hypothesis trimesh pypng
+	$(UV) pip freeze --quiet --exclude-editable --python $(VENV)-lowest >$(VENV)-lowest/lowest.txt
+	VIRTUAL_ENV=$(VENV)-lowest $(UV) pip install --quiet -c $(VENV)-lowest/lowest.txt -e '.[test]'
 	$(VENV)-lowest/$(notdir $(BIN))/python tools/check_lowest.py
-	PLIANT_COMPILE=0 PLIANT_CASES=10 $(VENV)-lowest/$(notdir $(BIN))/python -m pytest -m "not compiled and not browser" $(LOWEST)
+	PLIANT_COMPILE=0 PLIANT_CASES=5 $(VENV)-lowest/$(notdir $(BIN))/python -m pytest -n $(JOBS) --dist loadfile -m "not compiled and not browser" $(LOWEST)
 	$(VENV)-lowest/$(notdir $(BIN))/pliant drape --frames 2 --resolution 8 -o out/lowest.glb --replay out/lowest.html --sheet out/lowest.png
 
 # -E -a: the table of contents is on every page, so all pages are built each time
