@@ -22,7 +22,7 @@ from . import jit
 from .call_text import PACKAGE, from_text
 
 FEW = 4.0  # seconds of compilation that are not worth starting processes, each of which takes one to import Numba
-MOST = 4  # processes, of some 400 MB each
+MOST = 4  # processes, of some 650 MB each
 
 
 class Call(NamedTuple):
