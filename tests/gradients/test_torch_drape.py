@@ -69,5 +69,5 @@ def test_wrong_tensors_are_named() -> None:
         pt.drape(drape, frames, v=torch.zeros((3, 3), dtype=torch.int64))
     with pytest.raises(ValueError, match=r"v has shape \(3, 3\); expected"):
         pt.drape(drape, frames, v=torch.zeros((3, 3)))
-    with pytest.raises(ValueError, match="unknown input 'bent'; did you mean 'bend'"):
+    with pytest.raises(TypeError, match="has no option 'bent'; did you mean 'bend'"):
         pt.drape(drape, frames, bent=torch.zeros(()))

@@ -114,8 +114,8 @@ class Simulation(Placed):
         # vertices of moving obstacles are updated in every substep only if a detector or the guard reads them
         every_substep = reads_obstacles(scene, given) or (bool(scene.moving) and responds.needs_closed)
         self.kinematics = Kinematics(scene, every_substep, may_yield(scene, given, self_method or self_response))
-        eps = scene.eps * (1.0 - SOFT) if repels else None
-        how: dict[str, Any] = {"reads_obstacle_vertices": every_substep, "eps": eps, "coloured": self.solver == "xpbd"}
+        how: dict[str, Any] = {"reads_obstacle_vertices": every_substep, "eps": scene.eps * (1.0 - SOFT * repels)}
+        how["coloured"] = self.solver == "xpbd" and scene.self_contact == "off"  # as on cards, which run these only
         self.response = make_response(scene, self.response_name, **how)
         self.response.repels = repels
         self.final_projection = FinalProjection(scene, given)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import validate
+from ...errors import unknown_option
 
 MATERIAL = ("stretch", "stretch_weft", "shear", "bend", "density", "damping", "air")
 POSITIVE = ("stretch", "stretch_weft", "shear", "bend", "density")
@@ -46,4 +46,5 @@ NAMES = tuple(field.name for field in dataclasses.fields(DrapeValues))
 def check_names(given: Any) -> None:
     """Raise an error if a name is not one of NAMES."""
     for name in given:
-        validate.choice("input", name, NAMES)
+        if name not in NAMES:
+            raise unknown_option("a differentiable drape", name, NAMES)
