@@ -1,10 +1,10 @@
 """Kernels on a graphics card beside threads: times, whether the results are bitwise equal, and the memory floor."""
 
+import argparse
 import contextlib
 import dataclasses
 import functools
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -54,29 +54,31 @@ class Task:
     threads: Callable[[], Any]
     card: Callable[[], Any]
     kernel: Callable[[], Any] | None = None
-    # the same work of others, in single precision, and what makes it, which may take long: measured after everything
+    # what makes the same work of others, in single precision
     warp: Callable[[], Any] | None = None
     newton: Callable[[], Any] | None = None
 
 
 Done = Callable[[dict[str, Any]], None]
+PARTS = ("contacts", "sheets", "samples", "distances", "impacts", "nearest")
 
 
 def gpu_table(
     *,
     quick: bool = False,
+    only: str | None = None,
     repeats: int = 5,
     progress: Callable[[str], None] = lambda _: None,
     done: Done = lambda _: None,
 ) -> tuple[Table, str]:
     """Contacts, samples of a field, distances, times of impact and nearest points; and the card, without which
-    ValueError. `done` is told each row, and a row again when a peer was measured late."""
+    ValueError. `only`: one of PARTS. `done` is told each row as soon as it is measured."""
     if missing := device.missing():
         raise ValueError(f"the benchmark of graphics cards cannot run: {missing}")
     many = (60 if device.SIMULATED else 100_000) if quick else 10_000_000
     bandwidth = _bandwidth(64 if device.SIMULATED else 1 << 28)
-    rows, late = [], []
-    for task in _tasks(many, quick):
+    rows = []
+    for task in _tasks(many, quick, only):
         progress(task.name)
         expected, found = task.threads(), task.card()
         row: dict[str, Any] = {"task": task.name, "count": task.count, "equal": _equal(expected, found)}
@@ -89,14 +91,10 @@ def gpu_table(
         if task.warp is not None:
             _peer(row, "warp_ms", task.warp, repeats)
         if task.newton is not None:
-            late.append((row, task.newton))
+            theirs = _peer(row, "newton_ms", functools.partial(_work_of, task.newton), repeats)
+            if theirs is not None:
+                row |= {"newton_pairs": sum(theirs.check(None).values()), "newton_lost": theirs.overflowed}
         rows.append(row)
-        done(row)
-    for row, make in late:
-        progress(f"{row['task']}, Newton")
-        theirs = _peer(row, "newton_ms", functools.partial(_work_of, make), repeats)
-        if theirs is not None:
-            row |= {"newton_pairs": sum(theirs.check(None).values()), "newton_lost": theirs.overflowed}
         done(row)
     title = f"Graphics card and {jit.threads()} threads, milliseconds; {bandwidth / 1e12:.3g} TB/s copied"
     return Table("gpu", title, COLUMNS, rows), device.card_name()
@@ -121,16 +119,22 @@ def _peer(row: dict[str, Any], key: str, make: Callable[[], Any], repeats: int) 
         return None
 
 
-def _tasks(many: int, quick: bool) -> Iterator[Task]:
+def _tasks(many: int, quick: bool, only: str | None) -> Iterator[Task]:
     rng = np.random.default_rng(0)
     body = shapes.ball(0.5, 2) if quick else shapes.mannequin(1.6)
     side = (6 if device.SIMULATED else 100) if quick else 1000
-    yield from _contacts(side)
-    yield from _crumpled(side if quick else 400, rng)
-    yield from _samples(body, many, quick, rng)
-    yield from _distances(many, rng)
-    yield from _impacts(many, rng)
-    yield from _nearest(body, max(many // 10, 40), rng)
+    parts: dict[str, Callable[[], Iterator[Task]]] = {
+        "contacts": lambda: _contacts(side),
+        "sheets": lambda: _crumpled(side if quick else 400, rng),
+        "samples": lambda: _samples(body, many, quick, rng),
+        "distances": lambda: _distances(many, rng),
+        "impacts": lambda: _impacts(many, rng),
+        "nearest": lambda: _nearest(body, max(many // 10, 40), rng),
+    }
+    assert set(parts) == set(PARTS)
+    for name, tasks in parts.items():
+        if only in (None, name):
+            yield from tasks()
 
 
 def _samples(body: Mesh, many: int, quick: bool, rng: np.random.Generator) -> Iterator[Task]:
@@ -298,7 +302,15 @@ def _on_host(value: Any) -> Any:
 
 def main() -> None:
     """Print each row as a line of JSON as soon as it is measured: `python -m pliant_bench.gpu [--quick]`."""
-    table, card = gpu_table(quick="--quick" in sys.argv, repeats=3, done=lambda row: print(json.dumps(row), flush=True))
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--quick", action="store_true", help="small cases, for a dry run in Numba's simulator")
+    parser.add_argument("--only", choices=PARTS)
+    given = parser.parse_args()
+
+    def say(row: dict[str, Any]) -> None:
+        print(json.dumps(row), flush=True)
+
+    table, card = gpu_table(quick=given.quick, only=given.only, repeats=3, done=say)
     print(json.dumps({"card": card, "title": table.title}))
 
 

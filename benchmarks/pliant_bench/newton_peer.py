@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import types
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -20,22 +21,25 @@ def _modules() -> tuple[Any, Any]:
     return importlib.import_module("newton"), warp
 
 
-def _adjacency(topology: Any, particle_count: int, *, values_per_entry: int, **_: Any) -> tuple[Any, Any]:
-    """The elements of each particle, and which of their corners it is, as Newton lists them; without its kernels for
-    processors, which need the compiler of Warp for them. Unmeasured preparation."""
-    corners = topology.numpy().reshape(len(topology), -1)
-    element, corner = np.nonzero(corners >= 0)
-    particle = corners[element, corner]
-    order = np.argsort(particle, kind="stable")
-    values = np.stack([element[order], corner[order]], 1)[:, :values_per_entry].astype(np.int32)
-    offsets = np.zeros(particle_count + 1, np.int32)
-    np.cumsum(values_per_entry * np.bincount(particle, minlength=particle_count), out=offsets[1:])
-    return np.ascontiguousarray(values.ravel()), offsets
+def _edges(mesh: Mesh) -> NDArray[np.int32]:
+    """The edges (e,4) of a two-manifold mesh as Newton stores them: the vertices across, -1 beyond a boundary, and the
+    ends."""
+    f = mesh.faces
+    ends = np.concatenate([f[:, [0, 1]], f[:, [1, 2]], f[:, [2, 0]]])
+    across = np.concatenate([f[:, 2], f[:, 0], f[:, 1]])
+    low, high = ends.min(1).astype(np.int64), ends.max(1)
+    order = np.argsort(low * mesh.n_vertices + high, kind="stable")
+    key = (low * mesh.n_vertices + high)[order]
+    first = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+    shared = np.diff(np.r_[first, len(key)]) > 1
+    other = np.where(shared, across[order[np.minimum(first + 1, len(key) - 1)]], -1)
+    return np.column_stack([across[order[first]], other, ends[order[first]]]).astype(np.int32)
 
 
 class Proximity:
     """The detector of its cloth solver: refit, then exact distances of all near pairs. `room`: what is buffered of
-    triangles per vertex and of edges per edge."""
+    triangles per vertex and of edges per edge. What its ModelBuilder would give to the detector is made of arrays here,
+    because that takes minutes with a million particles, in lists of Python, and kernels of Warp for processors."""
 
     def __init__(
         self,
@@ -46,24 +50,25 @@ class Proximity:
         where: str = "cpu",
         room: tuple[int, int] = _ROOM,
     ) -> None:
-        newton, self.warp = _modules()
+        _, self.warp = _modules()
         warp, self.where, self.room = self.warp, where, room
         kind = importlib.import_module("newton._src.geometry.tri_mesh_collision").TriMeshCollisionDetector
-        builder = newton.ModelBuilder()
-        if where != "cpu":
-            theirs: Any = importlib.import_module("newton._src.utils.mesh")
-            theirs.build_vertex_adjacency_with_warp = _adjacency
-        builder.add_cloth_mesh(
-            pos=warp.vec3(),
-            rot=warp.quat_identity(),
-            scale=1.0,
-            vel=warp.vec3(),
-            vertices=[warp.vec3(*row) for row in mesh.vertices.tolist()],
-            indices=mesh.faces.ravel().tolist(),
-            density=0.2,
+        adjacency = types.SimpleNamespace(init_vertex_adjacency=lambda count: None)  # for filters, which it has not
+        edges = _edges(mesh)
+        model = types.SimpleNamespace(
+            device=warp.get_device(where),
+            particle_count=mesh.n_vertices,
+            particle_q=warp.array(mesh.vertices.astype(np.float32), dtype=warp.vec3, device=where),
+            particle_world=warp.full(mesh.n_vertices, -1, dtype=warp.int32, device=where),
+            world_count=1,
+            tri_count=mesh.n_faces,
+            tri_indices=warp.array(mesh.faces.astype(np.int32), dtype=warp.int32, device=where),
+            edge_count=len(edges),
+            edge_indices=warp.array(edges, dtype=warp.int32, device=where),
+            soft_mesh_adjacency=adjacency,
         )
         buffers = {"vertex_collision_buffer_pre_alloc": room[0], "edge_collision_buffer_pre_alloc": room[1]}
-        self.detector = kind(builder.finalize(device=where), init_collision_info=True, **buffers)
+        self.detector = kind(model, init_collision_info=True, **buffers)
         self.poses = [warp.array(x.astype(np.float32), dtype=warp.vec3, device=where) for x in poses]
         self.within = within
 
