@@ -1,7 +1,7 @@
 """Time, memory and error of the gradients of drapes: `python benchmarks/studies/drape_gradients.py`.
 
 A sheet falls on a ball for 96 substeps: CPU time on one thread of a run and of its gradient, the least of several, per
-substep, with the records of all substeps in memory, and with checkpoints; then the largest error of a derivative with
+substep, with the records of all substeps in memory, and of a third of them; then the largest error of a derivative with
 respect to each input over random drapes (`tests/gradients/drapes.py`).
 """
 

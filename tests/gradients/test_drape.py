@@ -80,16 +80,19 @@ def test_checkpoints_change_nothing_but_the_memory() -> None:
     whole = drape.run(frames, **given)
     less = DifferentiableDrape(drape.scene, 0.01, substeps=4, width=drape.width, memory=2.5 * drape.bytes_per_frame)
     parted = less.run(frames, **given)
-    assert whole.checkpoints == (0,)
-    assert parted.checkpoints == (0, 2, 4, 6, 8)
+    assert whole.checkpoints == ()
+    kept = frames - len(parted.checkpoints)
+    assert parted.checkpoints == tuple(range(frames - kept))
+    assert 2 <= kept < frames
     assert np.array_equal(whole.x, parted.x)
     assert np.array_equal(whole.v, parted.v)
     first, second = whole.backward(of_x, of_v), parted.backward(of_x, of_v)
     for name, value in vars(first).items():
         assert np.array_equal(value, getattr(second, name)), name
-    again = whole.backward(of_x, of_v)
-    assert np.array_equal(first.x, again.x)
-    assert first.bend == again.bend
+    for tape in (whole, parted):  # as often as it is asked, though what is in memory changes
+        again = tape.backward(of_x, of_v)
+        assert np.array_equal(first.x, again.x)
+        assert first.bend == again.bend
 
 
 def test_gradients_are_bitwise_identical_on_any_number_of_threads() -> None:

@@ -21,7 +21,6 @@ from .values import MATERIAL, NAMES, POSITIVE, DrapeValues, check_names
 Floats = NDArray[np.float64]
 SLOW = 0.01  # times width / dt: interval of separating speeds over which contact takes them away
 CONTACT = 169  # bytes per vertex near an obstacle: `Touching` and `ContactRecord`
-MEMORY = 2**30  # bytes of the records of a run, by default
 
 
 @check_arguments
@@ -30,7 +29,8 @@ class DifferentiableDrape:
     gradients of any function of the frames (docs/gradients-of-drapes.md).
 
     dt, substeps: as those of `Simulation`. width: interval of gaps around the contact offset, metres, over which
-    contact sets in. memory: bytes of records; longer runs keep states at checkpoints and compute their substeps again.
+    contact sets in. memory: bytes of records, a quarter of the free memory if not given; what does not fit is computed
+    again from the frames.
     The scene has one cloth, any number of obstacles, and self_contact="off".
     """
 
@@ -42,7 +42,7 @@ class DifferentiableDrape:
         solver: str = "xpbd",
         substeps: int | None = None,
         width: float = 5e-4,
-        memory: float = MEMORY,
+        memory: float | None = None,
     ) -> None:
         check_solver(solver)
         check_scene(scene)
@@ -53,7 +53,7 @@ class DifferentiableDrape:
         body = scene.bodies[scene.cloths[0]]
         self.eps = scene.eps + scene.layer_offset(scene.cloths[0])
         self.width = validate.number("width", width, above=0.0, high=2.0 * self.eps)
-        self.memory = validate.number("memory", memory, above=0.0)
+        self.memory = None if memory is None else validate.number("memory", memory, above=0.0)
         self._model = ElementModel(scene, self.dt / self.substeps)
         self._rows = scene.rows(scene.cloths[0])
         first, material = self._rows.start, body.material

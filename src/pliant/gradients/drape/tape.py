@@ -1,5 +1,6 @@
 """DrapeTape: the frames of a run, and its derivatives, with records in memory that checkpoints bound."""
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from .model import DifferentiableDrape
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
+SHARE = 0.25  # of the free memory that records take by default
 
 
 class DrapeTape:
     """The frames of a run: positions x and velocities v (frames+1,n,3), the first of which are those of the start.
 
     `backward` returns gradients, as often as it is asked. `given` are the inputs of the run. `checkpoints` are the
-    frames from which `backward` computes substeps again; (0,) if the records of the whole run are in memory.
+    frames from which `backward` computes the substeps of one frame again; () if the records of all are in memory.
     """
 
     def __init__(
@@ -34,16 +35,14 @@ class DrapeTape:
         self.drape, self.given, self._pins_follow = drape, given, pins_follow
         self._constants = drape.constants(given)
         self._obstacles = drape.obstacles()
-        n = len(given.x)
-        self._every = _frames_in_memory(frames, drape.bytes_per_frame, drape.memory)
-        self.checkpoints = tuple(range(0, frames, self._every))
-        self.x, self.v = np.empty((2, frames + 1, n, 3))
+        self.x, self.v = np.empty((2, frames + 1, len(given.x), 3))
         self.x[0], self.v[0] = given.x, given.v
-        self._last: _Records | None = None  # of a run whose records all fit into memory
-        for begin in self.checkpoints:
-            end = min(begin + self._every, frames)
-            whole = self._every >= frames
-            self._last = self._advance(begin, end, recorded=whole)
+        self._kept: dict[int, _Records] = {}  # of the last frames, as many as fit into the memory
+        self._memory = _memory(drape.memory, drape.bytes_per_frame)
+        self._forget()
+        for frame in range(frames):
+            spare = self._make_room(min)
+            self.x[frame + 1], self.v[frame + 1], self._kept[frame] = self._advance(frame, spare)
         for array in (self.x, self.v):
             array.flags.writeable = False
 
@@ -51,35 +50,33 @@ class DrapeTape:
     def frames(self) -> int:
         return len(self.x) - 1
 
+    @property
+    def checkpoints(self) -> tuple[int, ...]:
+        return tuple(frame for frame in range(self.frames) if frame not in self._kept)
+
     def __repr__(self) -> str:
-        kept = "records of all substeps" if len(self.checkpoints) == 1 else f"{len(self.checkpoints)} checkpoints"
+        count = len(self.checkpoints)
+        kept = f"{count} checkpoints" if count else "records of all substeps"
         return f"<DrapeTape: {self.frames} frames of {self.x.shape[1]:,} vertices, {kept}>"
 
-    def _advance(self, begin: int, end: int, *, recorded: bool) -> "_Records | None":
-        """Advance from frame `begin` to frame `end`; return the records of all substeps, if asked for."""
-        count = self.drape.substeps
-        records = _Records((end - begin) * count, self._constants, self.x.shape[1]) if recorded else None
-        x, v = self.x[begin], self.v[begin]
+    def _forget(self) -> None:
+        """Let the obstacles query all vertices next: these have moved by an unknown distance."""
         for obstacle in self._obstacles:
             obstacle.forget()
-        for k in range((end - begin) * count):
-            frame, part = begin + k // count, k % count
-            one = None if records is None else records.record(k)
-            given = self._given(frame, part)
-            y, u, contacts = _substep.advance(self._constants, given, self._obstacles, x, v, one)
-            if records is not None:
-                records.keep(k, x, v, contacts)
-            x, v = y, u
-            if part == count - 1:
-                if not (np.isfinite(x).all() and np.abs(x).max() < validate.LARGEST):
-                    raise ValueError(
-                        f"the run diverges in frame {frame + 1}; expected a softer material or more substeps"
-                    )
-                if self.x.flags.writeable:
-                    self.x[frame + 1], self.v[frame + 1] = x, v
-        if records is not None:
-            records.end(x)
-        return records
+
+    def _advance(self, frame: int, spare: "_Records | None") -> tuple[Floats, Floats, "_Records"]:
+        """Return the state after a frame, and the records of its substeps, in the arrays of `spare` if there is one."""
+        records = spare or _Records(self.drape.substeps, self._constants, self.x.shape[1])
+        records.clear()
+        x, v = self.x[frame], self.v[frame]
+        for k in range(self.drape.substeps):
+            given, states = self._given(frame, k), (x, v)
+            x, v, contacts = _substep.advance(self._constants, given, self._obstacles, x, v, records.record(k))
+            records.keep(k, *states, contacts)
+        records.x[-1] = x
+        if not (np.isfinite(x).all() and np.abs(x).max() < validate.LARGEST):
+            raise ValueError(f"the run diverges in frame {frame + 1}; expected a softer material or more substeps")
+        return x, v, records
 
     def _given(self, frame: int, part: int) -> Given:
         """Return what is prescribed for a substep: held vertices and obstacles move linearly between frames."""
@@ -99,20 +96,15 @@ class DrapeTape:
         out = _substep.zero_adjoints(self.x.shape[1], c.elements)
         moving = given.body.ndim == 3
         pins, body = np.zeros_like(given.pins), np.zeros_like(given.body)
-        whole = len(self.checkpoints) == 1
-        for begin in reversed(self.checkpoints):
-            end = min(begin + self._every, self.frames)
-            records = self._last if whole else self._advance(begin, end, recorded=True)
-            assert records is not None
-            for k in reversed(range((end - begin) * count)):
-                frame, part = begin + k // count, k % count
-                if part == count - 1:
-                    out.x[:] += dx[frame + 1]
-                    out.v[:] += dv[frame + 1]
-                share = (part + 1) / count, part / count
+        for frame in reversed(range(self.frames)):
+            records = self._kept.get(frame) or self._again(frame)
+            out.x[:] += dx[frame + 1]
+            out.v[:] += dv[frame + 1]
+            for k in reversed(range(count)):
+                share = (k + 1) / count, k / count
                 after, before = (np.zeros(body.shape[-2:]), np.zeros(body.shape[-2:])) if moving else (body, body)
                 of_body = ContactAdjoint(before, after, out.friction)
-                of_held = self._step_back(records, k, frame, part, out, of_body)
+                of_held = self._step_back(records, frame, k, out, of_body)
                 pins[frame + 1] += share[0] * of_held
                 pins[frame] += (1.0 - share[0]) * of_held
                 if moving and before.any() | after.any():
@@ -120,12 +112,26 @@ class DrapeTape:
                     body[frame] += (1.0 - share[0]) * after + (1.0 - share[1]) * before
         return self._gradients(out, dx[0], dv[0], pins, body)
 
-    def _step_back(
-        self, records: "_Records", k: int, frame: int, part: int, out: Adjoints, of_body: ContactAdjoint
-    ) -> Floats:
+    def _again(self, frame: int) -> "_Records":
+        """Return the records of a frame that are no longer in memory, in place of those of the latest one that are."""
+        self._forget()
+        _, _, self._kept[frame] = self._advance(frame, self._make_room(max))
+        return self._kept[frame]
+
+    def _make_room(self, first: Callable[[Iterable[int]], int]) -> "_Records | None":
+        """Remove records until those of one more frame fit, those of the earliest or the latest frames first; return
+        one of them."""
+        spare = None
+        used = sum(records.nbytes for records in self._kept.values())
+        while used + self.drape.bytes_per_frame > self._memory:
+            spare = self._kept.pop(first(self._kept))
+            used -= spare.nbytes
+        return spare
+
+    def _step_back(self, records: "_Records", frame: int, k: int, out: Adjoints, of_body: ContactAdjoint) -> Floats:
         states = records.x[k], records.v[k], records.x[k + 1]
         recorded = records.record(k), records.contacts[k]
-        return _substep.adjoint(self._constants, self._given(frame, part), states, recorded, out, of_body)
+        return _substep.adjoint(self._constants, self._given(frame, k), states, recorded, out, of_body)
 
     def _gradients(self, out: Adjoints, dx: Floats, dv: Floats, pins: Floats, body: Floats) -> DrapeValues:
         """Return the gradients with respect to the inputs, given those with respect to the state at the start."""
@@ -157,14 +163,18 @@ class DrapeTape:
 
 
 class _Records:
-    """States and records of consecutive substeps."""
+    """States and records of the substeps of a frame."""
 
     def __init__(self, count: int, constants: _substep.Constants, n: int) -> None:
         e = constants.elements
         self.x, self.v = np.empty((count + 1, n, 3)), np.empty((count, n, 3))
         self._strain = np.empty((count, len(e.membrane.faces), 6))
         self._bend = np.empty((count, len(e.hinges.vertices), 3))
+        self.clear()
+
+    def clear(self) -> None:
         self.contacts: list[list[Contact]] = []
+        self.nbytes = sum(array.nbytes for array in (self.x, self.v, self._strain, self._bend))
 
     def record(self, k: int) -> Record:
         return Record(self._strain[k], self._bend[k])
@@ -172,16 +182,15 @@ class _Records:
     def keep(self, k: int, x: Floats, v: Floats, contacts: list[Contact]) -> None:
         self.x[k], self.v[k] = x, v
         self.contacts.append(contacts)
-
-    def end(self, x: Floats) -> None:
-        self.x[-1] = x
+        self.nbytes += sum(array.nbytes for one in contacts for array in (*one.touching, *one.record))
 
 
 def _between(a: Floats, b: Floats, share: float) -> Floats:
     return b if share == 1.0 else (1.0 - share) * a + share * b
 
 
-def _frames_in_memory(frames: int, needed: int, memory: float) -> int:
-    """Return the number of frames whose records, each of `needed` bytes, fit into the memory."""
-    validate.budget("a frame of a differentiable drape", needed, "pass a larger memory", memory)
-    return min(int(memory / needed), frames)
+def _memory(given: float | None, frame: int) -> float:
+    """The bytes of all records: those given, or a share of what is free; one frame of them has to fit."""
+    limit = SHARE * validate.free_memory() if given is None else given
+    validate.budget("a frame of a differentiable drape", frame, "pass a larger memory", limit)
+    return limit

@@ -8,7 +8,10 @@ import numpy as np
 from .. import vec
 from ..dynamics.cloth import TINY
 from ..dynamics.damping import face_drag, smooth_range
+from ..dynamics.triangle_batches import BATCH, set_three, three
 from ..jit import kernel
+
+ROWS = 13  # of a batch of faces (`gather_faces`)
 
 
 class PredictionAdjoint(NamedTuple):
@@ -72,14 +75,12 @@ def drag_adjoint(air, moving, wind, dt, out):
         vec.store(out.of_force, i, vec.scale(of_change, w[i] * dt / 3.0))
 
 
-@kernel
-def drag_terms(corners, speeds, wind, half, given):
+@kernel(inline=True)
+def drag_terms(edges, mean, wind, half, given):
     """Derivatives with respect to the edges from the first corner of a face, to the mean of the speeds of its corners,
     and to half of the density of air, given those of the drag on the face (`face_drag`)."""
-    a, b, c = corners
-    e, g = vec.sub(b, a), vec.sub(c, a)
+    e, g = edges
     n = vec.cross(e, g)
-    mean = vec.scale(vec.add(speeds[0], vec.add(speeds[1], speeds[2])), 1.0 / 3.0)
     flow, per = vec.sub(wind, mean), 1.0 / max(math.sqrt(vec.norm2(n)), TINY * TINY)
     across = vec.dot(flow, n) * per
     along, pressure = vec.dot(n, given), across * abs(across)
@@ -91,14 +92,53 @@ def drag_terms(corners, speeds, wind, half, given):
 @kernel
 def faces_adjoint(air, moving, wind, out):
     """Add the derivatives of the forces on all faces, given those of the forces on vertices, `of_force`."""
-    x, v, of_force, of_x, of_v = moving.x, out.smoothed, out.of_force, out.x, out.of_smoothed
-    for f in range(len(air.faces)):
+    batch = np.ones(ROWS * BATCH)
+    for first in range(0, len(air.faces), BATCH):
+        last = min(first + BATCH, len(air.faces))
+        gather_faces(air, moving, out, first, last, batch)
+        drags_adjoint(batch, wind)
+        scatter_faces(air, first, last, batch, out)
+
+
+@kernel
+def gather_faces(air, moving, out, first, last, batch):
+    """Edges of faces first..last-1 from their first corner (rows 0..5), sums of the speeds of their corners (6..8) and
+    of the derivatives of the forces on them (9..11), and half of the density of air (12)."""
+    x, v, of_force = moving.x, out.smoothed, out.of_force
+    for f in range(first, last):
         i, j, k = air.faces[f, 0], air.faces[f, 1], air.faces[f, 2]
+        a, at = vec.load(x, i), f - first
+        set_three(batch, 0, at, vec.sub(vec.load(x, j), a))
+        set_three(batch, 3, at, vec.sub(vec.load(x, k), a))
+        set_three(batch, 6, at, vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))))
         given = vec.add(vec.load(of_force, i), vec.add(vec.load(of_force, j), vec.load(of_force, k)))
-        corners = (vec.load(x, i), vec.load(x, j), vec.load(x, k))
-        speeds = (vec.load(v, i), vec.load(v, j), vec.load(v, k))
-        of_e, of_g, of_mean, of_half = drag_terms(corners, speeds, wind, 0.5 * air.density[f], given)
-        out.air[f] += 0.5 * of_half
+        set_three(batch, 9, at, given)
+        batch[12 * BATCH + at] = 0.5 * air.density[f]
+
+
+@kernel
+def drags_adjoint(batch, wind):
+    """`drag_terms` of a batch: rows 0..5 become derivatives with respect to the edges, 6..8 with respect to the mean of
+    the speeds, 12 with respect to half of the density."""
+    for k in range(BATCH):
+        mean = vec.scale(three(batch, 6, k), 1.0 / 3.0)
+        edges, given = (three(batch, 0, k), three(batch, 3, k)), three(batch, 9, k)
+        of_e, of_g, of_mean, of_half = drag_terms(edges, mean, wind, batch[12 * BATCH + k], given)
+        set_three(batch, 0, k, of_e)
+        set_three(batch, 3, k, of_g)
+        set_three(batch, 6, k, of_mean)
+        batch[12 * BATCH + k] = of_half
+
+
+@kernel
+def scatter_faces(air, first, last, batch, out):
+    """Add the derivatives of faces first..last-1 to those of their corners, face by face."""
+    of_x, of_v = out.x, out.of_smoothed
+    for f in range(first, last):
+        i, j, k = air.faces[f, 0], air.faces[f, 1], air.faces[f, 2]
+        at = f - first
+        of_e, of_g, of_mean = three(batch, 0, at), three(batch, 3, at), three(batch, 6, at)
+        out.air[f] += 0.5 * batch[12 * BATCH + at]
         vec.store(of_x, i, vec.sub(vec.load(of_x, i), vec.add(of_e, of_g)))
         vec.store(of_x, j, vec.add(vec.load(of_x, j), of_e))
         vec.store(of_x, k, vec.add(vec.load(of_x, k), of_g))

@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import vec
-from ..dynamics.cloth import TINY, columns, moved_by, solve3, strain_pushes, unit_columns, weigh4
+from ..dynamics.cloth import LAST, TINY, columns, moved_by, solve3, strain_pushes, unit_columns, weigh4
+from ..dynamics.triangle_batches import BATCH, set_three, three
 from ..jit import kernel
+
+ROWS = 31  # of a batch of triangles (`strains_adjoint`)
 
 
 class Record(NamedTuple):
@@ -117,42 +120,87 @@ def hinges_adjoint(h, x, w, dt, record, out):
 
 @kernel
 def triangles_adjoint(m, x, w, dt, record, out):
-    per_dt2 = 1.0 / (dt * dt)
-    for e in range(len(m.faces) - 1, -1, -1):
-        i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
-        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
-        soft = (m.compliance[e, 0] * per_dt2, m.compliance[e, 1] * per_dt2, m.compliance[e, 2] * per_dt2)
-        masses = (w[i], w[j], w[k])
-        p = (record[e, 0], record[e, 1], record[e, 2])
-        q = (record[e, 3], record[e, 4], record[e, 5])
-        before = moved_by(vec.load(x, i), vec.load(x, j), vec.load(x, k), (-w[i], -w[j], -w[k]), r, p, q)
-        vec.store(x, i, before[0])
-        vec.store(x, j, before[1])
-        vec.store(x, k, before[2])
-        given = (vec.load(out.x, i), vec.load(out.x, j), vec.load(out.x, k))
-        of_b, of_c, of_w, of_r, of_soft = strain_adjoint(before, masses, r, soft, (p, q), given)
-        vec.store(out.x, i, vec.sub(given[0], vec.add(of_b, of_c)))
-        vec.store(out.x, j, vec.add(given[1], of_b))
-        vec.store(out.x, k, vec.add(given[2], of_c))
-        out.w[i] += of_w[0]
-        out.w[j] += of_w[1]
-        out.w[k] += of_w[2]
-        for d in range(4):
-            out.rest[e, d] += of_r[d]
-        for d in range(3):
-            out.compliance[e, d] += of_soft[d] * per_dt2
+    """Triangles of one colour share no vertex, so that their order does not matter; those that found no colour are
+    taken one by one."""
+    batch, colours = np.ones(ROWS * BATCH), min(len(m.start) - 1, LAST)
+    for e in range(len(m.faces) - 1, m.start[colours] - 1, -1):
+        batch_adjoint(m, (e, e + 1), x, w, dt, record, out, batch)
+    for c in range(colours - 1, -1, -1):
+        for e in range(m.start[c], m.start[c + 1], BATCH):
+            batch_adjoint(m, (e, min(e + BATCH, m.start[c + 1])), x, w, dt, record, out, batch)
 
 
 @kernel
-def strain_adjoint(corners, w, r, soft, pushes, given):
+def batch_adjoint(m, which, x, w, dt, record, out, batch):
+    """Restore the corners of triangles which[0]..which[1]-1, at most BATCH, and do the same with their derivatives."""
+    first, last = which
+    per_dt2 = 1.0 / (dt * dt)
+    for e in range(first, last):
+        i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
+        r = (m.rest[e, 0], m.rest[e, 1], m.rest[e, 2], m.rest[e, 3])
+        p, q = (record[e, 0], record[e, 1], record[e, 2]), (record[e, 3], record[e, 4], record[e, 5])
+        a, b, c = moved_by(vec.load(x, i), vec.load(x, j), vec.load(x, k), (-w[i], -w[j], -w[k]), r, p, q)
+        vec.store(x, i, a)
+        vec.store(x, j, b)
+        vec.store(x, k, c)
+        at = e - first
+        set_three(batch, 0, at, vec.sub(b, a))
+        set_three(batch, 3, at, vec.sub(c, a))
+        set_three(batch, 6, at, vec.load(out.x, i))
+        set_three(batch, 9, at, vec.load(out.x, j))
+        set_three(batch, 12, at, vec.load(out.x, k))
+        set_three(batch, 15, at, p)
+        set_three(batch, 18, at, q)
+        set_three(batch, 21, at, (w[i], w[j], w[k]))
+        for d in range(3):
+            batch[(24 + d) * BATCH + at] = m.compliance[e, d] * per_dt2
+        for d in range(4):
+            batch[(27 + d) * BATCH + at] = r[d]
+    strains_adjoint(batch)
+    for e in range(first, last):
+        at = e - first
+        i, j, k = m.faces[e, 0], m.faces[e, 1], m.faces[e, 2]
+        vec.store(out.x, i, three(batch, 0, at))
+        vec.store(out.x, j, three(batch, 3, at))
+        vec.store(out.x, k, three(batch, 6, at))
+        out.w[i] += batch[9 * BATCH + at]
+        out.w[j] += batch[10 * BATCH + at]
+        out.w[k] += batch[11 * BATCH + at]
+        for d in range(3):
+            out.compliance[e, d] += batch[(12 + d) * BATCH + at] * per_dt2
+        for d in range(4):
+            out.rest[e, d] += batch[(15 + d) * BATCH + at]
+
+
+@kernel
+def strains_adjoint(batch):
+    """`strain_adjoint` of a batch. Its rows are edges from the first corner (0..5), derivatives (6..14), displacements
+    (15..20), inverse masses (21..23), compliances (24..26) and rest shape (27..30); afterwards the derivatives with
+    respect to the corners (0..8), inverse masses (9..11), compliances (12..14) and rest shape (15..18)."""
+    for k in range(BATCH):
+        given = (three(batch, 6, k), three(batch, 9, k), three(batch, 12, k))
+        pushes, w = (three(batch, 15, k), three(batch, 18, k)), three(batch, 21, k)
+        r = (batch[27 * BATCH + k], batch[28 * BATCH + k], batch[29 * BATCH + k], batch[30 * BATCH + k])
+        edges = (three(batch, 0, k), three(batch, 3, k))
+        of_e, of_f, of_w, of_r, of_soft = strain_adjoint(edges, w, r, three(batch, 24, k), pushes, given)
+        set_three(batch, 0, k, vec.sub(given[0], vec.add(of_e, of_f)))
+        set_three(batch, 3, k, vec.add(given[1], of_e))
+        set_three(batch, 6, k, vec.add(given[2], of_f))
+        set_three(batch, 9, k, of_w)
+        set_three(batch, 12, k, of_soft)
+        set_three(batch, 15, k, (of_r[0], of_r[1], of_r[2]))
+        batch[18 * BATCH + k] = of_r[3]
+
+
+@kernel(inline=True)
+def strain_adjoint(edges, w, r, soft, pushes, given):
     """Derivatives of a triangle's projection (`strain_pushes`, `moved_by`), given those with respect to its corners
-    afterwards: with respect to the edges from the first corner, to w, r and soft.
+    afterwards: with respect to the `edges` from the first corner, to w, r and soft.
 
     Names that begin with of_ are derivatives with respect to what follows.
     """
-    a, b, c = corners
-    e, f = vec.sub(b, a), vec.sub(c, a)
-    u, v = columns(a, b, c, r)
+    e, f = edges
+    u, v = columns((0.0, 0.0, 0.0), e, f, r)
     n_u, n_v, per_u, per_v, u, v = unit_columns(u, v)
     s = vec.dot(u, v)
     k = 1.0 - s * s
