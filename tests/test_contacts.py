@@ -139,3 +139,36 @@ def test_contact_points_are_on_both_bodies_and_a_gap_apart():
         assert np.abs(first[both, 1] - 0.1).max() < 1e-12  # the flat cloth
     empty = contacts.points(contacts.empty(), x)
     assert [part.shape for part in empty] == [(0, 3), (0, 3)]
+
+
+def test_the_nearest_record_of_each_vertex_is_its_depth() -> None:
+    ball, box = pliant.shapes.ball(0.05, 3), pliant.shapes.box((1.0, 0.1, 1.0))
+    ball = ball.moved(ball.vertices + np.array([0.0137, 0.0985, 0.02]))  # 1.5 mm deep in the upper side at y = 0.05
+    for within in (0.0, 0.01, 0.05):
+        nearest = contacts.nearest(pliant.find_contacts(ball, box, within=within))
+        own = nearest[nearest["bodies"][:, 0] == 0]
+        rows = own["vertices"][:, 0]
+        assert len(np.unique(rows)) == len(rows)
+        assert own["distance"].min() == pytest.approx(-0.0015, abs=1e-12)
+        true = ball.vertices[rows, 1] - 0.05  # above the middle of a wide plate
+        assert own["distance"] == pytest.approx(true, abs=1e-12)
+
+
+def test_nearest_takes_the_first_of_equals_and_leaves_edges_out() -> None:
+    many = np.concatenate([HAND["vertex over a face"]] * 3 + [HAND["edge over an edge"]])
+    many["distance"][:3] = 0.5, -0.25, 0.25
+    many["elements"][:3, 1] = 3, 4, 5
+    assert contacts.nearest(many)["elements"][:, 1].tolist() == [4]
+    assert len(contacts.nearest(many[:0])) == 0
+
+
+def test_points_by_body_lie_on_their_bodies() -> None:
+    plane, box = (
+        pliant.shapes.cloth(1.0, 1.0, 4),
+        pliant.shapes.box((0.2, 0.2, 0.2), (3, 3, 3), centre=(0.03, 0.101, 0.02)),
+    )
+    hits = pliant.find_contacts(plane, box, within=0.002)
+    assert {0, 1} == set(hits["bodies"][:, 0].tolist())  # both orders
+    on_plane, on_box = contacts.points(hits, np.concatenate([plane.vertices, box.vertices]), by_body=True)
+    assert on_plane[:, 1] == pytest.approx(0.0, abs=1e-15)
+    assert on_box[:, 1] == pytest.approx(0.001, abs=1e-12)

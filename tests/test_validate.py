@@ -78,12 +78,14 @@ INDICES = [("faces", (0, 1), "vertices", 4), ("tets", (0, 3), "vertices", 4), ("
 def test_an_index_out_of_range_is_named(name: str, where: tuple[int, ...], of: str, count: int, value: Any) -> None:
     bad = count if value == "n" else value
     place = ", ".join(map(str, where if len(where) == 2 else (*where, 0)))
-    with refused(f"{name}[{place}] = {bad} but there are {count} {of}"):
+    with refused(f"{name}[{place}] = {bad} but there are {count} {of}, numbered from 0"):
         build(**{name: put(LEGAL[name], where, bad, np.int64)})
 
 
 def test_an_index_beyond_the_largest_signed_integer_is_named() -> None:
-    with pytest.raises(ValueError, match=r"^faces\[1, 0\] = 18446744073709551615 but there are 4 vertices$"):
+    with pytest.raises(
+        ValueError, match=r"^faces\[1, 0\] = 18446744073709551615 but there are 4 vertices, numbered from 0$"
+    ):
         build(faces=put(FACES, (1, 0), 2**64 - 1, np.uint64))
 
 

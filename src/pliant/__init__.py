@@ -24,9 +24,13 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .detect.fields.height_grid import HeightGrid as HeightGrid
     from .detect.fields.height_grids import HeightGrids as HeightGrids
     from .detect.fields.height_sequence import HeightSequence as HeightSequence
+    from .detect.queries.closest_point import ClosestPoints as ClosestPoints
     from .detect.queries.closest_point import closest_point as closest_point
+    from .detect.queries.intersections import Intersections as Intersections
     from .detect.queries.intersections import intersections as intersections
+    from .detect.queries.overlap import Overlaps as Overlaps
     from .detect.queries.overlap import overlap as overlap
+    from .detect.queries.penetration import DeformingClosestPoints as DeformingClosestPoints
     from .errors import MeshFileError as MeshFileError
     from .fill import fill_with_tets as fill_with_tets
     from .gradients.contact_batches import find_contact_batch as find_contact_batch
@@ -65,16 +69,20 @@ _MODULE_OF = {
     "Body": "scene",
     "Character": "motion.character",
     "Clip": "motion.clip",
+    "ClosestPoints": "detect.queries.closest_point",
     "Cloth": "materials",
+    "DeformingClosestPoints": "detect.queries.penetration",
     "DifferentiableDrape": "gradients.drape",
     "DistanceField": "detect.fields.field",
     "Grip": "scene",
     "HeightGrid": "detect.fields.height_grid",
     "HeightGrids": "detect.fields.height_grids",
     "HeightSequence": "detect.fields.height_sequence",
+    "Intersections": "detect.queries.intersections",
     "Mesh": "mesh",
     "MeshFileError": "errors",
     "Motion": "motion.rigid",
+    "Overlaps": "detect.queries.overlap",
     "Recorded": "motion.deforming",
     "Scene": "scene",
     "Simulation": "simulation",
@@ -114,6 +122,18 @@ _MODULE_OF = {
     "unregister": "detect",
 }
 
+_SUBPACKAGES = ("detect", "gradients", "proxies", "simulation")  # of the dotted names of docs/api.md
+
+_MEANT = {  # what other libraries call it -> what to call here
+    "closest_points": "closest_point(body, points), which takes any number of points",
+    "collide": "find_contacts(a, b, within=0.002)",
+    "distance": "closest_point(body, points), or find_contacts(a, b, within=0.002)",
+    "penetration_depth": "contacts.nearest(find_contacts(a, b)), or closest_point(body, points)",
+    "self_contacts": "find_contacts(mesh)",
+    "self_intersections": "intersections(mesh)",
+    "signed_distance": "closest_point(body, points)",
+}
+
 __version__: str  # loaded on first use, like the names above
 __all__ = ["__version__", *_MODULE_OF]
 
@@ -126,8 +146,11 @@ def __getattr__(name: str) -> Any:
         from ._version import __version__
 
         return __version__
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        hint = f"; what it may mean: {_MEANT[name]}" if name in _MEANT else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     module = importlib.import_module(f".{_MODULE_OF[name]}", __name__)
     # cache the value, so that the next use is an ordinary attribute access
     value = module if name == _MODULE_OF[name] else getattr(module, name)

@@ -27,6 +27,26 @@ from .kernels.kinds import MIDPOINT_FIELD as MIDPOINT_FIELD
 from .kernels.kinds import VERTEX_FACE as VERTEX_FACE
 from .kernels.kinds import VERTEX_FIELD as VERTEX_FIELD
 
+__all__ = [
+    "CONTACT",
+    "EDGE_EDGE",
+    "KINDS",
+    "MIDPOINT_FIELD",
+    "VERTEX_FACE",
+    "VERTEX_FIELD",
+    "Contacts",
+    "checked",
+    "concatenate",
+    "empty",
+    "gap",
+    "nearest",
+    "points",
+    "sort",
+    "table",
+    "to_arrow",
+    "to_pandas",
+]
+
 KINDS = ("vertex-face", "edge-edge", "vertex-field", "midpoint-field")
 
 CONTACT = np.dtype(
@@ -186,14 +206,41 @@ def gap(contacts: Contacts, x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.einsum("ij,ijk->ik", weights, points) - contacts["anchor"]
 
 
-def points(contacts: Contacts, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the contact points (n,3) on the first and on the second body at positions `x`, metres; their difference is
-    the gap."""
+def points(
+    contacts: Contacts, x: NDArray[np.float64], *, by_body: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the contact points (n,3) of the first and of the second element of each record at positions `x`, metres;
+    their difference is the gap.
+
+    Both orders of two bodies occur: a vertex of the second against a face of the first has `bodies` (1, 0).
+    by_body: return the points on the body of the lower index, and those on the other.
+    """
     away = gap(contacts, x)
     weights = np.where(contacts["vertices"] >= 0, contacts["weights"], 0.0).clip(min=0.0)
     rows = np.where(contacts["vertices"] >= 0, contacts["vertices"], 0)
     first = np.einsum("ij,ijk->ik", weights, validate.numbers("x", x)[rows]) if len(contacts) else away.copy()
-    return first, first - away
+    second = first - away
+    if by_body:
+        turned = (contacts["bodies"][:, 0] > contacts["bodies"][:, 1])[:, None]
+        first, second = np.where(turned, second, first), np.where(turned, first, second)
+    return first, second
+
+
+def nearest(contacts: Contacts) -> Contacts:
+    """Return one record for each vertex that has any: the one of the smallest distance in magnitude, in the order of
+    bodies and vertices.
+
+    A vertex that is inside a closed mesh is near several of its faces; the distance to the nearest one is its depth.
+    Records of edges and midpoints are left out.
+    """
+    contacts = checked("contacts", contacts)
+    rows = np.flatnonzero((contacts["kind"] == VERTEX_FACE) | (contacts["kind"] == VERTEX_FIELD))
+    body, vertex = contacts["bodies"][rows, 0], contacts["vertices"][rows, 0]
+    order = np.lexsort((np.abs(contacts["distance"][rows]), vertex, body))  # stable: of equals, the first record
+    body, vertex = body[order], vertex[order]
+    first = np.ones(len(order), bool)
+    first[1:] = (body[1:] != body[:-1]) | (vertex[1:] != vertex[:-1])
+    return taken(contacts, rows[order[first]])
 
 
 def sort(contacts: Contacts) -> Contacts:

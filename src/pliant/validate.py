@@ -85,7 +85,9 @@ def indices(name: str, value: Any, width: int, count: int, of: str = "vertices")
     _shape(name, array, (None, width))
     bad = (array < 0) | (array >= count)
     if bad.any():
-        raise ValueError(f"{name}[{first_index(bad)}] = {int(array[bad][0])} but there are {count} {of}")
+        raise ValueError(
+            f"{name}[{first_index(bad)}] = {int(array[bad][0])} but there are {count} {of}, numbered from 0"
+        )
     return np.array(array, dtype=np.int32, order="C")
 
 

@@ -264,7 +264,7 @@ def test_moving_needs_a_place_for_every_vertex() -> None:
 
 
 def test_a_mesh_introduces_itself() -> None:
-    assert repr(cube()) == "<Mesh 'mesh': 8 vertices, 12 faces, 1.73 m>"
+    assert repr(cube()) == "<Mesh 'mesh': 8 vertices, 12 faces, diagonal 1.73 m>"
 
 
 def test_the_surface_of_tets_is_what_only_one_of_them_has_seen_from_outside():

@@ -49,8 +49,14 @@ class MeshDetector:
         """Set the positions (n,3) of the vertices of `a` and `b`; None uses those of the mesh.
 
         `start_a` and `start_b` (n,3) are the positions at the start of the motion, for continuous collision
-        detection (method "continuous"). Default: the new positions, that is, no motion.
+        detection, only of method "continuous". Default: the new positions, that is, no motion, so that nothing is hit
+        on the way.
         """
+        if (start_a is not None or start_b is not None) and not self._detector.swept:
+            name = "start_a" if start_a is not None else "start_b"
+            raise ValueError(
+                f"{name} was given, but method {self.chosen.name!r} does not follow motions; use 'continuous'"
+            )
         parts = [_positions("x_a", x_a, self.a)]
         if self.b is not None:
             parts.append(_positions("x_b", x_b, self.b))
@@ -144,6 +150,9 @@ def find_contacts(a: Mesh, b: Mesh | None = None, *, method: str = "auto", withi
 
     The exact methods bvh (which "auto" selects), brute-force and continuous report pairs of a vertex and a face, or of
     two edges, and vertices of either mesh inside the other at any depth if the other is closed and oriented outward.
+    A record is a pair of features, and a vertex inside has several: the one of the smallest distance in magnitude is
+    its depth (`contacts.nearest`). Edges that pass through a face without a vertex inside, such as those of crossed
+    bars, are reported only where two edges are nearer than `within`; `intersections` finds every crossing.
     Within one mesh, features that share a vertex are not in contact, distances are positive even if it is closed, and
     vertices inside it are not added. Other methods may report something else, for example vertices and edge midpoints
     of `a` (bone-boxes, distance-field) or only vertices inside (spatial-hash with tets): see `detect.base.Reports` and

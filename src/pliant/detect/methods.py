@@ -135,7 +135,8 @@ def _checked(detector: Any) -> type[BaseDetector]:
 
 
 def method_name(name: str) -> str:
-    """Return the name as spelled in METHODS; earlier names, and underscores for hyphens, are accepted."""
+    """Return the name as spelled in METHODS; earlier names, capitals, and underscores for hyphens, are accepted."""
     given = str(name).replace("_", "-")
+    given = given if given in METHODS else given.lower()
     given = EARLIER.get(given, given)
     return given if given in METHODS else choice("method", given, tuple(METHODS))

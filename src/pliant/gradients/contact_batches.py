@@ -33,6 +33,10 @@ class ContactBatch(NamedTuple):
     points: Floats  # (..., k, 2, 3) the contact points of `a` and of `b`, metres
     offset: Floats  # (..., k) metres: the distance is normal · (sum of weights times positions) - offset
 
+    def __repr__(self) -> str:
+        counts = f"{self.counts.min()} to {self.counts.max()} contacts" if self.counts.size else "no contacts"
+        return f"<ContactBatch of {self.counts.size} poses: {counts} each, arrays of shape {self.valid.shape}>"
+
     def distance_jacobian(self) -> Floats:
         """Return (..., k, 4, 3), the derivatives of the distances with respect to the positions of `vertices`."""
         return self.weights[..., None] * self.normal[..., None, :]

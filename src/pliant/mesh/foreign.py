@@ -90,7 +90,7 @@ def _pair(value: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
         vertices, faces = (host(part) for part in value)
     except ValueError:  # rows that differ in length
         return None
-    if faces.ndim != 2 or vertices.ndim not in (2, 3):
+    if faces.ndim != 2 or vertices.ndim not in (1, 2, 3):
         return None
     return _one(vertices), faces
 

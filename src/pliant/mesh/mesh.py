@@ -331,7 +331,7 @@ class Mesh:
     def __repr__(self) -> str:
         tets = f", {len(self.tets)} tets" if len(self.tets) else ""
         elements = f"{len(self.lines)} lines" if len(self.lines) else f"{self.n_faces} faces{tets}"
-        return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {elements}, {self.size:.3g} m>"
+        return f"<Mesh {self.name!r}: {self.n_vertices} vertices, {elements}, diagonal {self.size:.3g} m>"
 
 
 @takes(Mesh)
