@@ -325,7 +325,7 @@ def _detectors(sheet: Any, body: Any, above: Any, flat: Any, field: Any) -> list
 
         kinds = {"a": "mesh", "b": "mesh?", "within": "number", **OPTIONS[method]}
         found.append(Call(f"detector {method}", make, good, kinds))
-    one = pliant.detector("brute-force", above, flat)
+    one = pliant.detector("continuous", above, flat)  # the method that takes start_a and start_b
     start = dict.fromkeys(("x_a", "x_b", "start_a", "start_b"), "array?")
     found.append(Call("detector", pliant.detector, {"method": "brute-force", "a": above}, {"method": "choice"}))
     found.append(Call("detector.update", one.update, {}, start))
