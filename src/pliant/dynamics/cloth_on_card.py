@@ -35,8 +35,9 @@ class ClothOnCard:
         hinges: Parts = [(c.hinges.vertices, c.hinges.weights, c.hinges.rest, c.hinges.compliance) for c in cloths]
         faces, starts, self._face_tail = _by_colour(membrane, [c.membrane.start for c in cloths], first)
         bends, bend_starts, self._bend_tail = _by_colour(hinges, [c.hinges.start for c in cloths], first)
-        self._membrane = device.upload(Membrane(faces[0], faces[1], faces[2], np.zeros(0, np.int64)))
-        self._hinges = device.upload(Hinges(bends[0], bends[1], bends[2], bends[3], np.zeros(0, np.int64)))
+        none = np.zeros(0, np.int64)
+        self._membrane = device.upload(Membrane(_of_four(faces[0]), faces[1], _of_four(faces[2]), none))
+        self._hinges = device.upload(Hinges(bends[0], bends[1], bends[2], bends[3], none))
         self._faces, self._bends = _ranges(starts), _ranges(bend_starts)
         self._face_order = device.upload(self._face_tail)
         self._bend_order = device.upload(self._bend_tail)
@@ -88,11 +89,11 @@ class ClothOnCard:
         """Sweep once over all constraints."""
         k, place = self._kernels, (moving.x, moving.w, dt)
         for a, b in self._faces:
-            device.launch(k.relax_faces, b - a, self._membrane, a, b, *place)
+            device.launch(k.relax_faces, b - a, self._membrane, a, b, moving.x, dt)
         if self._face_tail[-1] > self._face_tail[0]:
             device.launch(k.relax_faces_in_order, len(self._face_tail) - 1, self._membrane, self._face_order, *place)
         for a, b in self._bends:
-            device.launch(k.relax_bends, b - a, self._hinges, a, b, *place)
+            device.launch(k.relax_bends, b - a, self._hinges, a, b, moving.x, dt)
         if self._bend_tail[-1] > self._bend_tail[0]:
             device.launch(k.relax_bends_in_order, len(self._bend_tail) - 1, self._hinges, self._bend_order, *place)
         self.close_seams(moving, rest, tally, dt)
@@ -145,7 +146,8 @@ def _joined_rows(parts: list[tuple[Ints, Ints]], first: Ints) -> tuple[Ints, Int
         starts.append(start[1:] + total)
         entries.append(beside + int(at))
         total += len(beside)
-    return np.concatenate(starts), np.concatenate(entries)
+    kind = np.int32 if total < 2**31 else np.int64
+    return np.concatenate(starts).astype(kind), np.concatenate(entries).astype(np.int32)
 
 
 def _joined_air(parts: list[Air], first: Ints) -> Air:
@@ -153,7 +155,12 @@ def _joined_air(parts: list[Air], first: Ints) -> Air:
     of_faces = np.concatenate([[0], np.cumsum([len(air.faces) for air in parts])])
     start, beside = _joined_rows([(air.start, air.beside) for air in parts], of_faces)
     density = np.concatenate([air.density for air in parts])
-    return Air(faces, density, start, beside, np.zeros((len(faces), 4)))  # rows of four are a sector of memory
+    return Air(_of_four(faces), density, start, beside, np.zeros((len(faces), 4)))
+
+
+def _of_four(rows: Ints) -> Ints:
+    """Rows of three with a zero more, which the card reads at once."""
+    return np.pad(rows, ((0, 0), (0, 1)))
 
 
 def _levels(parts: list[Ints], first: Ints) -> tuple[Ints, list[int]]:

@@ -65,13 +65,26 @@ def upload(value):
     if not isinstance(value, np.ndarray):
         return value
     array = np.ascontiguousarray(value)
-    return _allocated(lambda: _cuda().to_device(array), array.nbytes)
+    if not array.size:
+        return empty(array.shape, array.dtype)
+    there, flat = empty(array.size, array.dtype), array.ravel()
+    # axes of length 1 may have the stride 0, which numba-cuda takes for a repetition
+    there.copy_to_device(flat if array.size > 1 else flat.copy())
+    return there.reshape(array.shape)
 
 
 def empty(shape, dtype=np.float64):
-    """An uninitialised array on the card."""
-    count = int(np.prod(shape, dtype=np.int64))
-    return _allocated(lambda: _cuda().device_array(shape, dtype), count * np.dtype(dtype).itemsize)
+    """An uninitialised array on the card. MemoryError names the bytes that were asked for and those that are free."""
+    _cuda()
+    from .gpu import memory
+
+    try:
+        return memory.array(shape, dtype)
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error).upper().replace(" ", "_"):
+            raise
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    raise MemoryError(f"the graphics card has {memory.free() / 2**30:.3g} GiB free; {size / 2**30:.3g} GiB are needed")
 
 
 def zeros(shape, dtype=np.float64):
@@ -97,24 +110,14 @@ def exclusive_sums(values):
 
 def check_room(size: int, what: str) -> None:
     """Raise MemoryError if the card has not as many bytes free as `what` needs."""
-    free = _cuda().current_context().get_memory_info().free
+    _cuda()
+    from .gpu import memory
+
+    free = memory.free()
     if size > free:
         raise MemoryError(
             f"{what} needs {size / 2**30:.3g} GiB of the graphics card, which has {free / 2**30:.3g} GiB free"
         )
-
-
-def _allocated(allocate, size: int):
-    """Allocate memory; MemoryError names the bytes that were asked for and those that are free."""
-    try:
-        return allocate()
-    except Exception as error:
-        if "OUT_OF_MEMORY" not in str(error).upper().replace(" ", "_"):
-            raise
-        free = _cuda().current_context().get_memory_info().free
-        raise MemoryError(
-            f"the graphics card has {free / 2**30:.3g} GiB free; {size / 2**30:.3g} GiB are needed"
-        ) from None
 
 
 def is_driver_error(error: BaseException) -> bool:

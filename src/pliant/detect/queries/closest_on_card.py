@@ -6,13 +6,13 @@ import numpy as np
 
 from ... import arrays
 from ...kernels import device as _device
-from ...kernels.queries.closest_point import FARTHEST, Signed
+from ...kernels.queries.closest_point import Signed, box_of_block
 from .solid_boundary import SIDE_OFFSET
 
 if TYPE_CHECKING:
     from .closest_point import ClosestPoints
 
-_ROOM = 256  # the stack of a traversal, `MOST` in kernels/gpu/sources.py: enough for 4^60 triangles
+_ROOM = 256  # the stack of a traversal, `ROOM` in kernels/gpu/nearest.py: enough for 4^60 triangles
 
 
 class NearestOnCard(NamedTuple):
@@ -39,7 +39,12 @@ class ClosestPointsOnCard:
             raise ValueError(f"mesh {name!r} is open, intersects itself or has slivers; its sides need threads")
         if enclosure.blocks.room > _ROOM:
             raise ValueError(f"the BVH of mesh {name!r} is too deep for a graphics card; use threads")
-        self._blocks, self._surface = _device.upload(enclosure.blocks), _device.upload(enclosure.surface)
+        from ...kernels.gpu import nearest as _nearest
+
+        blocks = enclosure.blocks
+        self._nodes, self._surface = _device.upload(_nearest.packed(blocks)), _device.upload(enclosure.surface)
+        self._rows, self._order = _device.upload(blocks.rows), _device.upload(blocks.order)
+        self._root = _device.upload(np.concatenate(box_of_block(blocks.boxes, 0)))
         self._margin = SIDE_OFFSET * float(np.abs(enclosure.surface.x).max(initial=0.0))
 
     def query(self, points: Any) -> NearestOnCard:
@@ -47,18 +52,18 @@ class ClosestPointsOnCard:
 
         Points within rounding of the surface, whose side no normal gives, are completed by the query on the host.
         """
+        from ...kernels.gpu import nearest as _nearest
         from ...kernels.gpu import rows as _rows
 
         p = arrays.floats("points", points, (None, 3))
         n = len(p)
         found, barycentric = _device.empty((n, 2), np.int64), _device.empty((n, 3))
-        sign, order = _device.empty(n, np.int8), _device.empty(n, np.int64)
+        sign = _device.empty(n, np.int8)
         out = Signed(_device.empty(n), _device.empty((n, 3)), _device.empty((n, 3)))
         face, rows, count = _device.empty(n, np.int64), _device.empty(n, np.int64), _device.zeros(1, np.int64)
-        each, kernels = _device.twin("queries.closest_each"), _device.twin("queries.closest_point")
-        _device.launch(_rows.count_up, n, order)
-        _device.launch(_rows.fill_rows, n, found, -1)
-        _device.launch(each.nearest_each, n, self._blocks, self._surface, p, order, FARTHEST, found, barycentric)
+        kernels = _device.twin("queries.closest_point")
+        nodes, leaves = self._nodes, (self._rows, self._order, self._root)
+        _device.launch(_nearest.nearest_each, n, nodes, *leaves, p, found, barycentric)
         _device.launch(kernels.signs_by_pseudonormal, n, self._surface, p, found, barycentric, sign)
         _device.launch(kernels.signed_distances, n, self._surface, p, found, barycentric, sign, out)
         _device.launch(_rows.list_unsure, n, found, sign, out.distance, self._margin, face, rows, count)

@@ -156,23 +156,32 @@ def weigh4(a, b, c, d, k):
 
 
 @kernel
+def unbent(corners, w, g, rest, soft):
+    """Positions of the corners of a hinge, moved towards its rest curvature. w: inverse masses, g: weights, soft:
+    compliance over dt^2."""
+    a, b, c, d = corners
+    w_a, w_b, w_c, w_d = w[0] * g[0], w[1] * g[1], w[2] * g[2], w[3] * g[3]
+    total = w_a * g[0] + w_b * g[1] + w_c * g[2] + w_d * g[3]
+    push = weigh4(a, b, c, d, g)
+    if rest > 0.0:
+        push = vec.scale(push, 1.0 - rest / max(vec.norm(push), TINY))
+    push = vec.scale(push, -1.0 / (total + soft))
+    return vec.madd(a, push, w_a), vec.madd(b, push, w_b), vec.madd(c, push, w_c), vec.madd(d, push, w_d)
+
+
+@kernel
 def relax_hinges(h, first, last, x, w, dt):
     """Project hinges first..last-1 towards their rest curvature; of flat cloth by the isometric bending energy."""
     per_dt2 = 1.0 / (dt * dt)
     for e in range(first, last):
         i, j, k, o = h.vertices[e, 0], h.vertices[e, 1], h.vertices[e, 2], h.vertices[e, 3]
         g = (h.weights[e, 0], h.weights[e, 1], h.weights[e, 2], h.weights[e, 3])
-        a, b, c, d = vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, o)
-        w_a, w_b, w_c, w_d = w[i] * g[0], w[j] * g[1], w[k] * g[2], w[o] * g[3]
-        total = w_a * g[0] + w_b * g[1] + w_c * g[2] + w_d * g[3]
-        push = weigh4(a, b, c, d, g)
-        if h.rest[e] > 0.0:
-            push = vec.scale(push, 1.0 - h.rest[e] / max(vec.norm(push), TINY))
-        push = vec.scale(push, -1.0 / (total + h.compliance[e] * per_dt2))
-        vec.store(x, i, vec.madd(a, push, w_a))
-        vec.store(x, j, vec.madd(b, push, w_b))
-        vec.store(x, k, vec.madd(c, push, w_c))
-        vec.store(x, o, vec.madd(d, push, w_d))
+        corners = (vec.load(x, i), vec.load(x, j), vec.load(x, k), vec.load(x, o))
+        a, b, c, d = unbent(corners, (w[i], w[j], w[k], w[o]), g, h.rest[e], h.compliance[e] * per_dt2)
+        vec.store(x, i, a)
+        vec.store(x, j, b)
+        vec.store(x, k, c)
+        vec.store(x, o, d)
 
 
 @kernel

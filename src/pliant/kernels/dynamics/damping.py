@@ -119,21 +119,40 @@ def face_drags(air, moving, wind, team, t):
 
 
 @kernel
+def pressure(a, b, c, speeds, wind, density):
+    """Force on a face: pressure 1/2 rho c v^2 with c = 2 for a plate normal to the flow, on |n| / 2."""
+    u, v, w = speeds
+    n = vec.cross(vec.sub(b, a), vec.sub(c, a))
+    mean = vec.scale(vec.add(u, vec.add(v, w)), 1.0 / 3.0)
+    across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
+    return vec.scale(n, 0.5 * density * across * abs(across))
+
+
+@kernel
 def face_drag(air, first, last, x, v, wind):
-    """Force on faces first..last-1: pressure 1/2 rho c v^2 with c = 2 for a plate normal to the flow, on |n| / 2."""
+    """The forces on faces first..last-1."""
     for f in range(first, last):
         i, j, k = air.faces[f, 0], air.faces[f, 1], air.faces[f, 2]
-        a = vec.load(x, i)
-        n = vec.cross(vec.sub(vec.load(x, j), a), vec.sub(vec.load(x, k), a))
-        mean = vec.scale(vec.add(vec.load(v, i), vec.add(vec.load(v, j), vec.load(v, k))), 1.0 / 3.0)
-        across = vec.dot(vec.sub(wind, mean), n) / max(math.sqrt(vec.norm2(n)), TINY * TINY)
-        vec.store(air.force, f, vec.scale(n, 0.5 * air.density[f] * across * abs(across)))
+        speeds = (vec.load(v, i), vec.load(v, j), vec.load(v, k))
+        force = pressure(vec.load(x, i), vec.load(x, j), vec.load(x, k), speeds, wind, air.density[f])
+        vec.store(air.force, f, force)
+
+
+@kernel
+def dragged(v, force, wind, dt, w):
+    """A velocity after the forces of air on the faces around it, which change it by its speed relative to the air at
+    most."""
+    change = vec.scale(force, w * dt / 3.0)
+    most = vec.norm(vec.sub(wind, v))
+    size = vec.norm(change)
+    if size > most and size > 0.0:
+        change = vec.scale(change, most / size)
+    return vec.add(v, change)
 
 
 @kernel
 def drag_vertices(air, first, last, v, wind, dt, w):
-    """Add the forces on their faces to the velocities of vertices first..last-1, which never change by more than their
-    speed relative to the air."""
+    """Add the forces on their faces to the velocities of vertices first..last-1."""
     if len(air.faces) == 0:
         return
     for i in range(first, last):
@@ -142,9 +161,4 @@ def drag_vertices(air, first, last, v, wind, dt, w):
         total = (0.0, 0.0, 0.0)
         for at in range(air.start[i], air.start[i + 1]):
             total = vec.add(total, vec.load(air.force, air.beside[at]))
-        change = vec.scale(total, w[i] * dt / 3.0)
-        most = vec.norm(vec.sub(wind, vec.load(v, i)))
-        size = vec.norm(change)
-        if size > most and size > 0.0:
-            change = vec.scale(change, most / size)
-        vec.store(v, i, vec.add(vec.load(v, i), change))
+        vec.store(v, i, dragged(vec.load(v, i), total, wind, dt, w[i]))

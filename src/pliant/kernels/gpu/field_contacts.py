@@ -10,7 +10,8 @@ from numba import cuda
 from .jit import kernel, prange
 from .scratch import scratch
 from .sources import twin
-from .substep import LISTED
+from .substep import LISTED, position
+from .wide import load_row
 
 _rigid, _projection, vec = twin("motion.rigid"), twin("respond.projection"), twin("vec")
 _bricks, _dense = twin("fields.bricks_at"), twin("fields.dense")
@@ -126,7 +127,7 @@ def _detection(sample):
         moving, places = scenes.moving, scenes.places
         for k in prange(len(touching.distance)):
             i, now = reach.first + k, tally.now[0]
-            s, q = moving.scene_of[i], vec.load(moving.x, i)
+            s, q = moving.scene_of[i], position(load_row(moving.x, i))
             if places.moved[now, s, reach.body]:
                 q = to_body(q, places.pose[now + 1, s, reach.body])
             d, g = sample(field, q[0], q[1], q[2])
@@ -141,7 +142,7 @@ def _detection(sample):
         for e in prange(len(listed.edges)):
             i, j, now = listed.edges[e, 0], listed.edges[e, 1], tally.now[0]
             d_i, d_j = vertices.distance[i - reach.first], vertices.distance[j - reach.first]
-            s, a, b = moving.scene_of[i], vec.load(moving.x, i), vec.load(moving.x, j)
+            s, a, b = moving.scene_of[i], position(load_row(moving.x, i)), position(load_row(moving.x, j))
             if places.moved[now, s, reach.body]:
                 place = places.pose[now + 1, s, reach.body]
                 a, b = to_body(a, place), to_body(b, place)

@@ -13,12 +13,14 @@ from numba import cuda
 
 from .jit import kernel, prange
 from .sources import twin
+from .wide import load_indices, load_row, store_row
 
-_cloth, _damping, _deformable = twin("dynamics.cloth"), twin("dynamics.damping"), twin("dynamics.deformable")
+_cloth, _damping = twin("dynamics.cloth"), twin("dynamics.damping")
 pull = twin("simulation.drag").pull
 _springs, _kinematics, vec = twin("dynamics.springs"), twin("simulation.kinematics"), twin("vec")
-smooth_range, face_drag, drag_vertices = _damping.smooth_range, _damping.face_drag, _damping.drag_vertices
-advance_serial, relax_triangles, relax_hinges = _deformable.advance_serial, _cloth.relax_triangles, _cloth.relax_hinges
+strain_pushes, moved_by, unbent = _cloth.strain_pushes, _cloth.moved_by, _cloth.unbent
+pressure, dragged = _damping.pressure, _damping.dragged
+relax_triangles, relax_hinges = _cloth.relax_triangles, _cloth.relax_hinges
 Springs, relax_springs, move_gripped = _springs.Springs, _springs.relax_springs, _kinematics.move_gripped
 LISTED = 4096  # contacts without a normal that are listed
 
@@ -26,9 +28,9 @@ LISTED = 4096  # contacts without a normal that are listed
 class Moving(NamedTuple):
     """The vertices of all deformable bodies."""
 
-    x: np.ndarray  # (n,4), of which the last number is the inverse mass
+    x: np.ndarray  # (n,4) C-ordered, of which the last number is the inverse mass
     x_start: np.ndarray  # (n,3)
-    v: np.ndarray  # (n,4), of which the last number is padding
+    v: np.ndarray  # (n,4), of which the last number is padding, zero
     v_start: np.ndarray  # (n,4)
     w: np.ndarray  # (n,) inverse masses, a view of x
     scene_of: np.ndarray  # (n,) i4
@@ -56,34 +58,60 @@ class Tally(NamedTuple):
     which: np.ndarray  # (LISTED,) detectors
 
 
+@kernel
+def position(row):
+    return row[0], row[1], row[2]
+
+
 @kernel(parallel=True)
 def begin_substep(moving):
     """Store the velocities before the substep."""
     for i in prange(len(moving.v)):
-        vec.store(moving.v_start, i, vec.load(moving.v, i))
+        store_row(moving.v_start, i, position(load_row(moving.v, i)), 0.0)
 
 
 @kernel(parallel=True)
 def smooth(viscosity, moving):
+    """As `damping.smooth_range`."""
     for i in prange(len(moving.v)):
-        smooth_range(viscosity, moving.v, moving.v_start, i, i + 1)
+        own = position(load_row(moving.v_start, i))
+        total = own
+        for at in range(viscosity.start[i], viscosity.start[i + 1]):
+            beside = position(load_row(moving.v_start, viscosity.beside[at]))
+            total = vec.madd(total, vec.sub(beside, own), viscosity.share[at])
+        store_row(moving.v, i, total, 0.0)
 
 
 @kernel(parallel=True)
 def drag_faces(air, moving, rules):
+    """As `damping.face_drag`."""
     for f in prange(len(air.faces)):
-        face_drag(air, f, f + 1, moving.x, moving.v, vec.load(rules.wind, moving.scene_of[air.faces[f, 0]]))
+        i, j, k, _ = load_indices(air.faces, f)
+        a, b, c = load_row(moving.x, i), load_row(moving.x, j), load_row(moving.x, k)
+        u, v, w = load_row(moving.v, i), load_row(moving.v, j), load_row(moving.v, k)
+        wind, speeds = vec.load(rules.wind, moving.scene_of[i]), (position(u), position(v), position(w))
+        force = pressure(position(a), position(b), position(c), speeds, wind, air.density[f])
+        store_row(air.force, f, force, 0.0)
 
 
 @kernel(parallel=True)
 def advance(air, moving, rules, gravity, dt, tally):
-    """Drag of air, gravity (t,s,3), and motion."""
+    """Drag of air, gravity (t,s,3), and motion, as `damping.drag_vertices` and `deformable.advance_serial`."""
     for i in prange(len(moving.v)):
-        s = moving.scene_of[i]
-        drag_vertices(air, i, i + 1, moving.v, vec.load(rules.wind, s), dt, moving.w)
-        own = gravity[tally.now[0], s]
-        x, x_start, v = moving.x[i : i + 1], moving.x_start[i : i + 1], moving.v[i : i + 1]
-        advance_serial(x, x_start, v, moving.w[i : i + 1], (own[0], own[1], own[2]), dt)
+        row, s = load_row(moving.x, i), moving.scene_of[i]
+        at, w = position(row), row[3]
+        vec.store(moving.x_start, i, at)
+        if w > 0.0:
+            v = position(load_row(moving.v, i))
+            if len(air.faces) > 0:
+                total = (0.0, 0.0, 0.0)
+                for k in range(air.start[i], air.start[i + 1]):
+                    total = vec.add(total, position(load_row(air.force, air.beside[k])))
+                v = dragged(v, total, vec.load(rules.wind, s), dt, w)
+            own = gravity[tally.now[0], s]
+            v = vec.madd(v, (own[0], own[1], own[2]), dt)
+            store_row(moving.v, i, v, 0.0)
+            store_row(moving.x, i, vec.madd(at, v, dt), w)
 
 
 @kernel(parallel=True)
@@ -96,17 +124,36 @@ def place_gripped(rows, attached, table, by, x, tally):
 
 
 @kernel(parallel=True)
-def relax_faces(membrane, first, last, x, w, dt):
-    """Triangles of one colour."""
+def relax_faces(membrane, first, last, x, dt):
+    """Triangles of one colour; the last number of rows of x is the inverse mass."""
     for e in prange(last - first):
-        relax_triangles(membrane, first + e, first + e + 1, x, w, dt)
+        per_dt2 = 1.0 / (dt * dt)
+        i, j, k, _ = load_indices(membrane.faces, first + e)
+        r, soft = load_row(membrane.rest, first + e), load_row(membrane.compliance, first + e)
+        p, q, s = load_row(x, i), load_row(x, j), load_row(x, k)
+        a, b, c, masses = position(p), position(q), position(s), (p[3], q[3], s[3])
+        soft = (soft[0] * per_dt2, soft[1] * per_dt2, soft[2] * per_dt2)
+        along_u, along_v = strain_pushes(a, b, c, masses, r, soft)
+        a, b, c = moved_by(a, b, c, masses, r, along_u, along_v)
+        store_row(x, i, a, p[3])
+        store_row(x, j, b, q[3])
+        store_row(x, k, c, s[3])
 
 
 @kernel(parallel=True)
-def relax_bends(hinges, first, last, x, w, dt):
+def relax_bends(hinges, first, last, x, dt):
     """Hinges of one colour."""
     for e in prange(last - first):
-        relax_hinges(hinges, first + e, first + e + 1, x, w, dt)
+        h, per_dt2 = first + e, 1.0 / (dt * dt)
+        i, j, k, o = load_indices(hinges.vertices, h)
+        p, q, r, s = load_row(x, i), load_row(x, j), load_row(x, k), load_row(x, o)
+        corners, masses = (position(p), position(q), position(r), position(s)), (p[3], q[3], r[3], s[3])
+        soft = hinges.compliance[h] * per_dt2
+        a, b, c, d = unbent(corners, masses, load_row(hinges.weights, h), hinges.rest[h], soft)
+        store_row(x, i, a, p[3])
+        store_row(x, j, b, q[3])
+        store_row(x, k, c, r[3])
+        store_row(x, o, d, s[3])
 
 
 @kernel(parallel=True)
@@ -157,12 +204,14 @@ def pull_drag(rows, weights, shares, at, to, limits, x, dt):
 def finish(moving, dt, largest, tally):
     """Reset lost vertices; velocities from displacements."""
     for i in prange(len(moving.x)):
-        to, start = vec.load(moving.x, i), vec.load(moving.x_start, i)
+        row, start = load_row(moving.x, i), vec.load(moving.x_start, i)
+        to = position(row)
         if is_lost(to, largest):
             to = start
-            vec.store(moving.x, i, to)
+            store_row(moving.x, i, to, row[3])
             cuda.atomic.add(tally.lost, moving.scene_of[i], 1)
-        vec.store(moving.v, i, ((to[0] - start[0]) / dt, (to[1] - start[1]) / dt, (to[2] - start[2]) / dt))
+        speed = ((to[0] - start[0]) / dt, (to[1] - start[1]) / dt, (to[2] - start[2]) / dt)
+        store_row(moving.v, i, speed, 0.0)
 
 
 @kernel(parallel=True)

@@ -1,0 +1,82 @@
+"""Rows of four numbers, read and written 16 bytes at a time: threads of a card wait for the number of their accesses.
+
+Rows have to begin at multiples of 16 bytes, as those of whole arrays do.
+"""
+
+import numpy as np
+
+from .simulated import SIMULATED
+
+if SIMULATED:
+
+    def load_row(x, i):
+        return x[i, 0], x[i, 1], x[i, 2], x[i, 3]
+
+    def load_indices(x, i):
+        return np.int64(x[i, 0]), np.int64(x[i, 1]), np.int64(x[i, 2]), np.int64(x[i, 3])
+
+    def store_row(x, i, a, last):
+        x[i, 0], x[i, 1], x[i, 2], x[i, 3] = a[0], a[1], a[2], last
+
+else:
+    from llvmlite import ir
+    from numba.cuda import types
+    from numba.cuda.extending import intrinsic
+
+    INT, DOUBLE = ir.IntType(32), ir.DoubleType()
+    TWO, FOUR = ir.VectorType(DOUBLE, 2), ir.VectorType(INT, 4)
+
+    def _pointer(context, builder, kind, values, which, vector):
+        """The address of part `which` of a row, as that of a vector."""
+        array = context.make_array(kind)(context, builder, values[0])
+        row = builder.mul(values[1], ir.Constant(values[1].type, 4))
+        at = builder.add(row, ir.Constant(row.type, which))
+        return builder.bitcast(builder.gep(array.data, [at]), vector.as_pointer())
+
+    def _rows_of(x, dtype) -> bool:
+        return isinstance(x, types.Array) and x.ndim == 2 and x.layout == "C" and x.dtype == dtype
+
+    @intrinsic
+    def load_row(typingctx, x, i):
+        """Row i of an (n,4) array."""
+        if not _rows_of(x, types.float64):
+            return None
+
+        def codegen(context, builder, signature, values):
+            parts = []
+            for half in (0, 2):
+                two = builder.load(_pointer(context, builder, signature.args[0], values, half, TWO), align=16)
+                parts += [builder.extract_element(two, ir.Constant(INT, k)) for k in (0, 1)]
+            return context.make_tuple(builder, signature.return_type, parts)
+
+        return types.UniTuple(types.float64, 4)(x, types.int64), codegen
+
+    @intrinsic
+    def load_indices(typingctx, x, i):
+        """Row i of an (n,4) array of i4."""
+        if not _rows_of(x, types.int32):
+            return None
+
+        def codegen(context, builder, signature, values):
+            four = builder.load(_pointer(context, builder, signature.args[0], values, 0, FOUR), align=16)
+            parts = [builder.sext(builder.extract_element(four, ir.Constant(INT, k)), ir.IntType(64)) for k in range(4)]
+            return context.make_tuple(builder, signature.return_type, parts)
+
+        return types.UniTuple(types.int64, 4)(x, types.int64), codegen
+
+    @intrinsic
+    def store_row(typingctx, x, i, a, last):
+        """Set row i of an (n,4) array to the vector a and one more number."""
+        if not _rows_of(x, types.float64):
+            return None
+
+        def codegen(context, builder, signature, values):
+            numbers = [builder.extract_value(values[2], k) for k in range(3)] + [values[3]]
+            for half in (0, 2):
+                two = ir.Constant(TWO, ir.Undefined)
+                for k in (0, 1):
+                    two = builder.insert_element(two, numbers[half + k], ir.Constant(INT, k))
+                builder.store(two, _pointer(context, builder, signature.args[0], values, half, TWO), align=16)
+            return context.get_dummy_value()
+
+        return types.void(x, types.int64, types.UniTuple(types.float64, 3), types.float64), codegen
