@@ -15,6 +15,7 @@ from pliant.mesh import Mesh
 Floats = NDArray[np.float64]
 NEAR = 0.8  # detection distance, edges of the sheet
 LAYERS = 4
+SCALE = 1000.0
 _ROOM = (64, 96)  # buffered triangles per vertex, and edges per edge, of Newton; more cost it time
 
 
@@ -58,7 +59,8 @@ def newton_contacts(case: Contacts) -> Any:
     from .newton_peer import Proximity
 
     where = "cpu" if device.SIMULATED else "cuda:0"
-    return Proximity(case.cloth, [case.x], case.within, where=where, room=_ROOM)
+    # in other units: it takes edges for parallel below an absolute bound, and lost half of the pairs of a fine sheet
+    return Proximity(case.cloth, [SCALE * case.x], SCALE * case.within, where=where, room=_ROOM)
 
 
 def warp_nearest(body: Mesh, points: Floats) -> Any:

@@ -1,5 +1,6 @@
 """The detector `bvh` on a graphics card: the same records in the same order, for positions that live there."""
 
+import functools
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -105,28 +106,38 @@ class _SideOnCard:
         self.faces, self.edges = _device.upload(mesh.faces), _device.upload(mesh.topology.edges)
         self.copies = Copies(mesh)
 
+    @functools.cached_property
+    def around(self) -> Any:
+        """The faces around edges; copied when edges first touch."""
+        from ...kernels.gpu.records import Around
+
+        return Around(self.faces, *_device.upload(self.welded.side.mesh.topology.edge_faces))
+
 
 def _fill(
     work: Workspace, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, records: Any, sign: Any = None
 ) -> None:
-    """Write the records of pairs: of vertices with their `sign` and faces, or of edges (None). Those without a
-    direction are completed by the host."""
-    from ...kernels.gpu import rows as _rows
+    """Write the records of pairs: of vertices with their `sign` and faces, or of edges (None). The host completes those
+    whose direction neither their gap nor the normals around them tell."""
+    from ...kernels.gpu import records as _records
 
     n = len(pairs)
     if not n:
         return
-    degenerate, kernels = work.take("degenerate", n, np.bool_), _device.twin("queries.contact_records")
-    there = _device.upload(owners(PosedSide(a.welded, x_a), PosedSide(b.welded, x_b)))
+    there, words = _device.upload(owners(PosedSide(a.welded, x_a), PosedSide(b.welded, x_b))), _device.words(records)
+    unsure = _records.Unsure(work.take("unsure", n, np.int64), work.zeros("count", 1, np.int64))
     if sign is not None:
-        _device.launch(kernels.fill_faces, n, x_a, x_b, b.faces, pairs, sign, there, records, degenerate)
+        _device.launch(_records.fill_faces, n, x_a, x_b, b.faces, pairs, sign, there, words, unsure)
     else:
-        _device.launch(kernels.fill_edges, n, x_a, a.edges, x_b, b.edges, pairs, there, records, degenerate)
-    rows, count = work.take("rows", n, np.int64), _device.zeros(1, np.int64)
-    _device.launch(_rows.list_marked, n, degenerate, rows, count)
-    unsure = int(count.copy_to_host()[0])
-    if unsure:
-        _complete(a, b, x_a, x_b, pairs, rows[:unsure], records, sign)
+        _device.launch(_records.fill_edges, n, x_a, a.edges, x_b, b.edges, pairs, there, words, unsure)
+    count = int(unsure.count.copy_to_host()[0])
+    if count and sign is None:
+        left = _records.Unsure(work.take("left", count, np.int64), work.zeros("count left", 1, np.int64))
+        sides = x_a, a.edges, x_b, b.edges, b.around
+        _device.launch(_records.touching_edges, count, *sides, pairs, unsure, records, left)
+        unsure, count = left, int(left.count.copy_to_host()[0])
+    if count:
+        _complete(a, b, x_a, x_b, pairs, unsure.rows[:count], records, sign)
 
 
 def _complete(a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, rows: Any, out: Any, sign: Any) -> None:

@@ -18,13 +18,18 @@ if SIMULATED:
     def store_row(x, i, a, last):
         x[i, 0], x[i, 1], x[i, 2], x[i, 3] = a[0], a[1], a[2], last
 
+    def store_words(x, i, k, a, b):
+        for at, word in ((k, a), (k + 1, b)):
+            x[i, at] = np.float64(word).view(np.int64) if isinstance(word, float) else word
+
 else:
     from llvmlite import ir
     from numba.cuda import types
     from numba.cuda.extending import intrinsic
 
     INT, DOUBLE = ir.IntType(32), ir.DoubleType()
-    TWO, FOUR = ir.VectorType(DOUBLE, 2), ir.VectorType(INT, 4)
+    LONG = ir.IntType(64)
+    TWO, FOUR, WORDS = ir.VectorType(DOUBLE, 2), ir.VectorType(INT, 4), ir.VectorType(LONG, 2)
 
     def _pointer(context, builder, kind, values, which, vector):
         """The address of part `which` of a row, as that of a vector."""
@@ -80,3 +85,23 @@ else:
             return context.get_dummy_value()
 
         return types.void(x, types.int64, types.UniTuple(types.float64, 3), types.float64), codegen
+
+    @intrinsic
+    def store_words(typingctx, x, i, k, a, b):
+        """Set words k and k + 1, k even, of row i of an array of i8 with an even number of columns, to two numbers of
+        eight bytes."""
+        if not _rows_of(x, types.int64):
+            return None
+
+        def codegen(context, builder, signature, values):
+            array = context.make_array(signature.args[0])(context, builder, values[0])
+            row = builder.mul(values[1], builder.extract_value(array.shape, 1))
+            at = builder.gep(array.data, [builder.add(row, values[2])])
+            two = ir.Constant(WORDS, ir.Undefined)
+            for place, number in enumerate(values[3:]):
+                two = builder.insert_element(two, builder.bitcast(number, LONG), ir.Constant(INT, place))
+            builder.store(two, builder.bitcast(at, WORDS.as_pointer()), align=16)
+            return context.get_dummy_value()
+
+        kinds = [types.float64 if isinstance(each, types.Float) else types.int64 for each in (a, b)]
+        return types.void(x, types.int64, types.int64, *kinds), codegen

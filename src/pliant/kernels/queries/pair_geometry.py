@@ -31,6 +31,17 @@ def vertex_face_geometry(surface, x, pairs, sign, normal, distance):
         vec.store(normal, c, n)
 
 
+@kernel
+def across(a, b, c, d):
+    """The nearest points of the edges ab and cd, and a unit vector perpendicular to both."""
+    s, t = closest_on_edges(a, b, c, d)
+    u, v = vec.unit(vec.sub(b, a)), vec.unit(vec.sub(d, c))
+    direction = vec.cross(u, v)
+    if vec.norm2(direction) < 1e-24:
+        direction = any_normal(u if vec.norm2(u) > 0.0 else v)
+    return vec.mix(a, b, s), vec.mix(c, d, t), vec.unit(direction)
+
+
 @kernel(parallel=True)
 def edge_edge_geometry(one, two, normals_b, pairs, normal, distance):
     """Compute the same for (edge, edge) pairs; where the gap is within its rounding error, the normal is perpendicular
@@ -41,13 +52,8 @@ def edge_edge_geometry(one, two, normals_b, pairs, normal, distance):
     for m in prange(len(pairs)):
         a, b = vec.load(x_a, edges_a[pairs[m, 0], 0]), vec.load(x_a, edges_a[pairs[m, 0], 1])
         c, d = vec.load(x_b, edges_b[pairs[m, 1], 0]), vec.load(x_b, edges_b[pairs[m, 1], 1])
-        s, t = closest_on_edges(a, b, c, d)
-        u, v = vec.unit(vec.sub(b, a)), vec.unit(vec.sub(d, c))
-        fallback = vec.cross(u, v)
-        if vec.norm2(fallback) < 1e-24:
-            fallback = any_normal(u if vec.norm2(u) > 0.0 else v)
-        fallback = vec.unit(fallback)
+        p, q, fallback = across(a, b, c, d)
         if vec.dot(fallback, vec.load(normals_b, pairs[m, 1])) < 0.0:
             fallback = vec.scale(fallback, -1.0)
-        n, distance[m] = gap_direction(vec.mix(a, b, s), vec.mix(c, d, t), 1.0, fallback)
+        n, distance[m] = gap_direction(p, q, 1.0, fallback)
         vec.store(normal, m, n)
