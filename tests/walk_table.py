@@ -44,7 +44,7 @@ def table(folder: pathlib.Path) -> list[Call]:
         *_questions(flat, above, body, bar, folder),
         *_fields(body, field, folder),
         *_detectors(sheet, body, above, flat, field),
-        *_runs(scene, sheet, body, folder),
+        *_runs(scene, sheet, body, folder, character),
         *_gradients(scene, sheet),
     ]
 
@@ -211,6 +211,13 @@ def _questions(flat: Any, above: Any, body: Any, bar: Any, folder: pathlib.Path)
         Call("find_contact_batch", pliant.find_contact_batch, {**pair, "method": "brute-force"}, {"a": "mesh", "b": "mesh?", "x_a": "array?", "x_b": "array?", "method": "choice", "within": "number"}),
         Call("intersections", pliant.intersections, pair, {"a": "mesh", "b": "mesh?"}),
         Call("closest_point", pliant.closest_point, {"mesh": flat, "points": X}, {"mesh": "mesh", "points": "array"}),
+        Call("ClosestPoints", pliant.ClosestPoints, {"mesh": flat}, {"mesh": "mesh", "behind": "flag"}),
+        Call("ClosestPoints.query", pliant.ClosestPoints(flat).query, {"points": X}, {"points": "array", "guess": "array?"}),
+        Call("DeformingClosestPoints", pliant.DeformingClosestPoints, {"mesh": flat}, {"mesh": "mesh"}),
+        Call("DeformingClosestPoints.update", pliant.DeformingClosestPoints(flat).update, {"x": X}, {"x": "array"}),
+        Call("Intersections", pliant.Intersections, pair, {"a": "mesh", "b": "mesh?", "max_bytes": "number?"}),
+        Call("Intersections.update", pliant.Intersections(flat, above).update, {}, {"x_a": "array?", "x_b": "array?"}),
+        Call("Overlaps", pliant.Overlaps, {"a": body, "b": body, "resolution": 4}, {"a": "mesh", "b": "mesh", "resolution": "whole", "axis": "whole?"}),
         Call("collision_free_step", pliant.collision_free_step, {"mesh": flat, "x_0": X, "x_1": X}, {"mesh": "mesh", "x_0": "array", "x_1": "array", "tolerance": "number"}),
         Call("overlap", pliant.overlap, {"a": body, "b": body, "resolution": 4}, {"a": "mesh", "b": "mesh", "resolution": "whole", "axis": "whole?"}),
         Call("cut", pliant.cut, {"mesh": bar, "point": (0, 0, 0), "normal": (1, 0, 0)}, {"mesh": "mesh", "point": "array", "normal": "array", "reach": "number?", "x": "array?"}),
@@ -332,7 +339,7 @@ def _detectors(sheet: Any, body: Any, above: Any, flat: Any, field: Any) -> list
     return found
 
 
-def _runs(scene: Any, sheet: Any, body: Any, folder: pathlib.Path) -> list[Call]:
+def _runs(scene: Any, sheet: Any, body: Any, folder: pathlib.Path, character: Any) -> list[Call]:
     def simulate(**given: Any) -> Any:
         return pliant.Simulation(**given).step()
 
@@ -353,9 +360,27 @@ def _runs(scene: Any, sheet: Any, body: Any, folder: pathlib.Path) -> list[Call]
         Call("Simulation.save", sim.save, {"path": folder / "s.npz"}, {"path": "path"}),
         Call("Simulation.load", pliant.Simulation.load, {"path": folder / "state.npz", "scene": scene}, {"path": "path", "scene": "instance", **made}),
         Call(
+            "dress_scene", pliant.dress_scene, {"garments": [character.mesh.moved(1.05 * character.mesh.vertices)], "character": character},
+            {
+                "garments": "several", "character": "instance", "clip": "text?", "lead_in": "number?", "loop": "flag", "teleports": "choice",
+                "root_motion": "choice", "hold": "choice", "ease": "number", "eps": "number?", "material": "choice?", "name": "text",
+            },
+        ),
+        Call(
+            "recorded_scene", pliant.recorded_scene, {"garments": [sheet], "body": Clip(body, body.vertices[None]), "fps": 30.0},
+            {
+                "garments": "several", "body": "instance", "fps": "number", "lead_in": "number?", "rest": "mesh?", "hold": "choice",
+                "eps": "number?", "material": "choice?", "name": "text",
+            },
+        ),
+        Call(
+            "record", pliant.record, {"sim": sim, "frames": 1, "measure": False},
+            {"sim": "instance", "frames": "whole", "measure": "flag", "count_intersections": "flag?", "progress": "called?", "watch": "called?"},
+        ),
+        Call(
             "drape", pliant.drape, {"cloth": sheet, "body": body, "frames": 1, "substeps": 1, "method": "brute-force", "measure": False},
             {
-                "cloth": "mesh", "body": "mesh", "frames": "whole", "dt": "number", "substeps": "whole?", "method": "choice", "measure": "flag",
+                "cloth": "mesh", "body": "mesh", "frames": "whole?", "dt": "number", "substeps": "whole?", "method": "choice?", "measure": "flag",
                 "progress": "called?", "proxy": "whole?",
             },
         ),

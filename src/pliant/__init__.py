@@ -59,9 +59,12 @@ if TYPE_CHECKING:  # the same names as below, for type checkers and editors
     from .scene import Body as Body
     from .scene import Grip as Grip
     from .scene import Scene as Scene
+    from .scenes.dressing import dress_scene as dress_scene
+    from .scenes.recorded_body import recorded_scene as recorded_scene
     from .simulation import Simulation as Simulation
     from .simulation.cutting import cut as cut
     from .simulation.drape import drape as drape
+    from .simulation.record import record as record
 
 # public name -> its module, imported at first use, so that `import pliant` takes milliseconds and does not load Numba
 _MODULE_OF = {
@@ -101,6 +104,7 @@ _MODULE_OF = {
     "cut": "simulation.cutting",
     "detector": "detect",
     "drape": "simulation.drape",
+    "dress_scene": "scenes.dressing",
     "fill_with_tets": "fill",
     "find_contact_batch": "gradients.contact_batches",
     "find_contacts": "detect",
@@ -113,6 +117,8 @@ _MODULE_OF = {
     "load_heights": "io.height_map",
     "overlap": "detect.queries.overlap",
     "proxy": "proxies.proxy",
+    "record": "simulation.record",
+    "recorded_scene": "scenes.recorded_body",
     "register": "detect",
     "save": "io",
     "save_animation": "io",

@@ -15,6 +15,7 @@ from .fix import fix
 
 # notes that a simulation says, too
 ON_BODY = (NoteKind.NO_INSIDE, NoteKind.OPEN, NoteKind.INWARD_SHELL, NoteKind.WHOLLY_INSIDE)
+MOST_MOVED, FAR = 0.3, 0.02  # share of the vertices, and of the body's size: a garment that was moved by more is unfit
 WORN = 0.5  # share of the vertices inside: a garment with more of them is not worn on this body
 
 
@@ -41,6 +42,10 @@ class StartFix(NamedTuple):
     after: Problems
     moved: int  # vertices
     farthest: float  # metres
+
+    def unfit(self, size: float) -> bool:
+        """Whether the garment was deformed beyond what a start that clips a little needs, on a body of this size."""
+        return self.moved > MOST_MOVED * self.garment.n_vertices and self.farthest > FAR * size
 
     @property
     def text(self) -> str:

@@ -209,7 +209,7 @@ def drape(
     json
         Print the summary as JSON.
     """
-    check_sources(cloth, body, wear.body_points, relief.heights, *wear.layer)
+    check_sources(cloth, body, wear.body_points, wear.body_rest, relief.heights, *wear.layer)
     from .. import validate
     from ..detect.choose import AUTO, resolve_method_for_scene
     from ..detect.options import parse_method
@@ -233,7 +233,7 @@ def drape(
         subdivide = validate.whole("subdivide", subdivide, low=0, high=3)
     if out is None and replay is None and sheet is None and live is None:
         out = pathlib.Path("drape.glb")
-    inputs = [cloth, body, wear.body_points, relief.heights, *wear.layer, config, *held.files]
+    inputs = [cloth, body, wear.body_points, wear.body_rest, relief.heights, *wear.layer, config, *held.files]
     outputs = [("--out", out, WRITTEN_ANIMATIONS), ("--replay", replay, HTML), ("--sheet", sheet, PNG)]
     check_outputs([*outputs, ("--live", live, PC2)], inputs)
     if out is not None:
@@ -316,10 +316,10 @@ def drape(
         rows = [("method", f"{chosen.text} ({chosen.why})"), *(("written", name) for name in _shortened(written))]
         output.table(("", built.name), [*result.facts.items(), *rows])
     worn = () if scene is not None or body is None else (cloth, *wear.layer)
-    sources = Sources(worn, body, files)
-    lines = run_warnings(result, sources)
+    sources = Sources(worn, wear.body_rest or body, files)
+    lines = run_warnings(result, sources, solver)
     if result.carried is not None:
-        lines = run_warnings(result.carried.run, sources) + carrying_warnings(result)
+        lines = run_warnings(result.carried.run, sources, solver) + carrying_warnings(result)
     for line in lines:
         output.warn(line)
     return int(_failed(result) or (result.carried is not None and _failed(result.carried.run)))

@@ -42,7 +42,7 @@ class FrameOptions:
     body_clip: str | None = None
     "Clip of an animated body. Default: that of the garment if the body has it, otherwise its first."
     rest: bool = False
-    "Read animated files in their rest pose, as a single frame."
+    "Read animated files in their rest pose, and sequences of meshes in their first frame, as a single frame."
     fps: float | None = None
     "Frames per second. Default: as stored in the file, or the rate of its keyframes; otherwise 30."
 
@@ -214,7 +214,7 @@ def read_clip(
 ) -> "tuple[Clip, float]":
     """Load a static or animated mesh and its frames per second; warn about an implausible size.
 
-    rest: load an animated file in its rest pose, as a single frame.
+    rest: load an animated file in its rest pose, and a sequence of meshes in its first frame, as a single frame.
     """
     from ..io import load, size_warning
     from ..io.animation import load_clip
@@ -230,6 +230,9 @@ def read_clip(
         found, rate = Clip(mesh, mesh.vertices[None]), fps or 30.0
     else:
         found, rate = load_clip(path, points=points, clip=clip, fps=fps, part=part, units=options.units, up=options.up)
+        if rest:
+            mesh = found.mesh.moved(found.at(0).astype(float))
+            found = Clip(mesh, mesh.vertices[None])
     if warning := size_warning(found.mesh):
         output.warn(f"{path}: {warning}")
     if found.mesh.n_faces > 1 and len(found.mesh.welded.issues.boundary) == 3 * found.mesh.n_faces:

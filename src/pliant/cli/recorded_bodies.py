@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import output
 from .proxies import simulated
-from .reading import FileOptions, facing_outward, read_clip
+from .reading import FileOptions, facing_outward, read_clip, read_mesh
 
 if TYPE_CHECKING:
     from ..motion.clip import Clip
@@ -43,7 +43,11 @@ def build_recorded(
             raise ValueError(f"--{option.replace('_', '-')} is for a character; {body} is a sequence of meshes")
     under, fps = read_clip(body, wear.body_points, None, wear.fps, files, option="")
     under = _outward(under)
-    skin = under.mesh.moved(under.at(0).astype(float))
+    rest = None if wear.body_rest is None else read_mesh(wear.body_rest, files)
+    if rest is not None and rest.n_vertices != under.mesh.n_vertices:
+        counts = f"{rest.n_vertices:,} vertices, and {body} {under.mesh.n_vertices:,}"
+        raise ValueError(f"--body-rest {wear.body_rest} has {counts}; expected the same vertices in the same order")
+    skin = under.mesh.moved(under.at(0).astype(float) if rest is None else rest.vertices)
     worn = [read_clip(path, None, None, wear.fps, files, option="")[0] for path in (cloth, *wear.layer)]
     worn = [dataclasses.replace(clip, mesh=clip.mesh.moved(clip.at(0).astype(float))) for clip in worn]
     if proxies is not None and proxies.vertices is not None:
@@ -57,9 +61,10 @@ def build_recorded(
         worn = [_moved(clip, mesh) for clip, mesh in zip(worn, starts.fixed([c.mesh for c in worn], skin, eps))]
     held = {field.name: getattr(holding, field.name) for field in dataclasses.fields(holding)}
     name = f"{' and '.join(clip.mesh.name for clip in worn)} on {skin.name}"
-    lead_in = 0.0 if wear.lead_in is None else wear.lead_in
     with output.progress(f"making {name}"):
-        return recorded_scene(worn, under, fps, lead_in=lead_in, hold=wear.hold, name=name, **held, **options)
+        return recorded_scene(
+            worn, under, fps, lead_in=wear.lead_in, rest=rest, hold=wear.hold, name=name, **held, **options
+        )
 
 
 def _outward(body: "Clip") -> "Clip":

@@ -22,7 +22,7 @@ GENERATED = Sources()
 AT_REST = 0.05  # of its size per second: cloth of which more than a twentieth is faster has not come to rest
 
 
-def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
+def run_warnings(result: Any, sources: Sources = GENERATED, solver: str = "implicit") -> list[str]:
     """Return one warning per problem of the run, each with its remedy."""
     from ..audit.findings import size_words
 
@@ -47,6 +47,8 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
         )
     elif any(sources.garments) and (speed := _speed_at_end(result)):
         lines.append(f"the cloth still moves at {speed:.2g} m/s at the end; more --frames let it come to rest")
+    if solver == "implicit" and (stretched := _stretched(result)):
+        lines.append(stretched)
     if result.crosses_bodies and not result.penetrates and result.scene.self_contact != "safe":
         lines.append(_crossing_warning(result, sources))
     if result.self_intersects_at_end:
@@ -70,6 +72,19 @@ def run_warnings(result: Any, sources: Sources = GENERATED) -> list[str]:
             counted = f"{result.intersecting_pairs.sum():,} pairs of triangles intersect in {when} of safe mode"
         lines.append(f"{counted}; {why}")
     return lines
+
+
+def _stretched(result: Any) -> str:
+    """The warning about cloth that is stretched far beyond its limit, which the implicit solver is to keep."""
+    strain, scene = result.strain, result.scene
+    if strain is None:
+        return ""
+    limit = max(scene.bodies[b].material.strain_limit for b in scene.cloths)
+    if strain.percentile_95 <= 2.0 * limit and strain.most <= max(6.0 * limit, 0.3):
+        return ""
+    found = f"95 % of the edges by up to {100.0 * strain.percentile_95:.2g} %, one by {100.0 * strain.most:.3g} %"
+    why = "it is too small for this body or its poses, or held where that moves away"
+    return f"the cloth is stretched beyond its limit of {100.0 * limit:.2g} %, {found}: {why}{_ease(result)}"
 
 
 def _ease(result: Any) -> str:
@@ -139,7 +154,7 @@ def _fix_commands(result: Any, sources: Sources) -> str:
         for option in ("units", "up"):
             if getattr(sources.files, option) != getattr(PLAIN, option):
                 words += [f"--{option}", str(getattr(sources.files, option))]
-        done[k] = file.with_name(f"{file.stem}-fixed.obj")
+        done[k] = pathlib.Path(f"{file.stem}-fixed.obj")  # where the command is run: inputs may be read-only
         commands.append(shlex.join([*words, "-o", str(done[k])]))
     return f"remove them first: {' && '.join(commands)}"
 

@@ -40,6 +40,13 @@ class StartPoses:
                 output.say(
                     f"note: the start of {garment.name!r} was fixed: {found.text} (--no-fix-start leaves it as it is)"
                 )
+                if found.unfit(body.size):
+                    output.warn(
+                        f"{garment.name!r} does not lie on this pose of the body: fixing its start moved "
+                        f"{found.moved:,} of its {garment.n_vertices:,} vertices, and its rest shape with them; give "
+                        "the body in the pose for which it was made (--body-rest for a sequence of meshes), or a "
+                        "garment that fits"
+                    )
             worn.append(garment if found is None else found.garment)
         return worn
 

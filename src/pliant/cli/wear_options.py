@@ -14,10 +14,10 @@ class WearOptions:
     "Clip of the character to play. Default: the first."
     lead_in: float | None = None
     """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip; where the
-    body is a sequence of meshes, seconds in which it stands in its first frame. Default: 0.5, or more where points of
-    the skin would be faster than 3 m/s, or than 1.25 times its size per second if it is larger than 2.4 m; 0 for a
-    sequence. 0 for a character starts with the first pose of the clip: a transition to it is simulated before the
-    first frame."""
+    body is a sequence of meshes without --body-rest, seconds in which it stands in its first frame. Default: 0.5, or
+    more where points of the skin would be faster than 3 m/s, or than 1.25 times its size per second if it is larger
+    than 2.4 m; 0 for a sequence without --body-rest. 0 for a character starts with the first pose of the clip: a
+    transition to it is simulated before the first frame."""
     teleports: Literal["carry", "keep"] = "carry"
     """Where the whole character jumps: carry moves the garments rigidly along, keep simulates the jump as a fast
     motion."""
@@ -37,6 +37,10 @@ class WearOptions:
     Default: that of the first garment."""
     body_points: pathlib.Path | None = None
     "A point cache, .pc2 or .mdd, that animates BODY, a mesh file without bones."
+    body_rest: pathlib.Path | None = None
+    """Mesh file of a BODY that is a sequence of meshes, in the pose for which the garment was made, with the same
+    vertices: the body moves from there to its first frame in the lead-in. Default: the garment lies on the first
+    frame."""
     fps: float | None = None
     "Frames per second of a BODY that is a sequence of meshes. Default: as stored in the file, otherwise 30."
 
@@ -46,7 +50,7 @@ def refuse_wear_options(wear: WearOptions, why: str) -> None:
     for option, chosen in dataclasses.asdict(wear).items():
         if chosen != getattr(WearOptions, option):
             name = f"--{option.replace('_', '-')}"
-            if option in ("fps", "body_points"):
+            if option in ("fps", "body_points", "body_rest"):
                 raise ValueError(f"{name} is for a BODY that is a sequence of meshes; {why}")
             worn = "from a file, on a body" if option == "hold" else "on a character"
             raise ValueError(f"{name} is for a garment {worn}; {why}")

@@ -231,11 +231,11 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
             if not there:
                 return None
             if clip is None and len(there) > 1:
-                log.warning("%s holds clips %s; the first is used, choose another with clip", path, ", ".join(there))
+                log.warning("%s holds clips %s; the first is used, choose another by its name", path, ", ".join(there))
             key = there[clip or next(iter(there))]
             frames = array_of(file, archive, key, "f", (None, None, 3))
             faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
-            stored = array_of(file, archive, "fps", "f", ())
+            stored = array_of(file, archive, "fps", "iuf", ())
     except BROKEN as error:
         raise file.fail("zip", f"not an animation in npz form ({error})") from None
     if frames is None or faces is None or not frames.size:

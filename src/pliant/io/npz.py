@@ -41,7 +41,12 @@ def _parts(file: Input, archive: zipfile.ZipFile) -> Parts:
     faces = array_of(file, archive, "faces", "iu", (None, 3))
     lines = array_of(file, archive, "lines", "iu", (None, 2))
     if x is None or (faces is None and lines is None):
-        raise file.fail("zip", "no arrays 'vertices' (n,3) and 'faces' (m,3) or 'lines' (s,2)")
+        there = ", ".join(sorted(name.removesuffix(".npy") for name in archive.namelist()))
+        raise file.fail(
+            "zip",
+            f"has {there or 'nothing'}; expected arrays 'vertices' (n,3) and 'faces' (m,3) or 'lines' (s,2), or of an "
+            "animation 'frames' (T,n,3) and 'faces'",
+        )
     vertices = x.astype(np.float64)
     check_positions(file, vertices, lambda i: f"vertices[{i}]")
     if lines is not None and len(lines):
@@ -86,7 +91,7 @@ def array_of(
     if dtype.kind not in kinds or len(found) != len(shape) or any(s not in (None, f) for s, f in zip(shape, found)):
         letters = iter("nmk")
         wanted = f"({', '.join(next(letters) if s is None else str(s) for s in shape)})"
-        kind = "numbers with a fraction" if kinds == "f" else "whole numbers"
+        kind = {"f": "real numbers", "iuf": "a number"}.get(kinds, "whole numbers")
         advice = "; frames of an animation are an array 'frames' (T, n, 3)" if name == "vertices" else ""
         raise file.fail(where, f"has shape {found} and dtype {dtype}; expected {wanted} of {kind}{advice}")
     left = len(stream.getbuffer()) - stream.tell()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
+from ..arguments import check_arguments
 from ..binding.bind import bind
 from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
@@ -28,6 +29,7 @@ NEAR = 0.0025  # contact offset as a share of the body's size, the diagonal of i
 LONGEST_PREROLL = 3.0  # s, of the motion before a first frame that has the first pose of a clip
 
 
+@check_arguments
 def dress_scene(
     garments: Sequence[Mesh],
     character: Character,

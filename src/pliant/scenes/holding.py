@@ -1,6 +1,7 @@
 """Holding: pin, attach, sew and scale the cloths of a scene, by selections of their vertices."""
 
 import dataclasses
+import difflib
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..detect.queries.closest_point import ClosestPoints
-from ..mesh.selection import rows_of, select
+from ..mesh import Mesh
+from ..mesh.selection import FORMS, rows_of, select
 from ..mesh.stitches import Stitches, sewn
 from ..motion.bones import REGIONS, OnBone, bone_called, list_bones
 from ..motion.deforming import Attached, Skinned
@@ -137,6 +139,19 @@ def _pairs(scene: Scene, given: Any, tell: Tell) -> Stitches:
     return Stitches.pairs(pairs, (b, b))
 
 
+def _selected(mesh: Mesh, selection: str, text: str) -> Rows:
+    """Return the rows of a selection; an error about a single word names the regions, too."""
+    try:
+        return select(mesh, selection)
+    except ValueError as error:
+        if not re.fullmatch(r"[A-Za-z]+", selection.strip()) or "not understood" not in str(error):
+            raise
+        near = difflib.get_close_matches(selection.lower(), REGIONS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        regions = ", ".join(REGIONS)
+        raise ValueError(f"attach {text!r}: {hint}expected a region ({regions}), or a selection: {FORMS}") from None
+
+
 class _Holder:
     """The bodies of a scene while pins and grips are added to its cloths."""
 
@@ -172,7 +187,7 @@ class _Holder:
             rows, names = rows_near_region(mesh, body.motion.character, selection.lower())
             why = f", the boundary nearest to {', '.join(names)}"
         else:
-            rows = select(mesh, selection)
+            rows = _selected(mesh, selection, text)
         points = mesh.vertices[rows]
         if body.motion is None:
             self._add_pins(b, rows)

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import validate
+from ..arguments import check_arguments
 from ..detect.queries.closest_point import ClosestPoints
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from ..motion.deforming import Attached, Deforming, Recorded
+from ..motion.playing import FASTEST, SIZES
 from ..scene import Body, Cloth, Grip, Scene
 from .dressing import WORN, default_eps_on_skin
 from .holding import Holding, hold_cloths
@@ -19,14 +21,19 @@ from .material_options import take_material
 from .snug_loops import HOLDS, snug
 
 Floats = NDArray[np.float64]
+SHORTEST = 0.5  # s, of a lead-in from a rest pose
+EASED = 1.5  # the largest speed on a way that is eased at both ends, relative to its mean
+STEPS = 32  # poses of a lead-in, between which vertices move linearly
 
 
+@check_arguments
 def recorded_scene(
     garments: Sequence[Mesh | Clip],
     body: Clip,
     fps: float,
     *,
-    lead_in: float = 0.0,
+    lead_in: float | None = None,
+    rest: Mesh | None = None,
     hold: str = "auto",
     eps: float | None = None,
     material: Cloth | str | None = None,
@@ -34,9 +41,13 @@ def recorded_scene(
     **options: Any,
 ) -> Scene:
     """Return a scene in which `body` moves through its frames, `fps` of them per second, and wears `garments`, given
-    inner to outer as they lie on its first frame.
+    inner to outer as they lie on its first frame, or on `rest`.
 
-    lead_in: seconds in which the body stands in its first frame and the garments settle; default: 0. hold: "auto"
+    rest: the body in the pose for which the garments were made, with the same vertices. lead_in: seconds in which the
+    body moves from `rest` to its first frame, each vertex on a straight line, with ease-in and ease-out; default: 0.5,
+    or longer where needed to keep every vertex slower than 3 m/s (than 1.25 times the body's size per second, if it is
+    larger than 2.4 m). Without `rest`: seconds in which the body stands in its first frame and the garments settle;
+    default: 0. hold: "auto"
     attaches boundary loops that lie close to the skin all around (waistbands, cuffs, collars) to the skin; "none"
     attaches nothing. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; pins and attachments replace
     the automatic ones of the garments that they name, stitches those of all. A garment with frames of its own, as many
@@ -46,6 +57,9 @@ def recorded_scene(
     validate.choice("hold", hold, HOLDS)
     if not garments:
         raise ValueError("garments is empty; expected at least one mesh or clip, inner to outer")
+    way = _way_to_first_frame(body, rest)
+    if lead_in is None:
+        lead_in = 0.0 if way is None else _lead_in(way)
     lead_in = validate.number("lead_in", lead_in, low=0.0)
     times = lead_in + np.arange(len(body)) / validate.number("fps", fps, above=0.0)
     clips = [each if isinstance(each, Clip) else Clip(each, each.vertices[None]) for each in garments]
@@ -54,8 +68,10 @@ def recorded_scene(
             raise ValueError(
                 f"garment {clip.mesh.name!r} has {len(clip)} frames and the body {len(body)}; expected the same number"
             )
+        if not clip.still and way is not None:
+            raise ValueError(f"garment {clip.mesh.name!r} has frames of its own; with rest, give it in that pose alone")
     worn = [clip.mesh.moved(np.asarray(clip.at(0), np.float64)) for clip in clips]
-    skin, motion = _skin(body, times)
+    skin, motion = _skin(body, times) if way is None else _skin_from_rest(body, times, way)
     if skin.issues.inward:
         raise ValueError(f"body {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])")
     distance = default_eps_on_skin(skin, worn) if eps is None else validate.number("eps", eps, above=0.0)
@@ -92,6 +108,36 @@ def _skin(body: Clip, times: Floats) -> tuple[Mesh, Recorded | None]:
     if body.still:
         return skin, None
     return skin, Recorded(times, np.stack([body.at(t) for t in range(len(body))]).astype(np.float64))
+
+
+def _way_to_first_frame(body: Clip, rest: Mesh | None) -> Floats | None:
+    """The positions (2,n,3) of the body at rest and in its first frame; None without a rest pose."""
+    if rest is None:
+        return None
+    if rest.n_vertices != body.mesh.n_vertices:
+        raise ValueError(
+            f"rest {rest.name!r} has {rest.n_vertices} vertices and the body {body.mesh.n_vertices}; expected the same "
+            "vertices in the same order"
+        )
+    return np.stack([rest.vertices, np.asarray(body.at(0), np.float64)])
+
+
+def _lead_in(way: Floats) -> float:
+    """Seconds of a lead-in in which no vertex exceeds the speed limit of those of characters."""
+    limit = max(FASTEST, SIZES * float(np.linalg.norm(np.ptp(way[0], axis=0))))
+    farthest = float(((way[1] - way[0]) ** 2).sum(1).max()) ** 0.5
+    return max(SHORTEST, EASED * farthest / limit)
+
+
+def _skin_from_rest(body: Clip, times: Floats, way: Floats) -> tuple[Mesh, Recorded | None]:
+    """The body at rest, and its motion from there through its frames, of which the first is at times[0]."""
+    skin = body.mesh.moved(way[0])
+    if body.still and not np.ptp(way, axis=0).any():
+        return skin, None
+    steps = np.arange(STEPS if times[0] > 0.0 else 0) / STEPS
+    share = (steps * steps * (3.0 - 2.0 * steps))[:, None, None]
+    frames = [(1.0 - share) * way[0] + share * way[1], *([body.at(t)] for t in range(len(body)))]
+    return skin, Recorded(np.concatenate([steps * times[0], times]), np.concatenate(frames).astype(np.float64))
 
 
 def _held(garment: Body, surface: ClosestPoints, skin: Mesh, motion: Deforming | None) -> Body:

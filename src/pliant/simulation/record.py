@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import renamed, validate
-from ..arguments import check_arguments
+from ..arguments import check_arguments, wrong
 from ..motion.rigid import placed
 from ..scene import Scene
 from .frame import Frame
@@ -45,6 +45,8 @@ def record(
     With `measure`, `count_intersections` counts the intersecting triangle pairs of every frame. Default: only with
     self-contact. Pairs of cloth and body that cross are counted in any case.
     """
+    if watch is not None and not callable(watch):
+        raise wrong("watch", watch, "a function of scene, frame and x, or None")
     n_frames = validate.whole("frames", frames, low=1)
     kept = FrameRecord(sim, sim.scene, sim.state.x, n_frames, measure, count_intersections, watch)
     for t, frame in enumerate(sim.run(n_frames), 1):

@@ -95,6 +95,7 @@ class Enclosure:
         return result, found
 
 
+@check_arguments
 @dataclasses.dataclass(frozen=True, eq=False)
 class ClosestPoints:
     """Exact nearest points on a mesh and signed distances, for any number of queries (docs/inside.md).
@@ -156,7 +157,7 @@ class ClosestPoints:
     def _checked(self, points: Any, guess: Any) -> tuple[Floats, NDArray[Any] | None]:
         p = validate.floats("points", points, (None, 3))
         if guess is not None:
-            rows = np.asarray(guess).reshape(-1, 1)
+            rows = validate.numbers("guess", guess).reshape(-1, 1)
             guess = validate.indices("guess", rows, 1, self.mesh.n_faces, "faces").ravel()
             if len(guess) != len(p):
                 raise ValueError(f"guess has {len(guess)} entries; expected {len(p)}, one per point")

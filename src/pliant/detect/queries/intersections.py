@@ -25,6 +25,7 @@ Pairs = NDArray[np.int32]
 _ROOM = 1024  # buffered pairs per subtree; more require a second pass
 
 
+@check_arguments
 class Intersections:
     """Pairs of intersecting triangles: faces of `a` with faces of `b`, or self-intersections of `a` without `b`.
 

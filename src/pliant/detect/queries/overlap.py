@@ -99,6 +99,7 @@ class Overlap:
         return field, low
 
 
+@check_arguments
 class Overlaps:
     """Intersection volume of two moving or deforming closed bodies: validated once, queried every frame."""
 

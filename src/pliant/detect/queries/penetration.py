@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import renamed, validate
+from ...arguments import check_arguments
 from ...kernels.bvh.tree import Tree
 from ...kernels.jit import worth
 from ...kernels.queries import pseudonormal_update as _normals
@@ -76,6 +77,7 @@ class SurfaceQueries:
         return self._outer or self.solid.outer_near(self.surface.x, points, self._rays)
 
 
+@check_arguments
 class DeformingClosestPoints(SurfaceQueries):
     """Signed distances from a deforming mesh, as `ClosestPoints` gives them for a static one.
 
