@@ -7,6 +7,7 @@ import time as clock
 import numpy as np
 import pytest
 
+import ccd_sets
 from conftest import cases
 from pliant.geometry import edge_edge_distance, edge_edge_impact, point_triangle_distance, vertex_face_impact
 from pliant.kernels.geometry.impact import EDGES, FACE, first_touch, impacts
@@ -14,7 +15,7 @@ from pliant.kernels.jit import COMPILED
 
 IMPACT = {"vertex-face": vertex_face_impact, "edge-edge": edge_edge_impact}
 DISTANCE = {"vertex-face": point_triangle_distance, "edge-edge": edge_edge_distance}
-KINDS = list(IMPACT)
+KINDS = list(ccd_sets.KINDS)
 COPIES = list(itertools.product(itertools.permutations(range(3)), itertools.product((1.0, -1.0), repeat=3)))
 FAR = np.array([148376.0, 1234.0, -223423.0])
 EVERY = 1 if COMPILED else 25
@@ -22,21 +23,11 @@ MANY = [5000, pytest.param(100_000, marks=pytest.mark.long)]
 
 
 def queries(data, kind):
-    with np.load(data / "ccd" / f"ccd_queries_{kind}_dev.npz") as rows:
-        return rows["points"][::EVERY, :4], rows["points"][::EVERY, 4:], rows["truth"][::EVERY]
+    return ccd_sets.queries(data, kind, EVERY)
 
 
 def pairs(data, name, kind):
-    """The queries of two frames of a simulation, with exact truth."""
-    with np.load(data / "ccd" / f"{name}.npz") as z:
-        if kind == "vertex-face":
-            rows, truth = z["vf_pairs"], z["vf_truth"]
-            corners = np.column_stack([rows[:, 0], z["F"][rows[:, 1]]])
-        else:
-            rows, truth = z["ee_pairs"], z["ee_truth"]
-            corners = np.column_stack([z["E"][rows[:, 0]], z["E"][rows[:, 1]]])
-        every = 1 if COMPILED else len(rows) // 40 + 1
-        return z["V0"][corners[::every]], z["V1"][corners[::every]], truth[::every].astype(bool)
+    return ccd_sets.pairs(data, name, kind, None if COMPILED else 40)
 
 
 def built(rng, kind, count, exact=0):
@@ -99,7 +90,7 @@ def test_no_contact_is_missed_when_time_runs_backwards_or_corners_change_places_
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["cloth-funnel", "armadillo-rollers"])
+@pytest.mark.parametrize("name", ccd_sets.FRAMES)
 def test_no_contact_between_two_frames_is_missed(data, name, kind):
     p_0, p_1, truth = pairs(data, name, kind)
     before = clock.process_time()
