@@ -1,5 +1,6 @@
 """The nearest features of points on deforming bodies, for formulas that a framework differentiates."""
 
+import math
 import threading
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from .creases import find_creases
 Floats = NDArray[np.float64]
 KEPT = 4_000_000  # faces of all BVHs that are kept for the next call
 CLOSE = 0.02  # of the size of a body: up to that distance, finding a nearest face costs less than a ray
+FEW = 0.05  # of the points: so many farther ones are searched at any distance, which costs less than to sort them out
 DOUBLE = Limits(16.0 * 2.0**-52, 1e-5, 1e-200)
 SINGLE = Limits(16.0 * 2.0**-23, 1e-2, 1e-30)
 
@@ -40,12 +42,18 @@ def find_stencils(
     """Return the stencils of points (..., n, 3) on bodies (..., v, 3) of the same faces (m,3).
 
     Leading axes are broadcast, and are those of the arrays of the result. Bodies whose vertices are those of the last
-    call need no new BVH. Points outside that are farther than `within` have that distance, without derivatives.
+    call need no new BVH. Points outside that are farther than `within` have no derivatives, and a distance that may be
+    any between that and their own.
     """
-    lead = np.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
-    n, out = points.shape[-2], _empty((*lead, points.shape[-2]))
-    if not out.kind.size:
-        return out
+    lead, n = np.broadcast_shapes(points.shape[:-2], vertices.shape[:-2]), points.shape[-2]
+    if not n * math.prod(lead):
+        return _empty((*lead, n))
+    if vertices.size == math.prod(vertices.shape[-2:]):
+        with _lock:
+            shape = _fitted(vertices.reshape(1, *vertices.shape[-2:]), faces)
+            parts = _of_body(shape.queries[0], shape.faces, points.reshape(-1, 3), limits, within)
+        return Stencils(*(part.reshape(*lead, n, *part.shape[1:]) for part in parts))
+    out = _empty((*lead, n))
     bodies = vertices.reshape(-1, *vertices.shape[-2:])
     body = np.broadcast_to(np.arange(len(bodies)).reshape(vertices.shape[:-2]), lead).ravel()
     clouds = points.reshape(-1, n, 3)
@@ -120,18 +128,22 @@ def _of_body(query: BodyQueries, faces: NDArray[np.int32], points: Floats, limit
     points = validate.floats("points", points, (None, 3))
     if within == np.inf:
         return _of_points(query, faces, points, *query.features(points), limits)
-    within = max(within, CLOSE * float(np.ptp(bounds_of(query.x), axis=0).max()))
-    found, barycentric = query.features_within(points, within)
+    reach = max(within, CLOSE * float(np.ptp(bounds_of(query.x), axis=0).max()))
+    limits = limits._replace(most=within)
+    found, barycentric = query.features_within(points, reach)
     far = np.flatnonzero(found[:, 0] < 0)
-    if len(far):
-        deep = far[query.signs(points[far]) == INSIDE]
-        found[deep], barycentric[deep] = query.features(points[deep])
+    if len(far) <= FEW * len(points):
+        if len(far):
+            found[far], barycentric[far] = query.features(points[far])
+        return _of_points(query, faces, points, found, barycentric, limits)
+    deep = far[query.signs(points[far]) == INSIDE]
+    found[deep], barycentric[deep] = query.features(points[deep])
     near = np.flatnonzero(found[:, 0] >= 0)
+    parts = _of_points(query, faces, points[near], found[near], barycentric[near], limits)
     out = _empty((len(points),))
-    out.kind[:], out.distance[:] = _kernels.CONSTANT, within
+    out.kind[:], out.distance[:] = _kernels.CONSTANT, reach
     for array in (out.rows, out.sign, out.weights, out.direction):
         array[:] = 0
-    parts = _of_points(query, faces, points[near], found[near], barycentric[near], limits)
     for array, part in zip(out, parts, strict=True):
         array[near] = part
     return out

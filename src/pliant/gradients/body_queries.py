@@ -1,7 +1,12 @@
 """Signed distances from a deforming body by the cheapest exact test of the side."""
 
-from ..detect.queries.penetration import DeformingClosestPoints
+import numpy as np
+from numpy.typing import NDArray
+
+from ..detect.queries.penetration import FEW, DeformingClosestPoints
 from ..detect.queries.plain import is_plain, is_sliver_free
+from ..kernels.jit import worth
+from ..kernels.queries import pseudonormal_update as _normals
 from ..mesh import Mesh
 
 WORTH = 0.5  # points per face after which the test for a plain surface costs less than rays from the points
@@ -14,12 +19,13 @@ class BodyQueries(DeformingClosestPoints):
 
     def __init__(self, mesh: Mesh) -> None:
         self._plain: bool | None = None
-        self._asked, self._worth = 0, WORTH
+        self._asked, self._worth, self._normals_known = 0, WORTH, False
         super().__init__(mesh)
 
     def moved(self) -> None:
         super().moved()
         self._plain, self._asked = None, 0
+        self._normals_known = False
 
     def plain_for(self, count: int) -> bool:
         """Return whether the surface is known to be plain, before the sides of so many more points are asked for."""
@@ -29,3 +35,14 @@ class BodyQueries(DeformingClosestPoints):
             self._plain = is_sliver_free(x, topology.faces) and is_plain(x, topology, self.fitted())
             self._worth = WORTH if self._plain else DOUBT
         return bool(self._plain)
+
+    def _update_pseudonormals(self, found: NDArray[np.int64]) -> None:
+        """As that of all surfaces, but of poses with more points than faces, the normals of all faces come first, once
+        per pose."""
+        if not self._normals_known and max(self._asked, len(found)) < len(self.surface.faces):
+            super()._update_pseudonormals(found)
+            return
+        if not self._normals_known:
+            _normals.update_face_normals(self.surface)
+            self._normals_known = True
+        worth(_normals.update_pseudonormals, len(found), FEW)(self.rings, self.surface, found, True)

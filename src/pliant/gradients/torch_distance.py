@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 
 from ..kernels.gradients.stencils import CREASE, Stencils
 from . import formulas
-from .torch_operations import corners, crossings, near_stencils, stencils
+from .torch_operations import added, corners, crossings, near_stencils, stencils
 
 
 def signed_distance(
@@ -115,15 +115,9 @@ def _first(
     of_points = push.sum(0, keepdim=True) if points.shape[0] < len(push) else push
     if not by_vertex:
         return [of_points.to(points.dtype), None]
-    creased = found.kind == CREASE
-    weights = found.weights.masked_fill(creased[..., None], 0.0)
-    parts = (-push)[..., None, :] * weights[..., None]
-    rows = found.rows
     many = vertices.shape[0] > 1
-    if many:
-        rows = rows + (torch.arange(vertices.shape[0]) * vertices.shape[1])[:, None, None]
-    of_vertices = torch.zeros_like(vertices, dtype=torch.float64).reshape(-1, 3)
-    of_vertices.index_add_(0, rows.reshape(-1), parts.reshape(-1, 3))
+    of_vertices = added(push, found, vertices.shape, CREASE)
+    creased = found.kind == CREASE
     if creased.any():
         body, row = creased.nonzero(as_tuple=True)
         used = found.planes[body, row]

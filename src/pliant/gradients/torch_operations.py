@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ..arguments import wrong
+from ..kernels.gradients import stencils as _kernels
 from ..kernels.gradients.crossings import Crossings
 from ..kernels.gradients.stencils import Stencils
 from . import bodies
@@ -136,6 +137,17 @@ def _array(tensor: torch.Tensor) -> Any:
 def gathered(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Vertices (..., *rows.shape, 3) of x (..., v, 3), the same rows in all bodies."""
     return x.index_select(-2, rows.reshape(-1)).reshape(*x.shape[:-2], *rows.shape, 3)
+
+
+def added(push: torch.Tensor, found: Any, shape: torch.Size, skipped: int) -> torch.Tensor:
+    """The sum (q*v,3) of minus the pushes (p,n,3) of points at the corners of their features, for bodies of `shape`
+    (q,v,3). Those of features of the kind `skipped` are left out."""
+    out = np.zeros(shape)
+    away, arrays = (-push).cpu().numpy(), Stencils(*(array.cpu().numpy() for array in found))
+    for k in range(len(away)):
+        at = out[k if shape[0] > 1 else 0]
+        _kernels.add_pushes(Stencils(*(array[k] for array in arrays)), away[k], skipped, at)
+    return torch.from_numpy(out).reshape(-1, 3).to(push.device)
 
 
 def corners_of_poses(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:

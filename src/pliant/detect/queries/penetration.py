@@ -51,10 +51,14 @@ class SurfaceQueries:
         self, points: Floats, found: Rows, barycentric: Floats, *, behind: bool = False, plain: bool = False
     ) -> SignedDistances:
         """Return signed distances of points with known nearest features, as `EnclosedSolid.signed_distances` does."""
-        worth(_normals.update_pseudonormals, len(points), FEW)(self.rings, self.surface, found)
+        self._update_pseudonormals(found)
         return self.solid.signed_distances(
             self.surface, points, found, barycentric, self._boundary, self._rays, behind=behind, plain=plain
         )
+
+    def _update_pseudonormals(self, found: Rows) -> None:
+        """Compute the pseudonormals of `found` (n,2) faces and features."""
+        worth(_normals.update_pseudonormals, len(found), FEW)(self.rings, self.surface, found, False)
 
     def signs(self, points: Floats) -> Signs:
         """Return signs as `EnclosedSolid.signs` does."""

@@ -42,11 +42,11 @@ def is_closed_and_oriented(top: Topology) -> bool:
 
 def is_sliver_free(x: Floats, faces: NDArray[np.int32]) -> bool:
     """Return whether no face at x (n,3) is a sliver, so that all normals are accurate."""
-    t = x[faces]
-    sides = t - np.roll(t, 1, 1)
-    longest = (sides**2).sum(2).max(1)
-    area = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
-    return bool((area > THIN * longest).all())
+    a, b, c = (x[faces[:, k]] for k in range(3))
+    e, f, g = b - a, c - b, a - c
+    longest = np.maximum.reduce([np.einsum("ni,ni->n", side, side) for side in (e, f, g)])
+    area2 = sum((e[:, i] * f[:, j] - e[:, j] * f[:, i]) ** 2 for i, j in ((0, 1), (1, 2), (2, 0)))
+    return bool((np.sqrt(area2) > THIN * longest).all())
 
 
 def _volume(t: Floats) -> float:

@@ -4,6 +4,7 @@ The nearest feature decides which closed formula gives the distance; within the 
 all its derivatives are those of the signed distance.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ class Limits(NamedTuple):
     touch: float  # distance over the largest coordinate, below which a point touches
     sliver: float  # height over longest side, below which the plane of a triangle is not differentiated
     short: float  # square of the length of an edge below which its line is not differentiated, m2
+    most: float = math.inf  # m: distances of at least that have no derivatives
 
 
 @kernel
@@ -56,6 +58,12 @@ def stencil_range(surface, faces, nearest, first, last, limits, out):
     points, found, barycentric = nearest.points, nearest.found, nearest.barycentric
     kind, rows, sign, weights, direction = out.kind, out.rows, out.sign, out.weights, out.direction
     for i in range(first, last):
+        if out.distance[i] >= limits.most:
+            kind[i], sign[i] = CONSTANT, 0.0
+            vec.store(direction, i, (0.0, 0.0, 0.0))
+            for j in range(3):
+                rows[i, j], weights[i, j] = 0, 0.0
+            continue
         f, feature, p = found[i, 0], found[i, 1], vec.load(points, i)
         a, b, c = corners(surface, f)
         u, v, w = barycentric[i, 0], barycentric[i, 1], barycentric[i, 2]
@@ -95,6 +103,20 @@ def fill_stencils(surface, faces, nearest, limits, out):
     n = len(nearest.points)
     for c in prange(-(-n // CHUNK)):
         stencil_range(surface, faces, nearest, c * CHUNK, min(n, (c + 1) * CHUNK), limits, out)
+
+
+@kernel
+def add_pushes(found, push, skipped, out):
+    """Add what pushes (n,3) of points do to the corners of their features to out (v,3), in order; those of `skipped`
+    kinds are left out."""
+    kind, rows, weights = found.kind, found.rows, found.weights
+    for i in range(len(push)):
+        a = vec.load(push, i)
+        if kind[i] == skipped or (a[0] == 0.0 and a[1] == 0.0 and a[2] == 0.0):
+            continue
+        for k in range(3):
+            v = rows[i, k]
+            vec.store(out, v, vec.madd(vec.load(out, v), a, weights[i, k]))
 
 
 @kernel

@@ -25,8 +25,18 @@ class Rings(NamedTuple):
 
 
 @kernel
-def update_range(rings, surface, found, first, last):
-    """Recompute the pseudonormals of `found` (n,2) face and feature, for points first..last-1.
+def face_normal(surface, f, known):
+    """The unit normal of a face, which surface.face_normals already has if they are `known`."""
+    if known:
+        return vec.load(surface.face_normals, f)
+    x, faces = surface.x, surface.faces
+    return unit_normal(vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2]))
+
+
+@kernel
+def update_range(rings, surface, found, known_faces, first, last):
+    """Recompute the pseudonormals of `found` (n,2) face and feature, for points first..last-1. known_faces: those of
+    all faces are up to date.
 
     Conventions as in `detect.queries.closest_point.surface_of`: in a mesh without boundary edges, the pseudonormal of
     an edge or vertex beside a degenerate face or at a non-manifold edge is set to zero, and the winding number decides
@@ -38,8 +48,8 @@ def update_range(rings, surface, found, first, last):
     of_edges, of_vertices = surface.edge_normals, surface.vertex_normals
     for i in range(first, last):
         f, feature = found[i, 0], found[i, 1]
-        n = unit_normal(vec.load(x, faces[f, 0]), vec.load(x, faces[f, 1]), vec.load(x, faces[f, 2]))
-        vec.store(of_faces, f, n)
+        if not known_faces:
+            vec.store(of_faces, f, face_normal(surface, f, False))
         total, known = (0.0, 0.0, 0.0), True
         if feature >= 4:
             e = edges[f, feature - 4]
@@ -47,7 +57,7 @@ def update_range(rings, surface, found, first, last):
             known = not closed or stop - start <= 2
             for r in range(start, stop):
                 g = edge_faces[r]
-                n = unit_normal(vec.load(x, faces[g, 0]), vec.load(x, faces[g, 1]), vec.load(x, faces[g, 2]))
+                n = face_normal(surface, g, known_faces)
                 known = known and (vec.norm2(n) > 0.0 or not closed)
                 total = vec.add(total, n)
             vec.store(of_edges, e, vec.unit(total) if known else (0.0, 0.0, 0.0))
@@ -57,7 +67,7 @@ def update_range(rings, surface, found, first, last):
             for r in range(by_vertex[v], by_vertex[v + 1]):
                 g = vertex_faces[r]
                 a, b, c = vec.load(x, faces[g, 0]), vec.load(x, faces[g, 1]), vec.load(x, faces[g, 2])
-                n = unit_normal(a, b, c)
+                n = face_normal(surface, g, known_faces)
                 known = known and (vec.norm2(n) > 0.0 or not closed)
                 total = vec.madd(total, n, angle(a, b, c, 0 if faces[g, 0] == v else 1 if faces[g, 1] == v else 2))
             vec.store(of_vertices, v, vec.unit(total) if known else (0.0, 0.0, 0.0))
@@ -75,7 +85,16 @@ def angle(a, b, c, k):
 
 
 @kernel(parallel=True)
-def update_pseudonormals(rings, surface, found):
+def update_pseudonormals(rings, surface, found, known_faces):
     """Apply `update_range` to all of `found`."""
     for c in prange(-(-len(found) // CHUNK)):
-        update_range(rings, surface, found, c * CHUNK, min(len(found), (c + 1) * CHUNK))
+        update_range(rings, surface, found, known_faces, c * CHUNK, min(len(found), (c + 1) * CHUNK))
+
+
+@kernel(parallel=True)
+def update_face_normals(surface):
+    """Recompute the normals of all faces."""
+    n = len(surface.faces)
+    for c in prange(-(-n // CHUNK)):
+        for f in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
+            vec.store(surface.face_normals, f, face_normal(surface, f, False))
