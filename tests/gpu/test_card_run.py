@@ -10,6 +10,7 @@ from pliant.kernels import device
 from pliant.scene import Body, Scene
 from pliant.simulation import Simulation
 from pliant.simulation.contacts_on_card import FieldContacts
+from pliant.simulation.on_card import CardRun
 
 PLAIN = {"self_contact": "off", "eps": 0.03}
 
@@ -149,7 +150,7 @@ def test_a_lost_card_ends_a_run_that_goes_on_on_threads_with_the_same_bits(monke
 
     with monkeypatch.context() as broken:
         broken.setattr(device, "launch", lost)
-        with pytest.raises(CardLostError, match=r"lost in frame 3 .*LAUNCH_FAILED.*; the simulation is at frame"):
+        with pytest.raises(CardLostError, match=r"lost after frame 2 .*LAUNCH_FAILED.*; the simulation is at frame"):
             sim.step()
     assert sim.device == "cpu"
     sim.save(tmp_path / "run.npz")
@@ -158,6 +159,58 @@ def test_a_lost_card_ends_a_run_that_goes_on_on_threads_with_the_same_bits(monke
         while run.index < 4:
             run.step()
     assert_same(alone, resumed)
+    assert_same(alone, sim)
+
+
+def test_a_card_lost_while_it_is_read_or_written_ends_the_run_at_what_the_host_has(monkeypatch) -> None:
+    class CudaAPIError(Exception):
+        pass
+
+    def lost(*_args, **_options) -> None:
+        raise CudaAPIError("[719] Call to cuMemcpy results in CUDA_ERROR_LAUNCH_FAILED")
+
+    scene = first_scene()
+    read, written, alone = simulation(scene), simulation(scene), simulation(scene, "cpu")
+    frame, _, _ = (sim.step() for sim in (read, written, alone))
+    with monkeypatch.context() as broken:
+        broken.setattr(CardRun, "_download", lost)
+        with pytest.raises(CardLostError, match=r"lost after frame 1 .*; the simulation is at frame [01],"):
+            read.state.x  # noqa: B018
+        broken.setattr(type(frame.on_card), "copy_to_host", lost)
+        with pytest.raises(CardLostError, match="the positions of frame 1 were lost with the graphics card"):
+            frame.x  # noqa: B018
+    written.state.v *= 0.5  # only the host has it
+    alone.state.v *= 0.5
+    with monkeypatch.context() as broken:
+        broken.setattr(CardRun, "_upload", lost)
+        with pytest.raises(CardLostError, match=r"lost after frame 1 .*; the simulation is at frame 1,"):
+            written.step()
+    while read.index < 1:
+        read.step()
+    read.state.v *= 0.5
+    for sim in (read, written, alone):
+        assert sim.device == "cpu"
+        sim.step()
+    assert_same(alone, written)
+    assert_same(alone, read)
+
+
+def test_too_little_memory_in_a_run_leaves_it_where_it_was(monkeypatch) -> None:
+    scene = first_scene()
+    sim, alone = simulation(scene), simulation(scene, "cpu")
+    sim.step()
+
+    def full(*_args, **_options) -> None:
+        raise MemoryError("the graphics card has 0.1 GiB free; 2 GiB are needed")
+
+    with monkeypatch.context() as small:
+        small.setattr(device, "empty", full)
+        with pytest.raises(MemoryError, match="2 GiB are needed"):
+            sim.step()
+    assert (sim.device, sim.index) == ("cuda", 1)
+    for run in (sim, alone):
+        while run.index < 3:
+            run.step()
     assert_same(alone, sim)
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import Contacts
+from ..errors import CardLostError
+from ..kernels import device
 from ..scene import Scene
 from ..state import State
 from .frame import Frame
@@ -47,7 +49,15 @@ class CardFrame(Frame):
         own = self.__dict__
         scene: Scene = own["_sim"].scene
         x: Floats = own["_sim"].host_state.x.copy()
-        x[scene.deformable_rows] = there.copy_to_host()
+        try:
+            x[scene.deformable_rows] = there.copy_to_host()
+        except Exception as error:
+            if not device.is_driver_error(error):
+                raise
+            why = " ".join(str(error).split())[:200]
+            raise CardLostError(
+                f"the positions of frame {self.index} were lost with the graphics card ({why})"
+            ) from error
         scene.place(x, self.pose, own["_then"][2])
         return x
 

@@ -5,8 +5,9 @@ stands in tables that are copied once per frame. The host reads a few numbers at
 where they are asked for.
 """
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,7 +80,8 @@ class CardRun:
         """Return the state of one of the simulations, which the caller may change."""
         s = next(s for s, each in enumerate(self.sims) if each is sim)
         if s not in self._handed_out:
-            self._download(s)
+            with self._restored_if_lost():
+                self._download(s)
             self._handed_out.add(s)
         return sim.host_state
 
@@ -92,16 +94,11 @@ class CardRun:
     def step(self, divided: bool) -> list[CardFrame]:
         """Advance all simulations by a frame."""
         began = time.perf_counter()
-        for s in sorted(self._handed_out):
-            self._upload(s)
-        self._handed_out.clear()
-        try:
+        with self._restored_if_lost():
+            for s in sorted(self._handed_out):
+                self._upload(s)
+            self._handed_out.clear()
             return self._step(divided, began)
-        except Exception as error:
-            if not device.is_driver_error(error):
-                raise
-            self._restore_kept(error)
-            raise  # unreachable: the line above raises
 
     def _step(self, divided: bool, began: float) -> list[CardFrame]:
         first = self.sims[0]
@@ -117,6 +114,8 @@ class CardRun:
         self._last.copy_to_device(np.array([substeps - 1]))
         self._zero()
         self._begin_drags()
+        # allocated first: where there is no room, nothing has moved
+        x, seen = device.empty(self._seen.shape), device.empty(self._seen.shape)
         self._run(division, substeps)
         if int(self._tally.vanished.copy_to_host()[0]):
             self._moving.x.copy_to_device(self._begin_x)
@@ -125,7 +124,6 @@ class CardRun:
             self._begin_drags()
             self._run_completing(division, targets, substeps)
         lost = self._tally.lost.copy_to_host()
-        x, seen = device.empty(self._seen.shape), device.empty(self._seen.shape)
         device.launch(self._kernels.copy_rows, len(x), self._moving.x, x)
         seen.copy_to_device(self._seen)
         device.synchronize()
@@ -350,11 +348,21 @@ class CardRun:
         self._kept_at = time.perf_counter()
         self._kept_took = self._kept_at - now
 
-    def _restore_kept(self, error: Exception) -> None:
-        at, failed, why = self._kept[0][0], self.sims[0].index + 1, " ".join(str(error).split())
-        for sim, (index, state) in zip(self.sims, self._kept, strict=True):
-            sim.leave_card(index, state)
-        raise CardLostError(
-            f"the graphics card was lost in frame {failed} ({why[:200]}); the simulation is at frame {at} again, which "
-            "was copied to the host: save a checkpoint, or go on on threads"
-        ) from error
+    @contextlib.contextmanager
+    def _restored_if_lost(self) -> Iterator[None]:
+        """Within this block, an error of the card or its driver ends the run there: the simulations go on on threads
+        from the states that the host has."""
+        try:
+            yield
+        except Exception as error:
+            if not device.is_driver_error(error):
+                raise
+            whole = len(self._handed_out) == len(self.sims)  # the host has what the card has
+            kept = [(sim.index, sim.host_state) for sim in self.sims] if whole else self._kept
+            at, last, why = kept[0][0], self.sims[0].index, " ".join(str(error).split())
+            for sim, (index, state) in zip(self.sims, kept, strict=True):
+                sim.leave_card(index, state)
+            raise CardLostError(
+                f"the graphics card was lost after frame {last} ({why[:200]}); the simulation is at frame {at}, of "
+                "which the host has a copy: save a checkpoint, or go on on threads"
+            ) from error

@@ -125,14 +125,14 @@ def _fill(
     if not n:
         return
     there, words = _device.upload(owners(PosedSide(a.welded, x_a), PosedSide(b.welded, x_b))), _device.words(records)
-    unsure = _records.Unsure(work.take("unsure", n, np.int64), work.zeros("count", 1, np.int64))
+    unsure: Any = _records.Unsure(work.take("unsure", n, np.int64), work.zeros("count", 1, np.int64))
     if sign is not None:
         _device.launch(_records.fill_faces, n, x_a, x_b, b.faces, pairs, sign, there, words, unsure)
     else:
         _device.launch(_records.fill_edges, n, x_a, a.edges, x_b, b.edges, pairs, there, words, unsure)
     count = int(unsure.count.copy_to_host()[0])
     if count and sign is None:
-        left = _records.Unsure(work.take("left", count, np.int64), work.zeros("count left", 1, np.int64))
+        left: Any = _records.Unsure(work.take("left", count, np.int64), work.zeros("count left", 1, np.int64))
         sides = x_a, a.edges, x_b, b.edges, b.around
         _device.launch(_records.touching_edges, count, *sides, pairs, unsure, records, left)
         unsure, count = left, int(left.count.copy_to_host()[0])
