@@ -1,5 +1,6 @@
 """State: everything that changes while a scene is simulated."""
 
+import copy
 import dataclasses
 from typing import Any, Self
 
@@ -71,6 +72,15 @@ class State:
         slid, pressed, side = self.slid.copy(), self.pressed.copy(), self.side.copy()
         arrays = slid, pressed, v_start, side
         return State(x, v, x_start, self.time, pose, pose_start, self.lapse, bones, *arrays, self.posed)
+
+    def assign(self, other: "State") -> None:
+        """Take the values of another state of the same scene, in the same arrays."""
+        for field in dataclasses.fields(self):
+            value, own = getattr(other, field.name), getattr(self, field.name)
+            if isinstance(value, np.ndarray) and own.shape == value.shape:
+                own[...] = value
+            else:
+                setattr(self, field.name, copy.copy(value))
 
     def save(self, path: Any) -> None:
         """Write x, v, x_start, v_start, time, pose, slid, pressed and side to an .npz file, atomically; `load` returns

@@ -7,8 +7,6 @@ guard. What does not make the exposed crossings shorter, or leaves longer edges,
 Velocities stay as they are.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,12 +39,12 @@ class Clearing:
         self._dynamics, self._guard, self._eps = dynamics, guard, scene.eps
         self._free, self._rows = scene.inverse_masses > 0.0, scene.deformable_rows
 
-    def apply(self, state: State, dt: float) -> None:
-        """Move cloth at the end of a frame with substeps of dt."""
+    def apply(self, state: State, dt: float) -> Exposed:
+        """Move cloth at the end of a frame with substeps of dt; return the exposed crossings that are left."""
         found, margins, first = self._guard.exposed(state.x), list(MARGINS), True
         for _ in range(ROUNDS):
             if not len(found.cloth) or not margins or self._guard.degraded:
-                return
+                break
             before, side, longest = state.x[self._rows].copy(), state.side.copy(), self._dynamics.longest(state)
             tried = self._move_out(state, dt, found, margins[0] * self._eps)
             after = self._guard.exposed(state.x) if tried else found
@@ -56,6 +54,7 @@ class Clearing:
                 state.x[self._rows], state.side = before, side
                 margins = margins[1:] if tried and (len(found.cloth) <= MANY or not first) else []
             first = False
+        return found
 
     def _move_out(self, state: State, dt: float, found: Exposed, margin: float) -> bool:
         """Move the cloth of the exposed crossings `margin` metres above the bodies, as far as strain limit and guard
@@ -107,9 +106,9 @@ class Clearing:
 
 def clearing(
     scene: Scene, dynamics: DeformableDynamics, self_contact: SelfContact, *, iterates: bool
-) -> Callable[[State, float], None]:
-    """Return `Clearing.apply` for scenes of cloth that the implicit solver and the guard of safe mode move; otherwise,
-    and with responses that separate contacts iteratively (`iterates`), a function that does nothing."""
+) -> Clearing | None:
+    """Return the clearing of scenes of cloth that the implicit solver and the guard of safe mode move; None for others,
+    and with responses that separate contacts iteratively (`iterates`)."""
     if iterates or not isinstance(self_contact, Guard) or not self_contact.safe or not dynamics.may_repel:
-        return lambda state, dt: None
-    return Clearing(scene, dynamics, self_contact).apply
+        return None
+    return Clearing(scene, dynamics, self_contact)

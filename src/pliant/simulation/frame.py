@@ -22,7 +22,8 @@ class Frame:
     vertices by stretched edges since, or between limbs that yield. slipped: how far vertices attached to skin
     are from their places on it, at most, metres. lost: vertex moves undone because the new position was not finite or
     out of range. substeps: their number; fast bodies and events increase it. events: number of times of impact at which
-    substeps were divided."""
+    substeps were divided. attempts: ways in which the frame was computed; more than one where cloth would otherwise
+    cross bodies that leave it room (docs/no-room.md)."""
 
     index: int
     time: float  # s
@@ -37,6 +38,7 @@ class Frame:
     lost: int = 0
     substeps: int = 1
     events: int = 0
+    attempts: int = 1
 
     remained = renamed.attribute("remained", "unresolved")
     cut = renamed.attribute("cut", "intersections")

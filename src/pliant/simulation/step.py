@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import arrays, renamed, validate
 from .. import contacts as _contacts
@@ -19,6 +20,7 @@ from ..dynamics.contact_springs import SOFT
 from ..respond import RESPONSES
 from ..scene import Scene
 from ..state import State
+from .attempts import Attempts, Outcome, Way
 from .build import AHEAD, make_detectors, make_self_contact, may_yield, reads_obstacles
 from .card_limits import device_for, scene_why_not
 from .clearing import clearing
@@ -29,18 +31,16 @@ from .final_projection import FinalProjection
 from .frame import Frame
 from .intersections import make_response
 from .kinematics import Kinematics, Target
-from .placed import Placed
 from .resume import checkpoint_of, resumed
 from .retraction import Retraction
+from .substep import Substeps
 
-SHORTENINGS = 4  # of strain limit and guard per call of `_shorten`, where the guard holds cloth back
-ALTERNATIONS = 3  # of contacts and strain limit per substep, while one violates the other
 SHORTEST = 1e-9  # s per frame: shorter motion is lost in rounding
 LONGEST = 3600.0  # s per frame: a body in free fall for longer leaves the scene
 
 
 @check_arguments
-class Simulation(Placed):
+class Simulation(Substeps):
     """Runs a scene in frames of `dt` seconds, each divided into `substeps` or, where a body would move farther than the
     contact offset in a substep, a multiple of these. By default one substep per 2.5 ms (implicit) or 0.625 ms (XPBD,
     soft bodies).
@@ -127,7 +127,8 @@ class Simulation(Placed):
         self.drags: list[DragConstraint] = []
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
-        self._clear = clearing(scene, self.dynamics, self.self_contact, iterates=self.separates)
+        self._clearing = clearing(scene, self.dynamics, self.self_contact, iterates=self.separates)
+        self._attempts = Attempts(self)
         self.index = 0
         self.failed_before = 0, 0  # substeps that failed before the first frame, and pairs given up (see preroll.py)
         if self.device == "cuda":
@@ -151,47 +152,68 @@ class Simulation(Placed):
         """Advance by a frame of `dt` seconds, in `substeps`, or if `divided` in a multiple where bodies are fast."""
         if self.card_run is not None:
             return self.card_run.step_one(self, divided)
-        began, lost, state, clock = time.perf_counter(), self.dynamics.lost, self.state, self.clock
-        if self.separates:
-            self._retraction = (self._retraction or Retraction(self.scene, self.self_contact.iterates)).begin(state.x)
-        division = self.kinematics.division(state, self.dt, self.substeps)
-        substeps = self.substeps * (division if divided else 1)
-        dt_substep = self.dt / substeps
-        with clock("guard"):
-            targets = self.kinematics.begin_frame(state, dt_substep, substeps, self.self_contact.is_inside)
-            self.self_contact.begin(state, dt_substep, substeps)
-        self.dynamics.begin(state, dt_substep)
-        self.final_projection.begin(state)
-        taken, events = 0, self.events
-        for substep in targets:
-            for target, dt_part in self._parts(substep, dt_substep, substeps):
-                found = self._substep(target, dt_part)
-                taken += 1
-        with clock("end of frame"):
-            unresolved = self._end_frame(found, dt_substep)
-            inside = self.kinematics.restore(state)
-            if self._retraction is not None:
-                iterative = self.self_contact if self.self_contact.iterates else self.response
-                unresolved = self._retraction.end_frame(state, dt_substep, iterative, self.detect)
-            self.self_contact.tangled |= self.kinematics.yields
-            reported, no_room = self._with_self_contacts(found), self.self_contact.rows_without_room
-            self._clear(state, dt_substep)
+        began, lost, events, state = time.perf_counter(), self.dynamics.lost, self.events, self.state
+        found, attempts = self._attempts.best(divided=divided)
         self.index += 1
         return Frame(
             index=self.index,
             time=state.time,
             x=state.x.copy(),
             pose=state.pose.copy(),
-            contacts=reported,
-            unresolved=unresolved,
+            contacts=found.contacts,
+            unresolved=found.unresolved,
             intersections=self._count_intersections(state),
-            no_room=len(np.union1d(no_room, inside)) if len(inside) else len(no_room),
+            no_room=found.no_room,
             slipped=self.kinematics.slipped(state),
             lost=self.dynamics.lost - lost,
-            substeps=taken,
+            substeps=found.substeps,
             events=self.events - events,
+            attempts=attempts,
             seconds=time.perf_counter() - began,  # last, so that it includes the rest
         )
+
+    def advance(self, way: Way, *, divided: bool) -> Outcome:
+        """Advance by a frame in one way."""
+        dt, substeps = self.dt / way.parts, -(-self.substeps // way.parts)
+        parts = [self._advance(dt, substeps, yields=way.yields, divided=divided) for _ in range(way.parts)]
+        taken, yielded = sum(part.substeps for part in parts), any(part.yielded for part in parts)
+        return parts[-1]._replace(substeps=taken, yielded=yielded)
+
+    def _advance(self, dt: float, substeps: int, *, yields: bool, divided: bool) -> Outcome:
+        """Advance by dt; obstacles that overlap may yield if `yields`."""
+        state, clock = self.state, self.clock
+        if self.separates:
+            self._retraction = (self._retraction or Retraction(self.scene, self.self_contact.iterates)).begin(state.x)
+        division = self.kinematics.division(state, dt, substeps)
+        substeps = substeps * (division if divided else 1)
+        dt_substep = dt / substeps
+        with clock("guard"):
+            is_inside = self.self_contact.is_inside if yields else _nothing_inside
+            targets = self.kinematics.begin_frame(state, dt_substep, substeps, is_inside)
+            self.self_contact.begin(state, dt_substep, substeps)
+        self.dynamics.begin(state, dt_substep)
+        self.final_projection.begin(state)
+        taken = 0
+        for substep in targets:
+            for target, dt_part in self._parts(substep, dt_substep, substeps):
+                found = self._substep(target, dt_part)
+                taken += 1
+        with clock("end of frame"):
+            unresolved = self._end_frame(found, dt, dt_substep)
+            inside = self.kinematics.restore(state)
+            if self._retraction is not None:
+                iterative = self.self_contact if self.self_contact.iterates else self.response
+                unresolved = self._retraction.end_frame(state, dt_substep, iterative, self.detect)
+            self.self_contact.tangled |= self.kinematics.yields
+            reported, no_room = self._with_self_contacts(found), self.self_contact.rows_without_room
+            left = None if self._clearing is None else self._clearing.apply(state, dt_substep)
+        without = len(np.union1d(no_room, inside)) if len(inside) else len(no_room)
+        return Outcome(reported, unresolved, without, taken, self.kinematics.yields, left)
+
+    @property
+    def clears(self) -> bool:
+        """Whether cloth that crosses bodies where there is room comes out of them at the end of a frame."""
+        return self._clearing is not None
 
     @property
     def events(self) -> int:
@@ -203,129 +225,11 @@ class Simulation(Placed):
         events."""
         return [(target, dt)] if self._events is None else self._events.parts(self.state, target, dt, substeps)
 
-    def _substep(self, target: Target, dt: float) -> Contacts:
-        """Advance by dt to a target; return the contacts with obstacles."""
-        state, clock = self.state, self.clock
-        with clock("predict"):
-            self.dynamics.predict(state, dt)
-        with clock("move"):
-            self.kinematics.move(state, target, dt)
-            self.self_contact.follow_bodies(state, dt)
-        with clock("respond"):
-            self.response.constrain_prediction(state, dt)
-        with clock("relax"):
-            self._relax(dt)
-        with clock("guard"):
-            self.self_contact.redetect_if_needed(state)
-            self.self_contact.apply(state, dt)
-        with clock("detect"):
-            found = self.detect(state)
-            self.final_projection.remember(state)
-        with clock("respond"):
-            self.response.begin(found, state)
-            if self.response.repels:
-                self.dynamics.guess(state, dt)
-            self.response.apply(found, state, dt, self.detect)
-        with clock("relax in contact"):
-            self._relax_in_contact(found, dt)
-        with clock("guard"):
-            self._keep_apart(dt)
-        with clock("finish"):
-            self._finish(found, dt)
-        return found
-
-    def detect(self, state: State) -> Contacts:
-        """Return the contacts of deformable bodies with obstacles, as found by all detectors, without those of
-        cloth that has no room."""
-        for one in map(with_defaults, self.detectors):
-            one.ignore(self.self_contact.without_contacts)
-        parts = [detector.update(state).find(state) for detector in self.detectors]
-        # in the order of the detectors: sorting would dominate the time and change nothing
-        return self.self_contact.with_room(parts[0] if len(parts) == 1 else _contacts.concatenate_unsorted(parts))
-
-    def _relax(self, dt_substep: float) -> None:
-        """Solve the constraints of materials once, unless contacts repel cloth: it is then solved when these are
-        known. Pull by the drag constraints."""
-        if self.response.repels:
-            self.dynamics.begin_solve(self.state, dt_substep)
-        else:
-            self.dynamics.relax(self.state, dt_substep)
-        for drag in self.drags:
-            drag.pull(self.state, dt_substep)
-
-    def _relax_in_contact(self, found: Contacts, dt_substep: float) -> None:
-        """Solve cloth with the contacts, if these repel it, or again if drags, contacts or the guard have moved its
-        vertices since the first solve; then enforce the contacts again. Only for responses that enforce gaps.
-
-        Without this solve, cloth would end every substep with the strain that the contacts have caused.
-        """
-        pushed = self.response.enforced()
-        if pushed is None:
-            return
-        if self.response.repels:
-            self.dynamics.relax_with(self.state, found, pushed, self.self_contact.supports(self.state), dt_substep)
-        elif not self.dynamics.relax_in_contact(self.state, found, pushed, dt_substep):
-            return
-        self.self_contact.keep_on_their_way(self.state)
-        # what cloth intersects does not hold it
-        self.dynamics.let_into_surface(self.self_contact.unguarded_rows)
-        for _ in range(ALTERNATIONS):
-            self.response.apply(found, self.state, dt_substep, self.detect)
-            if not self._limit_strain():
-                return
-        if self.scene.self_contact != "safe":  # there the guard keeps apart what the strain limit brings too near
-            self.response.apply(found, self.state, dt_substep, self.detect)
-
-    def _keep_apart(self, dt_substep: float) -> None:
-        """Close seams that contacts have opened; in safe mode, limit the motion to what the guard proves free of
-        intersections."""
-        self.dynamics.close_seams(self.state, dt_substep)
-        self.dynamics.reset_lost_vertices(self.state)
-        self.dynamics.yield_to_tension(self.state, self.self_contact.to_keep_open)
-        self.self_contact.limit_motion(self.state, dt_substep)
-        # cloth that was held back or carried is stretched; shortening it is a motion that the guard limits in turn
-        self._shorten(dt_substep)
-        stretched = self.dynamics.stretched_edges(self.state)
-        if len(stretched) and self.dynamics.may_yield:
-            self._shorten(dt_substep, yielding=True)
-            stretched = self.dynamics.stretched_edges(self.state)
-        if len(stretched):
-            # where bodies leave no room, cloth is either stretched or enters them: it enters, and is counted
-            self.dynamics.let_into_surface(self.self_contact.release(self.state, stretched))
-            self._shorten_without_room(dt_substep)
-
-    def _limit_strain(self, *, yielding: bool = False) -> bool:
-        """Shorten edges beyond the strain limit along bodies; return whether any was longer."""
-        return self.dynamics.limit_strain(self.state, self.self_contact.to_keep_open, yielding=yielding)
-
-    def _shorten(self, dt_substep: float, *, yielding: bool = False) -> None:
-        """Limit the strain of cloth that the guard has held back, and the motion again, in turn. yielding: of all
-        cloth, and attached vertices give way."""
-        for _ in range(SHORTENINGS):
-            if not (self.self_contact.hindered or yielding) or not self._limit_strain(yielding=yielding):
-                return
-            self.dynamics.close_seams(self.state, dt_substep)
-            self.self_contact.limit_motion(self.state, dt_substep)
-
-    def _shorten_without_room(self, dt_substep: float) -> None:
-        """The same in frames in which bodies leave cloth no room: there only the guard stops the strain limit."""
-        for _ in range(SHORTENINGS if len(self.self_contact.unguarded_rows) else 0):
-            self.dynamics.let_into_surface(self.dynamics.stretched_edges(self.state).ravel())
-            if not self.dynamics.limit_strain(self.state, None):
-                return
-            self.self_contact.limit_motion(self.state, dt_substep)
-
-    def _finish(self, found: Contacts, dt_substep: float) -> None:
-        """Compute v from the displacement of the substep, and correct it for all contacts."""
-        self.dynamics.finish(self.state, dt_substep)
-        self.response.finish(found, self.state, dt_substep)
-        self.self_contact.finish(self.state, dt_substep)
-
-    def _end_frame(self, found: Contacts, dt_substep: float) -> int:
+    def _end_frame(self, found: Contacts, dt: float, dt_substep: float) -> int:
         """Apply the final projection and the end-of-frame responses; return the number of pairs left too near."""
         self_contact, response, state = self.self_contact, self.response, self.state
         self.kinematics.end_frame(state)
-        moved = response.strict and self.final_projection.apply(found, state, self.dt, self_contact.rows_without_room)
+        moved = response.strict and self.final_projection.apply(found, state, dt, self_contact.rows_without_room)
         if self_contact.iterates:  # it resolves the contacts with obstacles too
             self_contact.end_frame(state, dt_substep, self.detect)
             return self_contact.unresolved
@@ -398,3 +302,7 @@ class Simulation(Placed):
         found = resumed(cls, path, scene, options, detectors, self_options, clock)
         assert isinstance(found, cls)
         return found
+
+
+def _nothing_inside(x: NDArray[np.float64]) -> bool:
+    return False

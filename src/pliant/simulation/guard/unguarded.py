@@ -48,6 +48,7 @@ class Unguarded(FormerNames):
         self._counter = IntersectionCount(scene, state.x) if self.safe else None
         self._beside: list[tuple[Rows, int]] = []  # guarded corners of triangles that intersect a body, and the body
         self.failed_substeps, self._failed_at = 0, -1  # `substeps_left` at the last failure of this frame; -1: none
+        self._warned = False
         self.given_up_pairs = 0  # pairs of features given up, and vertices released, in total
 
     @property
@@ -68,7 +69,8 @@ class Unguarded(FormerNames):
         """Count this substep, once, as one that failed to keep pairs separated, and warn at the first one."""
         again, self._failed_at = self._failed_at == self._detection.substeps_left, self._detection.substeps_left
         self.failed_substeps += not again
-        if self.failed_substeps == 1 and not again:
+        if self.failed_substeps == 1 and not again and not self._warned:  # a frame may be computed again
+            self._warned = True
             log.warning("safe mode: " + text + "; these pairs are no longer guarded and may intersect", *values)
 
     def intersecting_corners(self, x: Floats) -> Rows:
@@ -157,6 +159,11 @@ class Unguarded(FormerNames):
     def intersections(self, x: Floats) -> list[tuple[int, int, Rows]]:
         """Return bodies and corners (k,2,3) of intersecting triangle pairs at x; empty while all were guarded."""
         return self._counter.corners(x) if self._counter and self.is_unsure else []
+
+    @property
+    def may_cross(self) -> bool:
+        """Whether cloth may cross closed shells of obstacles."""
+        return len(self._solids) > 0
 
     def exposed(self, x: Floats) -> Exposed:
         """Return the crossings of cloth and bodies at x that are exposed, without those at gripped vertices."""
