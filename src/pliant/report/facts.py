@@ -165,6 +165,9 @@ def _pair_facts(result: "Result") -> dict[str, str]:
         facts["pairs given up"] = f"{what}, in {result.failed_substeps:,} substeps"
     if result.without_room:
         facts["held between bodies"] = f"{result.without_room:,} vertices without room at most, inside of bodies"
+    if result.computed_again:
+        frames = "1 frame" if result.computed_again == 1 else f"{result.computed_again:,} frames"
+        facts["computed again"] = f"{frames} in which cloth would otherwise cross bodies"
     return facts
 
 

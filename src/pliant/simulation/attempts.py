@@ -5,11 +5,12 @@ how finely the motion is divided, and on where surfaces yield. A frame that goes
 is computed in another way, from the same start. It is given out only when that is done.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..contacts import Contacts
 from ..detect.base import with_defaults
-from .clearing import LONG
+from .clearing import LONG, Clearing
 from .guard import Guard
 from .guard.exposed import Exposed
 from .moment import Moment
@@ -17,6 +18,7 @@ from .moment import Moment
 if TYPE_CHECKING:
     from .step import Simulation
 
+GAIN = 0.5  # largest ratio of the length of all exposed crossings in another way and in the plain one
 MANY = 8  # exposed crossings: frames that begin with more are not computed again
 
 
@@ -46,47 +48,49 @@ class Outcome(NamedTuple):
 
 
 class Attempts:
-    """Computes the frames of a simulation."""
+    """How the frames of a simulation are computed; its `clearing` tells the exposed crossings that they leave."""
 
-    def __init__(self, sim: "Simulation") -> None:
-        self._sim = sim
+    def __init__(self, sim: "Simulation", clearing: Clearing | None) -> None:
         guard = sim.self_contact
-        alone = not any(with_defaults(one).remembers for one in sim.detectors) and sim.stepping == "fixed"
-        self._guard = guard if isinstance(guard, Guard) and sim.clears and alone else None
+        repeats = sim.stepping == "fixed" and not any(with_defaults(one).remembers for one in sim.detectors)
+        self._guard = guard if isinstance(guard, Guard) and clearing is not None and repeats else None
         self._start: Moment | None = None
 
-    def best(self, *, divided: bool) -> tuple[Outcome, int]:
-        """Advance by a frame, in the way that leaves the shortest exposed crossings; return what it has found, and the
-        number of ways that were tried."""
-        sim, guard = self._sim, self._guard
+    def best(self, sim: "Simulation", advance: Callable[[Way], Outcome]) -> tuple[Outcome, int]:
+        """Let `advance` compute a frame, in the way that leaves the shortest exposed crossings; return what that has
+        found, and the number of ways that were tried."""
+        guard = self._guard
         if guard is None or not guard.may_cross:
-            return sim.advance(PLAIN, divided=divided), 1
+            return advance(PLAIN), 1
         if self._start is None:
             self._start = Moment(sim)
-        self._start.take()
-        best = sim.advance(PLAIN, divided=divided)
-        if not _length(best) or len(guard.exposed(self._start.state.x).cloth) > MANY:
+        start = self._start
+        start.take(sim)
+        best = advance(PLAIN)
+        if not _length(best) or len(guard.exposed(start.state.x).cloth) > MANY:
             return best, 1
         end, is_best, tried = Moment(sim), True, 1
-        longest, lost = max(sim.dynamics.longest(sim.state), LONG), sim.dynamics.lost
-        for way in OTHERS:
-            if way == PLAIN._replace(yields=False) and not best.yielded:
-                continue
-            self._start.restore()
-            found, tried = sim.advance(way, divided=divided), tried + 1
-            is_best = (
-                _length(found) < _length(best)
-                and sim.dynamics.longest(sim.state) <= longest
-                and sim.dynamics.lost <= lost
-            )
+        least, longest, lost = GAIN * _length(best), max(sim.dynamics.longest(sim.state), LONG), sim.dynamics.lost
+        for way in _others(may_yield=sim.kinematics.may_yield, yielded=best.yielded):
+            start.restore(sim)
+            found, tried = advance(way), tried + 1
+            is_sound = sim.dynamics.longest(sim.state) <= longest and sim.dynamics.lost <= lost
+            is_best = is_sound and _length(found) <= least and _length(found) < _length(best)
             if is_best:
                 best = found
                 if not _length(best):
                     break
-                end.take()
+                end.take(sim)
         if not is_best:
-            end.restore()
+            end.restore(sim)
         return best, tried
+
+
+def _others(*, may_yield: bool, yielded: bool) -> list[Way]:
+    """Return the other ways to compute a frame in which skins have `yielded` or not, if they `may_yield` at all."""
+    if not may_yield:
+        return [way for way in OTHERS if way.yields]
+    return [way for way in OTHERS if yielded or way.parts > 1 or way.yields]
 
 
 def _length(outcome: Outcome) -> float:

@@ -120,6 +120,11 @@ class Kinematics:
         return targets
 
     @property
+    def may_yield(self) -> bool:
+        """Whether obstacles may yield in any frame."""
+        return self._yielding is not None
+
+    @property
     def yields(self) -> bool:
         """Whether obstacles yield in this frame."""
         return self._insets is not None

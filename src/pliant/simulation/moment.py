@@ -10,19 +10,17 @@ class Moment:
     """What a checkpoint stores of a simulation between two frames, and the positions of its drag constraints."""
 
     def __init__(self, sim: "Simulation") -> None:
-        self._sim, self.state = sim, sim.state.copy()
-        self.take()
+        self.state = sim.state.copy()
+        self.take(sim)
 
-    def take(self) -> None:
+    def take(self, sim: "Simulation") -> None:
         """Keep the present moment."""
-        sim = self._sim
         self.state.assign(sim.state)
         self._counts = sim.dynamics.lost, sim.self_contact.failed_substeps, sim.self_contact.given_up_pairs
         self._response, self._drags = sim.response.state(), [drag.at for drag in sim.drags]
 
-    def restore(self) -> None:
+    def restore(self, sim: "Simulation") -> None:
         """Return to the moment kept."""
-        sim = self._sim
         sim.state.assign(self.state)
         sim.dynamics.lost, sim.self_contact.failed_substeps, sim.self_contact.given_up_pairs = self._counts
         sim.self_contact.tangled = True  # as after a checkpoint: what intersects is found anew

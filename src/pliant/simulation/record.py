@@ -95,6 +95,7 @@ class FrameRecord:
         self.seconds, self.pinched = np.zeros(size), np.zeros((size, 2))
         self.least_distance = np.full(size, np.nan)
         self.without_room, self.slipped, self.moving_frame = 0, 0.0, moving_frame(scene)
+        self.computed_again = 0
         self._keep(0, sim.state.time, x, sim.state.pose)
 
     def add(self, t: int, frame: Frame) -> None:
@@ -105,6 +106,7 @@ class FrameRecord:
         self.n_obstacle_contacts[t], self.frame_substeps[t] = (~among_cloth).sum(), frame.substeps
         self.unresolved[t] = frame.unresolved
         self.without_room, self.slipped = max(self.without_room, frame.no_room), max(self.slipped, frame.slipped)
+        self.computed_again += frame.attempts > 1
 
     def _keep(self, t: int, time: float, x: Floats, pose: Floats) -> None:
         self.poses[t] = pose
@@ -156,4 +158,5 @@ class FrameRecord:
             begin=self.begin,
             without_room=self.without_room,
             slipped=self.slipped,
+            computed_again=self.computed_again,
         )

@@ -137,6 +137,7 @@ class Result:
     given_up_pairs: int = 0  # pairs of features that it gave up, and vertices released beside cloth without room
     without_room: int = 0  # largest number of cloth vertices without room in a frame, in safe mode (`Frame.no_room`)
     slipped: float = 0.0  # m: largest distance of a vertex attached to skin from its place on it (`Frame.slipped`)
+    computed_again: int = 0  # frames computed in more than one way, in safe mode (`Frame.attempts`)
     shared: tuple[IntersectionVolume, ...] = ()  # intersection volumes of the pairs `scene.overlaps`
     carried: Carried | None = None  # if proxies were simulated: the cloths of `scene` are then the garments
 
@@ -219,6 +220,7 @@ class Result:
             "given_up_pairs": self.given_up_pairs,
             "without_room_most": self.without_room,
             "slipped_m": self.slipped,
+            "frames_computed_again": self.computed_again,
             "unresolved_most": None if self.unresolved is None else int(self.unresolved.max()),
             "frames_with_unresolved": None if self.unresolved is None else int((self.unresolved > 0).sum()),
             "fastest_at_end_m_per_s": max((float(np.linalg.norm(e, axis=1).max()) for e in ends), default=0.0)

@@ -128,7 +128,7 @@ class Simulation(Substeps):
         self.state.pose, self.state.bones = scene.poses(self.state.time), scene.bones(self.state.time)
         self.state.pose_start = self.state.pose.copy()
         self._clearing = clearing(scene, self.dynamics, self.self_contact, iterates=self.separates)
-        self._attempts = Attempts(self)
+        self._attempts = Attempts(self, self._clearing)
         self.index = 0
         self.failed_before = 0, 0  # substeps that failed before the first frame, and pairs given up (see preroll.py)
         if self.device == "cuda":
@@ -153,7 +153,7 @@ class Simulation(Substeps):
         if self.card_run is not None:
             return self.card_run.step_one(self, divided)
         began, lost, events, state = time.perf_counter(), self.dynamics.lost, self.events, self.state
-        found, attempts = self._attempts.best(divided=divided)
+        found, attempts = self._attempts.best(self, lambda way: self._advance_by(way, divided=divided))
         self.index += 1
         return Frame(
             index=self.index,
@@ -172,7 +172,7 @@ class Simulation(Substeps):
             seconds=time.perf_counter() - began,  # last, so that it includes the rest
         )
 
-    def advance(self, way: Way, *, divided: bool) -> Outcome:
+    def _advance_by(self, way: Way, *, divided: bool) -> Outcome:
         """Advance by a frame in one way."""
         dt, substeps = self.dt / way.parts, -(-self.substeps // way.parts)
         parts = [self._advance(dt, substeps, yields=way.yields, divided=divided) for _ in range(way.parts)]
@@ -209,11 +209,6 @@ class Simulation(Substeps):
             left = None if self._clearing is None else self._clearing.apply(state, dt_substep)
         without = len(np.union1d(no_room, inside)) if len(inside) else len(no_room)
         return Outcome(reported, unresolved, without, taken, self.kinematics.yields, left)
-
-    @property
-    def clears(self) -> bool:
-        """Whether cloth that crosses bodies where there is room comes out of them at the end of a frame."""
-        return self._clearing is not None
 
     @property
     def events(self) -> int:

@@ -1,11 +1,10 @@
 """The steps of a substep of `Simulation`."""
 
-from typing import Any
-
 from .. import contacts as _contacts
 from ..contacts import Contacts
 from ..detect.base import Detector, with_defaults
 from ..dynamics import DeformableDynamics
+from ..respond import Response
 from ..scene import Scene
 from ..state import State
 from .clock import Clock
@@ -27,7 +26,7 @@ class Substeps(Placed):
     dynamics: DeformableDynamics
     kinematics: Kinematics
     detectors: list[Detector]
-    response: Any
+    response: Response
     self_contact: SelfContact
     final_projection: FinalProjection
     drags: list[DragConstraint]
