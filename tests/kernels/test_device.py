@@ -20,6 +20,18 @@ def test_the_seam_imports_nothing_of_cuda() -> None:
     assert done.stdout == "False\n"
 
 
+@pytest.mark.parametrize("module", ["entries", "records", "scratch", "wide"])
+def test_modules_of_the_card_can_be_imported_alone_with_a_numpy_that_lacks_what_numba_looks_up(module: str) -> None:
+    pytest.importorskip("numba_cuda")
+    script = f"""import numpy as np
+if hasattr(np, 'row_stack'):
+    del np.row_stack
+import pliant.kernels.gpu.{module}
+print('row_stack' in vars(np))"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.returncode) == ("False\n", 0), done.stderr[-2000:]
+
+
 @pytest.mark.parametrize(("version", "found"), [(None, "not installed"), ("9.9.0", "9.9.0 is not a tested version")])
 def test_what_is_missing_is_said_in_one_line_with_its_remedy(monkeypatch, version: str | None, found: str) -> None:
     monkeypatch.setattr(card, "SIMULATED", False)

@@ -53,6 +53,13 @@ def module():
     return cuda
 
 
+def __getattr__(name: str):
+    """`from .card import cuda`: `numba.cuda`, imported when it is first asked for."""
+    if name == "cuda":
+        return module()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _toolkit() -> str | None:
     found = [f"{name.removeprefix('nvidia-')} {have}" for name in TOOLKIT if (have := version(name))]
     if found:

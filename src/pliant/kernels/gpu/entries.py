@@ -10,10 +10,8 @@ contracted, 42 of 20 000 near-planar orientation tests had the wrong sign.
 import contextlib
 import functools
 
-from numba import cuda
-
 from . import min_max
-from .card import version
+from .card import cuda, version
 from .jit import OPTIONS
 from .simulated import SIMULATED
 

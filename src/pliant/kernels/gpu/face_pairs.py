@@ -4,8 +4,8 @@ their boxes (`near_pairs.list_overlaps`)."""
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
+from .card import cuda
 from .jit import kernel, prange
 from .sources import twin
 

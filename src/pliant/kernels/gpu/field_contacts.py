@@ -5,8 +5,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
+from .card import cuda
 from .jit import kernel, prange
 from .scratch import scratch
 from .sources import twin

@@ -2,8 +2,7 @@
 
 import logging
 
-from numba import cuda
-
+from .card import cuda
 from .entries import on_stream
 from .simulated import SIMULATED
 

@@ -3,8 +3,7 @@ are listed first."""
 
 import math
 
-from numba import cuda
-
+from .card import cuda
 from .jit import kernel, prange
 from .sources import twin
 

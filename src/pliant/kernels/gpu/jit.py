@@ -8,8 +8,7 @@ and the loop takes the iterations of this thread. Such functions may contain one
 import contextlib
 import functools
 
-from numba import cuda
-
+from pliant.kernels.gpu.card import cuda
 from pliant.kernels.gpu.simulated import SIMULATED
 
 COMPILED = PARALLEL = True

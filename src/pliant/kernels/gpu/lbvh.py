@@ -10,10 +10,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
 from .. import device
 from .boxes import FIRST, NODE, SKIP, Boxes
+from .card import cuda
 from .jit import kernel, prange
 from .sort import sort_by_key
 

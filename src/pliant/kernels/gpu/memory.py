@@ -9,8 +9,8 @@ import threading
 import weakref
 
 import numpy as np
-from numba import cuda
 
+from .card import cuda
 from .simulated import SIMULATED
 
 SHARE = 5  # at most this part of the memory of the card is kept

@@ -8,11 +8,11 @@ The list grows where it had no room for all, so that nothing is lost.
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
 from ..bvh.leaf_mesh import EDGES, FACE, FEATURES, WELDED
 from ..kinds import EDGE_TO_EDGE, VERTEX_TO_FACE
 from .boxes import FIRST, SKIP, Boxes, margins
+from .card import cuda
 from .jit import kernel, prange
 from .scratch import scratch
 from .sources import twin

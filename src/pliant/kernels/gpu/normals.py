@@ -2,8 +2,7 @@
 
 import math
 
-from numba import cuda
-
+from .card import cuda
 from .jit import kernel, prange
 
 

@@ -4,9 +4,9 @@ no direction are listed."""
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
 from ..kinds import EDGE_EDGE, FIRST, SECOND, VERTEX_FACE
+from .card import cuda
 from .jit import kernel, prange
 from .sources import twin
 from .wide import store_words

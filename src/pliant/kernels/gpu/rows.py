@@ -1,7 +1,6 @@
 """Rows of arrays on the card: checks, selections, and rows that are written from the host."""
 
-from numba import cuda
-
+from .card import cuda
 from .jit import kernel, prange
 
 

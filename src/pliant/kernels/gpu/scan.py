@@ -4,9 +4,9 @@ Sums of integers do not depend on the order, so that results are always the same
 """
 
 import numpy as np
-from numba import cuda
 
 from .. import device
+from .card import cuda
 from .entries import launch_blocks
 from .jit import kernel
 from .simulated import SIMULATED

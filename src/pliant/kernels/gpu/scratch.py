@@ -1,8 +1,8 @@
 """Memory of one thread of the card, where kernels allocate arrays of constant shape (`sources`)."""
 
 import numpy as np
-from numba import cuda
 
+from .card import cuda
 from .jit import kernel
 from .simulated import SIMULATED
 

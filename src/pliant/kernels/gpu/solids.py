@@ -1,8 +1,7 @@
 """Vertices and edges inside a closed mesh on the card: what `contact_records.contacts_of` does with NumPy."""
 
-from numba import cuda
-
 from ..kinds import FIRST
+from .card import cuda
 from .jit import kernel, prange
 from .sources import twin
 

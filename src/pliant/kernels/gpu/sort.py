@@ -5,9 +5,9 @@ gives where each block writes each digit, and blocks write their tile in order.
 """
 
 import numpy as np
-from numba import cuda
 
 from .. import device
+from .card import cuda
 from .entries import launch_blocks
 from .jit import kernel
 from .scan import exclusive_sums

@@ -9,8 +9,8 @@ differs between the substeps of a frame stands in tables; `now` counts the subst
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
+from .card import cuda
 from .jit import kernel, prange
 from .sources import twin
 from .wide import load_indices, load_row, store_row

@@ -9,10 +9,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
 from ..bvh.leaf_mesh import EDGES as EDGE_COLUMN
 from ..bvh.leaf_mesh import FACE, FEATURES, WELDED
+from .card import cuda
 from .jit import kernel, prange
 from .near_pairs import EDGE_BITS, FACE_BITS, corner, edge_corners, has_corner, vertex_corner
 from .sources import twin

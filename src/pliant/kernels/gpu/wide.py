@@ -5,6 +5,7 @@ Rows have to begin at multiples of 16 bytes, as those of whole arrays do.
 
 import numpy as np
 
+from .card import cuda
 from .simulated import SIMULATED
 
 if SIMULATED:
@@ -24,8 +25,9 @@ if SIMULATED:
 
 else:
     from llvmlite import ir
-    from numba.cuda import types
     from numba.cuda.extending import intrinsic
+
+    types = cuda.types
 
     INT, DOUBLE = ir.IntType(32), ir.DoubleType()
     LONG = ir.IntType(64)
