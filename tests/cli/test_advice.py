@@ -170,12 +170,19 @@ def test_a_body_that_is_inside_out_is_turned(here, capsys):
     assert json.loads(out)["tets"] > 0
 
 
-@pytest.mark.parametrize(("factor", "move"), [(100.0, 0.0), (0.001, 0.0), (1.0, 5.0)])
-def test_other_units_of_garment_and_body_are_warned_about(here, capsys, factor, move):
+@pytest.mark.parametrize(
+    ("factor", "move", "remedy"),
+    [
+        (100.0, 0.0, "add --units cm --body-units m"),
+        (0.001, 0.0, "add --body-units mm"),
+        (1.0, 5.0, "are both files in the same units"),
+    ],
+)
+def test_other_units_of_garment_and_body_are_warned_about(here, capsys, factor, move, remedy):
     pliant.save("tube.obj", tube().moved(tube().vertices * factor + move))
     for words in (["check", "tube.obj"], ["fix", "tube.obj", "-o", "x.obj"]):
         _, _, talk = told(capsys, *words, "-b", "body.obj")
-        assert "are both files in the same units" in talk
+        assert remedy in talk
     pliant.save("tube.obj", tube())
     _, _, talk = told(capsys, "check", "tube.obj", "-b", "body.obj")
     assert "units" not in talk

@@ -11,7 +11,8 @@ import pytest
 
 import pliant
 from pliant import cli, shapes
-from pliant.cli.reading import warn_of_pair
+from pliant.cli.reading import PAIR
+from pliant.cli.unit_mismatch import warn_of_pair
 from pliant.io.formats import names_of
 from pliant.report.facts import _near, _percent
 
@@ -33,16 +34,19 @@ def test_drape_asks_for_units_as_check_does(folder, capsys):
     pliant.save("shirt_cm.obj", SHIRT.moved(100.0 * SHIRT.vertices))
     assert cli.run(["drape", "shirt_cm.obj", "body.obj", "--frames", "1", "--method", "bvh", "-o", "a.npz"]) == 0
     said = capsys.readouterr()
-    assert "times as large as the body; are both files in the same units" in said.err
+    assert (
+        "times as large as the body; it fits if the garment is in centimetres: add --units cm --body-units m\n"
+        in said.err
+    )
     assert "nearest approach" in said.out
     assert " m " in next(line for line in said.out.splitlines() if "nearest approach" in line)
 
 
 def test_a_garment_that_is_moved_to_the_body_may_start_anywhere(capsys):
     far = SHIRT.moved(SHIRT.vertices + 9.0)
-    warn_of_pair(far, BODY, placed=True)
+    warn_of_pair(far, BODY, PAIR, placed=True)
     assert capsys.readouterr().err == ""
-    warn_of_pair(far, BODY)
+    warn_of_pair(far, BODY, PAIR)
     assert "apart; are both files in the same units" in capsys.readouterr().err
 
 

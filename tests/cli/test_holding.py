@@ -9,7 +9,7 @@ import pliant
 from characters import post, sleeve
 from pliant import cli
 from pliant.cli.play import make_session
-from pliant.cli.reading import PLAIN
+from pliant.cli.reading import PAIR
 from pliant.cli.scene_building import HoldOptions
 from pliant.cli.wear_options import WearOptions
 
@@ -101,6 +101,6 @@ def test_play_holds_files_and_built_in_scenes(here):
     held = HoldOptions(pin=("ids:3",))
     for scene, body in (("sheet.obj", here / "ball.obj"), ("tablecloth-on-ball", None)):
         options = {} if body else {"resolution": 4}
-        session = make_session(scene, body, None, here, "auto", PLAIN, WearOptions(), options, held, 1)
+        session = make_session(scene, body, None, here, "auto", PAIR, WearOptions(), options, held, 1)
         assert 3 in session._start_options.own.bodies[0].pins
         assert session._start_options.subdivide == 1

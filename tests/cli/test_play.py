@@ -193,7 +193,7 @@ def test_a_browser_is_opened_where_that_is_wanted(words, opened, served, capsys,
 
 def test_files_become_the_scene(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "build_scene", lambda cloth, body, *rest, **_: ((cloth, body, rest[-2]), None))
-    words = "auto", command.PLAIN, command._DEFAULT_WEAR, {"friction": 0.5}
+    words = "auto", command.PAIR, command._DEFAULT_WEAR, {"friction": 0.5}
     made = command.make_session("cloth.obj", tmp_path / "body.obj", "sphere_surface", tmp_path, *words)
     assert made._start_options.own == (pathlib.Path("cloth.obj"), tmp_path / "body.obj", {"friction": 0.5})
     assert made._start_options.method == "sphere-surface"

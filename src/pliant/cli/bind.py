@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from . import output
 from .output_paths import check_outputs
-from .reading import PLAIN, FileOptions, check_length, check_sources, metres, warn_of_pair
+from .reading import PAIR, PairOptions, check_length, check_sources, metres
 
 if TYPE_CHECKING:
     from ..audit.check_bound import ClipFindings
@@ -64,7 +64,7 @@ def bind(
     match: Annotated[MatchOptions, Parameter(name="*")] = MATCH,
     clip: str | None = None,
     check_frames: int = 24,
-    files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    files: Annotated[PairOptions, Parameter(name="*")] = PAIR,
     json: bool = False,
 ) -> int:
     """Bind GARMENT to the skeleton of CHARACTER, with weights from its body, and check it over the clips.
@@ -107,11 +107,11 @@ def bind(
     check_outputs([("--out", out, (".glb",))], [garment, character])
     validate.whole("--check-frames", check_frames, low=0, high=100_000)
     worn = load(garment, part=part, units=files.units, up=files.up)
-    figure = load_character(character, part=body_part, units=files.units, up=files.up)
+    figure = load_character(character, part=body_part, units=files.body.units, up=files.body.up)
     if clip is not None:
         validate.choice("--clip", clip, tuple(figure.clips))
     reach = metres("--max-distance", match.max_distance)
-    _warn(garment, worn, character, figure)
+    _warn(garment, worn, character, figure, files)
     if reach is not None and match.max_distance is not None:
         from ..motion.clip import Clip
 
@@ -145,25 +145,28 @@ def bind(
         body = ["--body", str(character), *([] if body_part is None else ["--body-part", body_part])]
         worst = max(found, key=lambda row: (row.depth, row.crossings, row.self_pairs)).clip
         which = [] if worst is None else ["--clip", worst]
-        if files == PLAIN:
+        if files == PAIR:
             words = ["pliant", "fix", str(out), *part_of, *body, *which, "-o", "fixed.glb"]
             output.say(f"note: the moving garment intersects the body or itself; to repair a clip: {shlex.join(words)}")
         else:
             output.say("note: the moving garment intersects the body or itself; pliant fix repairs it, clip by clip")
     if figure.morphs:
         output.say("note: the morph targets of the body are not transferred to the garment")
-    if files != PLAIN:
+    if files != PAIR:
         output.say("note: written in metres, y up; read it without --units and --up")
     return 0
 
 
-def _warn(garment: pathlib.Path, worn: "Mesh", character: pathlib.Path, figure: "Character") -> None:
+def _warn(
+    garment: pathlib.Path, worn: "Mesh", character: pathlib.Path, figure: "Character", files: PairOptions
+) -> None:
     from ..io import size_warning
+    from .unit_mismatch import warn_of_pair
 
     for path, mesh in ((garment, worn), (character, figure.mesh)):
         if warning := size_warning(mesh):
             output.warn(f"{path}: {warning}")
-    warn_of_pair(worn, figure.mesh)
+    warn_of_pair(worn, figure.mesh, files)
 
 
 def _checked(bound: "Bound", clips: list[str], count: int) -> "tuple[list[ClipFindings], list[str]]":

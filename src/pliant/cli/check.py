@@ -13,7 +13,7 @@ from . import check_cases, output
 from .check_cases import Case
 from .check_tables import show_files, show_report
 from .check_writing import Checked, ShowOptions, check_written, write_formats, write_own
-from .reading import FileOptions, FrameOptions, body_of, check_sources, read_pair
+from .reading import FrameOptions, PairOptions, body_of, check_sources, read_pair
 
 if TYPE_CHECKING:
     from ..audit.limits import Limits
@@ -52,6 +52,10 @@ class UnitOptions:
     "Units of the files: m, cm, mm, in, ft, or metres per unit. Default: m."
     up: Literal["x", "y", "z"] | None = None
     "The axis that points up in the files. Default: y."
+    body_units: str | None = None
+    "Units of the file of the body, where they are others. Default: those of --units."
+    body_up: Literal["x", "y", "z"] | None = None
+    "The axis that points up in the file of the body, where it is another. Default: that of --up."
 
 
 FRAMES, LIMITS, SHOW, UNITS = CheckedFrames(), LimitOptions(), ShowOptions(), UnitOptions()
@@ -132,7 +136,7 @@ def _checked(case: Case, show: ShowOptions, name: str | None) -> Checked:
     """Read and check one case, and write its outputs, under its name where there are several."""
     began, given = time.perf_counter(), case.options
     frames = CheckedFrames(**_fields(given, (*check_cases.FRAMES, "points", "body-points")))
-    units = FileOptions(**_fields(given, check_cases.FILES))
+    units = PairOptions(**_fields(given, check_cases.FILES))
     body = body_of(case.file, given.get("body"), frames)
     check_sources(case.file, body, frames.points, frames.body_points)
     from ..audit.check import check as check_clips

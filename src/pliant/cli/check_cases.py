@@ -12,7 +12,7 @@ NAME = "pliant.toml"
 # options that a file may give: their type, and whether they are about the body
 LIMITS = {"max-depth": str, "max-inside": int, "max-self": int, "max-body-pairs": int, "min-clearance": str}
 FRAMES = {"part": str, "body-part": str, "clip": str, "body-clip": str, "rest": bool, "fps": float, "every": int}
-FILES = {"units": str, "up": str}
+FILES = {"units": str, "up": str, "body-units": str, "body-up": str}
 PATHS = {"body": str, "points": str, "body-points": str}
 OF_BODY = ("max-inside", "max-body-pairs", "min-clearance")
 _COMMON = {**LIMITS, **FRAMES, **FILES, **PATHS}

@@ -11,7 +11,7 @@ from .first_run import compile_first
 from .height_options import NO_HEIGHTS, HeightOptions
 from .output_paths import check_animation_files, check_outputs
 from .proxies import proxies_of
-from .reading import PLAIN, FileOptions, check_sources, metres
+from .reading import PAIR, PairOptions, check_sources, metres
 from .run_warnings import Sources, carrying_warnings, run_warnings
 from .scene_building import (
     NOT_GIVEN,
@@ -87,7 +87,7 @@ def drape(
     relief: Annotated[HeightOptions, Parameter(name="*")] = NO_HEIGHTS,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
-    files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    files: Annotated[PairOptions, Parameter(name="*")] = PAIR,
     fix_start: Annotated[bool, Parameter(negative="--no-fix-start")] = True,
     measure: Annotated[bool, Parameter(negative="--no-measure")] = True,
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True,

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from . import output
 from .check_writing import HTML
 from .output_paths import check_outputs
-from .reading import FRAMES, PLAIN, FileOptions, FrameOptions, body_of, check_sources, read_clip, read_pair
+from .reading import FRAMES, PAIR, FrameOptions, PairOptions, body_of, check_sources, read_clip, read_pair
 
 
 def fix(
@@ -23,7 +23,7 @@ def fix(
     report: pathlib.Path | None = None,
     tangles: Annotated[bool, Parameter(negative="--no-tangles")] = True,
     frames: Annotated[FrameOptions, Parameter(name="*")] = FRAMES,
-    files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    files: Annotated[PairOptions, Parameter(name="*")] = PAIR,
     json: bool = False,
 ) -> int:
     """Move GARMENT out of a body, then remove its self-intersections: one mesh, or every frame of an animation.
@@ -101,7 +101,7 @@ def fix(
                 output.say(note.line)
         for text in warnings:
             output.warn(text)
-    if files != PLAIN:
+    if files != PAIR:
         output.say("note: written in metres, y up; read it without --units and --up")
     return int(bool(left))
 

@@ -10,8 +10,8 @@ from .output_paths import check_output
 
 # the options of `pliant drape` in the order of the file; `json` and `config` belong to the command line
 SECTIONS: dict[str, str] = {
-    "What is simulated": "scene cloth body units up layer layer-material heights heights-size heights-scale "
-    "heights-resolution body-points fps place fix-start proxy resolution",
+    "What is simulated": "scene cloth body units up body-units body-up layer layer-material heights heights-size "
+    "heights-scale heights-resolution body-points fps place fix-start proxy resolution",
     "What is written": "out replay sheet live subdivide",
     "How long": "frames dt substeps",
     "A character and its clip": "clip lead-in teleports root-motion ease",
@@ -26,6 +26,8 @@ SECTIONS: dict[str, str] = {
 EXAMPLES: dict[str, Any] = {
     "scene": "twist",
     "cloth": "skirt.obj",
+    "body-units": "cm",
+    "body-up": "z",
     "body": "body.obj",
     "layer": ["coat.obj"],
     "layer-material": ["wool"],

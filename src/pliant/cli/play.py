@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from ..files import check_writable
 from . import output
 from .height_options import NO_HEIGHTS, HeightOptions
-from .reading import PLAIN, FileOptions, metres
+from .reading import PAIR, PairOptions, metres
 from .scene_building import (
     NOT_GIVEN,
     UNHELD,
@@ -61,7 +61,7 @@ def play(
     relief: Annotated[HeightOptions, Parameter(name="*")] = NO_HEIGHTS,
     fabric: Annotated[str | None, Parameter(name="--material")] = None,
     material: Annotated[ClothOptions, Parameter(name="--material")] = NOT_GIVEN,
-    files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
+    files: Annotated[PairOptions, Parameter(name="*")] = PAIR,
     fix_start: Annotated[bool, Parameter(negative="--no-fix-start")] = True,
 ) -> int:
     """Run SCENE in the browser: drag the cloth, change method and parameters while it runs. With a mesh file and BODY
@@ -186,7 +186,7 @@ def make_session(
     method: str | None,
     folder: pathlib.Path,
     place: str,
-    files: FileOptions,
+    files: PairOptions,
     wear: WearOptions,
     options: dict[str, Any],
     held: HoldOptions = UNHELD,

@@ -25,6 +25,32 @@ class FileOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class PairOptions(FileOptions):
+    """How the files of a garment and of its body are read."""
+
+    body_units: str | None = None
+    "Units of the file of the body, where they are others. Default: those of --units."
+    body_up: Literal["x", "y", "z"] | None = None
+    "The axis that points up in the file of the body, where it is another. Default: that of --up."
+
+    @property
+    def garment(self) -> FileOptions:
+        """How the files of garments are read."""
+        return FileOptions(self.units, self.up)
+
+    @property
+    def body(self) -> FileOptions:
+        """How the file of the body is read."""
+        return FileOptions(self.body_units or self.units, self.body_up or self.up)
+
+    def check(self, body: pathlib.Path | None) -> None:
+        """Raise ValueError for options of the body where there is no file of one."""
+        for option in ("body_units", "body_up"):
+            if body is None and getattr(self, option) is not None:
+                raise ValueError(f"--{option.replace('_', '-')} needs a body from a file")
+
+
+@dataclasses.dataclass(frozen=True)
 class FrameOptions:
     """Where the frames come from."""
 
@@ -47,7 +73,7 @@ class FrameOptions:
     "Frames per second. Default: as stored in the file, or the rate of its keyframes; otherwise 30."
 
 
-PLAIN, FRAMES = FileOptions(), FrameOptions()
+PLAIN, PAIR, FRAMES = FileOptions(), PairOptions(), FrameOptions()
 _NAMED = 6  # most part names listed in a note
 
 
@@ -158,28 +184,6 @@ def check_distinct(file: pathlib.Path, worn: "Clip", body: pathlib.Path, under: 
         raise ValueError(f"the garment is part of the body, both of {file}; name others with --part and --body-part")
 
 
-def warn_of_pair(worn: "Mesh", under: "Mesh", *, placed: bool = False) -> None:
-    """Warn where size or position suggest that garment and body have different units or axes; where the garment may be
-    `placed`, only its size does."""
-    one, other = worn.bounds, under.bounds
-    sizes = worn.size, under.size
-    if not min(sizes) > 0.0:
-        return
-    apart = float(max(*(one[0] - other[1]), *(other[0] - one[1])))
-    if sizes[0] > 20.0 * sizes[1]:
-        mismatch = f"the garment is {sizes[0] / sizes[1]:.3g} times as large as the body"
-    elif sizes[1] > 150.0 * sizes[0]:
-        mismatch = f"the body is {sizes[1] / sizes[0]:.3g} times as large as the garment"
-    elif apart > 2.0 * max(sizes) and not placed:
-        mismatch = f"garment and body are {apart:.3g} m apart"
-    else:
-        return
-    output.warn(
-        f"{mismatch}; are both files in the same units, with the same axis up? --units and --up are for both: convert "
-        "one that differs in Python, pliant.save(NEW, pliant.load(FILE, units='cm', up='z'))"
-    )
-
-
 def _contains(worn: "Mesh", under: "Mesh") -> bool:
     """Whether a garment has, besides others, all vertices of a body, as a file in which it is bound to that body."""
     import numpy as np
@@ -258,7 +262,7 @@ def read_pair(
     file: pathlib.Path,
     body: pathlib.Path | None,
     frames: FrameOptions,
-    files: FileOptions,
+    files: PairOptions,
     lengths: Sequence[tuple[str, str | None, float | None]],
 ) -> "tuple[Clip, Clip | None, float]":
     """Read garment and body; return both with their frames per second. Implausible combinations raise or warn.
@@ -266,7 +270,9 @@ def read_pair(
     lengths: (option, text as typed, value in metres) of options that are compared with the size of the body.
     """
     from ..io.animation import pair_clips
+    from .unit_mismatch import warn_of_pair
 
+    files.check(body)
     clip, body_clip, notice = frames.clip, frames.body_clip, ""
     if frames.rest and (clip is not None or body_clip is not None):
         raise ValueError("--rest reads the rest pose without a clip; leave out --clip and --body-clip")
@@ -279,7 +285,7 @@ def read_pair(
     if body is not None:
         wanted = frames.fps or (None if worn.still else fps)
         under, rate = read_clip(
-            body, frames.body_points, body_clip, wanted, files, frames.body_part, "--body-part", rest=frames.rest
+            body, frames.body_points, body_clip, wanted, files.body, frames.body_part, "--body-part", rest=frames.rest
         )
         fps = rate if worn.still else fps
         if body.resolve() == file.resolve() and clip == body_clip:
@@ -291,5 +297,5 @@ def read_pair(
         if frames.part is None and _contains(worn.mesh, under.mesh):
             output.warn(f"{file} has all vertices of the body at the same places; name the garment in it with --part")
     if under is not None:
-        warn_of_pair(worn.mesh, under.mesh)
+        warn_of_pair(worn.mesh, under.mesh, files)
     return worn, under, fps

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import output
 from .proxies import simulated
-from .reading import FileOptions, facing_outward, read_clip, read_mesh
+from .reading import PairOptions, facing_outward, read_clip, read_mesh
 
 if TYPE_CHECKING:
     from ..motion.clip import Clip
@@ -27,7 +27,7 @@ def is_recorded(body: pathlib.Path, points: pathlib.Path | None) -> bool:
 def build_recorded(
     cloth: pathlib.Path,
     body: pathlib.Path,
-    files: FileOptions,
+    files: PairOptions,
     wear: "WearOptions",
     holding: "Holding",
     options: dict[str, Any],
@@ -41,9 +41,9 @@ def build_recorded(
     for option in ("clip", "ease", "teleports", "root_motion"):
         if getattr(wear, option) != type(wear).__dataclass_fields__[option].default:
             raise ValueError(f"--{option.replace('_', '-')} is for a character; {body} is a sequence of meshes")
-    under, fps = read_clip(body, wear.body_points, None, wear.fps, files, option="")
+    under, fps = read_clip(body, wear.body_points, None, wear.fps, files.body, option="")
     under = _outward(under)
-    rest = None if wear.body_rest is None else read_mesh(wear.body_rest, files)
+    rest = None if wear.body_rest is None else read_mesh(wear.body_rest, files.body)
     if rest is not None and rest.n_vertices != under.mesh.n_vertices:
         counts = f"{rest.n_vertices:,} vertices, and {body} {under.mesh.n_vertices:,}"
         raise ValueError(f"--body-rest {wear.body_rest} has {counts}; expected the same vertices in the same order")

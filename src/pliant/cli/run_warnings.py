@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from .reading import PLAIN, FileOptions
+from .reading import PAIR, PairOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Sources:
 
     garments: Sequence[pathlib.Path | None] = ()
     body: pathlib.Path | None = None
-    files: FileOptions = PLAIN
+    files: PairOptions = PAIR
 
 
 GENERATED = Sources()
@@ -151,9 +151,9 @@ def _fix_commands(result: Any, sources: Sources) -> str:
             words += ["--body", str(sources.body), *(["--rest"] if result.scene.deforming_motions else [])]
             for below in range(k):
                 words += ["--over", str(done[below])]
-        for option in ("units", "up"):
-            if getattr(sources.files, option) != getattr(PLAIN, option):
-                words += [f"--{option}", str(getattr(sources.files, option))]
+        for option, given in dataclasses.asdict(sources.files).items():
+            if given != getattr(PAIR, option):
+                words += [f"--{option.replace('_', '-')}", str(given)]
         done[k] = pathlib.Path(f"{file.stem}-fixed.obj")  # where the command is run: inputs may be read-only
         commands.append(shlex.join([*words, "-o", str(done[k])]))
     return f"remove them first: {' && '.join(commands)}"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from . import output
 from .height_options import NO_HEIGHTS, HeightOptions
 from .proxies import simulated
-from .reading import FileOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh, warn_of_pair
+from .reading import PairOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
 from .recorded_bodies import build_recorded, is_recorded
+from .unit_mismatch import warn_of_pair
 from .wear_options import WearOptions, refuse_wear_options
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def build_scene(
     body: pathlib.Path | None,
     scene: str | None,
     place: str,
-    files: FileOptions,
+    files: PairOptions,
     wear: WearOptions,
     options: dict[str, Any],
     held: HoldOptions = UNHELD,
@@ -166,6 +167,7 @@ def build_scene(
     if scene is not None and (cloth or body):
         raise ValueError(f"--scene {scene} has its own cloth and body; give either a scene or files")
     heights.check(body, scene)
+    files.check(body)
     if cloth is not None and body is None and heights.heights is None:
         raise ValueError(
             f"a body is missing: pliant drape {cloth} BODY; or pliant drape --body {cloth} for a tablecloth over it, "
@@ -197,8 +199,8 @@ def build_scene(
     if cloth is None:
         refuse_wear_options(wear, "a tablecloth is not worn")
         refuse_place(place, "a tablecloth starts above the body")
-        rigid, count = outward(read_mesh(body, files)), options.pop("resolution", 36)
-        if body.suffix.lower() in (".glb", ".gltf") and not isinstance(read_body(body, files), Mesh):
+        rigid, count = outward(read_mesh(body, files.body)), options.pop("resolution", 36)
+        if body.suffix.lower() in (".glb", ".gltf") and not isinstance(read_body(body, files.body), Mesh):
             _note(f"{body.name} has clips; under a tablecloth it stays in its rest pose, with a garment it plays them")
         if "name" not in given:  # the parameters of a named material do not depend on the size
             options["material"] = tablecloth_material(rigid, **given)
@@ -217,7 +219,7 @@ def build_scene(
                 f"--{option.replace('_', '-')} is for a body that is a sequence of meshes; {body} is none"
                 + ("; choose the frames per second of the result with --dt" if option == "fps" else "")
             )
-    found = read_body(body, files)
+    found = read_body(body, files.body)
     if not isinstance(found, Mesh):
         if place == "above":
             raise ValueError(f"--place above is for bodies without a clip; {body} is a character")
@@ -234,12 +236,11 @@ def build_scene(
     warn_of_mesh(body, found)
     rigid = outward(found)
     assert soft is not None
-    warn_of_pair(soft, rigid, placed=place != "as-is")
+    warn_of_pair(soft, rigid, files, placed=place != "as-is")
     if options.get("eps") is not None:
         check_eps(validate.number("eps", options["eps"], above=0.0), rigid)
     soft = simulated(soft, rigid, proxies)
-    name = f"{soft.name} on {rigid.name}"
-    hold = wear.hold
+    name, hold = f"{soft.name} on {rigid.name}", wear.hold
     if starts is not None and soft.n_faces and rigid.n_faces and not len(soft.lines):
         put = place_cloth(soft, rigid, place)
         if _has_proxies(proxies) or not starts.wanted:
@@ -277,7 +278,7 @@ def _check_scene_options(options: dict[str, Any]) -> None:
 
 
 def _on_heights(
-    cloth: pathlib.Path | None, heights: HeightOptions, place: str, files: FileOptions, options: dict[str, Any]
+    cloth: pathlib.Path | None, heights: HeightOptions, place: str, files: PairOptions, options: dict[str, Any]
 ) -> "Scene":
     """The scene of a cloth, from a file or as large as the image, on a height image."""
     from .. import shapes
@@ -337,7 +338,7 @@ def _dress(
     cloth: "Mesh",
     body: pathlib.Path,
     character: "Character",
-    files: FileOptions,
+    files: PairOptions,
     wear: WearOptions,
     options: dict[str, Any],
     proxies: "Proxies | None",
@@ -355,7 +356,7 @@ def _dress(
     skin = rest_skin(character)
     worn = [cloth, *(read_mesh(path, files) for path in wear.layer)]
     for garment in worn:
-        warn_of_pair(garment, skin)
+        warn_of_pair(garment, skin, files)
     garments = [simulated(garment, skin, proxies) for garment in worn]
     if starts is not None and all(garment.n_faces and not len(garment.lines) for garment in garments):
         if _has_proxies(proxies):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # its kernels need a compiler; reading a mesh does not
     from ..motion.character import Character
 
 # rows of the rotation from the file's up axis to y: x up (x,y,z) -> (-y,x,z), z up (x,y,z) -> (x,z,-y)
-_TURNS = {
+TURNS = {
     "x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]],
     "y": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
@@ -53,7 +53,7 @@ def load(
     path in a USD stage, or the object or group of that name in an OBJ. A file with lines and no
     faces (.obj, .npz) gives a mesh of `lines`, for strands.
     """
-    factor = _factor(units)
+    factor = metres_per_unit(units)
     choice("axis", up, ("x", "y", "z"))
     target = pathlib.Path(path)
     if target.is_dir():
@@ -116,7 +116,7 @@ def load_character(
     `part`, `units` and `up` are those of `load`. A mesh without a skin is bound to one bone, its node. An invalid file
     raises MeshFileError.
     """
-    factor = _factor(units)
+    factor = metres_per_unit(units)
     choice("axis", up, ("x", "y", "z"))
     target = pathlib.Path(path)
     if extension(target) not in (".glb", ".gltf"):
@@ -126,7 +126,7 @@ def load_character(
 
     try:
         with np.errstate(all="ignore"):
-            return read(file, np.array(_TURNS[up]) * factor)
+            return read(file, np.array(TURNS[up]) * factor)
     except MemoryError:
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
 
@@ -139,7 +139,7 @@ def load_mesh_or_character(
     target = pathlib.Path(path)
     if extension(target) not in (".glb", ".gltf"):
         return load(path, units=units, up=up)
-    factor = _factor(units)
+    factor = metres_per_unit(units)
     choice("axis", up, ("x", "y", "z"))
     from .gltf import Reader
     from .gltf_document import Document
@@ -152,7 +152,7 @@ def load_mesh_or_character(
 
     try:
         with np.errstate(all="ignore"):
-            return read_document(document, np.array(_TURNS[up]) * factor)
+            return read_document(document, np.array(TURNS[up]) * factor)
     except MemoryError:
         raise file.fail("", f"too large to read ({size_text(len(file.data))} unpacked)") from None
 
@@ -183,7 +183,7 @@ def save_character(path: str | os.PathLike[str], character: "Character") -> None
 
 
 def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
-    turned = np.array(_TURNS[up])
+    turned = np.array(TURNS[up])
     # rotation by quarter turns, hence exact; adding zero turns -0 into 0
     x = (
         parts.vertices[:, np.abs(turned).argmax(1)] * turned.sum(1) * factor + 0.0
@@ -211,7 +211,8 @@ def _mesh(file: Input, parts: Parts, factor: float, up: str) -> Mesh:
         raise file.fail("", str(error)) from None
 
 
-def _factor(units: str | float) -> float:
+def metres_per_unit(units: str | float) -> float:
+    """Return the length of a unit: one of `UNITS`, or a number of metres."""
     if isinstance(units, str) and units in UNITS:
         return UNITS[units]
     try:

@@ -133,11 +133,11 @@ def pair_clips(
 
 
 def _turned(frames: NDArray[Any], units: str | float, up: str) -> NDArray[np.float64]:
-    from . import _TURNS, _factor
+    from . import TURNS, metres_per_unit
 
     x = np.asarray(frames, np.float64)
-    turn = np.array(_TURNS[up])
-    return x[..., np.abs(turn).argmax(1)] * turn.sum(1) * _factor(units) + 0.0
+    turn = np.array(TURNS[up])
+    return x[..., np.abs(turn).argmax(1)] * turn.sum(1) * metres_per_unit(units) + 0.0
 
 
 def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: dict[str, Any]) -> tuple[Clip, float]:
@@ -165,12 +165,12 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
 
 
 def _converted(target: pathlib.Path, fps: float | None, options: dict[str, Any]) -> tuple[Clip, float]:
-    from . import _factor, _read_mesh
+    from . import _read_mesh, metres_per_unit
 
     file = read_input(target, options["max_bytes"] or default_limit(), options["part"])
     read = read_stage if extension(target) in STAGES else read_file
     found = read(file, single=False, fps=fps)
-    mesh = _read_mesh(file, lambda _: found.parts, _factor(options["units"]), options["up"])
+    mesh = _read_mesh(file, lambda _: found.parts, metres_per_unit(options["units"]), options["up"])
     return Clip(mesh, _turned(found.frames, options["units"], options["up"])), found.facts["fps"]
 
 
