@@ -11,7 +11,7 @@ from .output_paths import check_output
 # the options of `pliant drape` in the order of the file; `json` and `config` belong to the command line
 SECTIONS: dict[str, str] = {
     "What is simulated": "scene cloth body units up body-units body-up layer layer-material heights heights-size "
-    "heights-scale heights-resolution body-points fps place fix-start proxy resolution",
+    "heights-scale heights-resolution body-points body-rest fps place fix-start proxy resolution",
     "What is written": "out replay sheet live subdivide",
     "How long": "frames dt substeps",
     "A character and its clip": "clip lead-in teleports root-motion ease",
@@ -36,6 +36,7 @@ EXAMPLES: dict[str, Any] = {
     "heights-scale": "8cm",
     "heights-resolution": 256,
     "body-points": "body.pc2",
+    "body-rest": "body.obj",
     "fps": 30.0,
     "proxy": "5k",
     "resolution": 60,
