@@ -426,8 +426,8 @@ def test_cloth_on_cloth_takes_the_detector_and_the_response_that_were_named(here
     figures = json.loads(capsys.readouterr().out)
     assert {
         "intersecting_pairs_cloth_total": 0,
-        "remained_most": 0,
-        "frames_with_remained": 0,
+        "unresolved_most": 0,
+        "frames_with_unresolved": 0,
     }.items() <= figures.items()
     for words, said in (
         (["--self-method", "tree", "--levels", "1"], "--levels is for --self-method sphere-surface"),

@@ -130,7 +130,8 @@ def test_layers_have_materials_of_their_own(here, body):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["body.npz", "--clip", "walk"], "--clip is for a character"),
+        (["body.npz", "--clip", "walk"], "body.npz: has no clip 'walk'; one of: post"),
+        (["body.obj", "--body-points", "body.npz", "--clip", "walk"], "--clip is for a character"),
         (["body.npz", "--place", "above"], "--place above is for bodies without frames"),
         (["body.obj", "--fps", "30"], "--fps is for a body that is a sequence of meshes"),
     ],

@@ -21,7 +21,7 @@ from pliant.simulation.deformable_contact import DeformableContact
 from pliant.simulation.drape import drape
 from pliant.simulation.guard import Guard
 from pliant.simulation.record import record
-from pliant.simulation.result import FORMER_KEYS, Result
+from pliant.simulation.result import Result
 from pliant.simulation.self_contact_interface import NoGuard, SelfContact
 
 RESULT = {
@@ -135,13 +135,6 @@ def test_former_names_give_the_same_and_warn():
         assert found is getattr(one, new) or found == getattr(one, new)
 
 
-def test_figures_of_a_run_have_their_former_keys_too():
-    figures = record(run("safe"), 1).summary
-    assert len(FORMER_KEYS) >= 15
-    for old, new in FORMER_KEYS.items():
-        assert figures[old] == figures[new]
-
-
 def test_former_keywords_do_the_same_and_warn():
     with pytest.warns(DeprecationWarning, match="fixed is now obstacle"):
         assert Body(ball(0.1, 1), fixed=True).obstacle
@@ -175,10 +168,7 @@ def test_the_recording_loop_is_still_found_where_it_was():
         _ = old.rekord
 
 
-def test_the_summary_has_its_figures_under_their_former_names_too():
+def test_the_summary_of_an_iterative_response_counts_what_it_could_not_separate():
     sim = Simulation(SCENES["ribbon"](resolution=8, self_contact="push"), substeps=2, self_response="geometric")
     summary = record(sim, 2).summary
-    former = {"forced": "failed_substeps", "unheld": "given_up_pairs"}
-    former |= {"remained_most": "unresolved_most", "frames_with_remained": "frames_with_unresolved"}
-    assert {old: summary[old] for old in former} == {old: summary[new] for old, new in former.items()}
     assert summary["unresolved_most"] is not None

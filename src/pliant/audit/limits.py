@@ -109,7 +109,8 @@ def find_violations(frames: Sequence[Finding], limits: Limits, *, has_body: bool
         found.append(Violation(Rule.INSIDE, most.frame, text))
     own = max(frames, key=lambda f: f.self_pairs)
     if limits.self_pairs is not None and own.self_pairs > limits.self_pairs:
-        pairs = f"{own.self_pairs} pair{plural(own.self_pairs)} of the garment's own triangles intersect"
+        whose = "the garment's" if has_body else "the mesh's"
+        pairs = f"{own.self_pairs} pair{plural(own.self_pairs)} of {whose} own triangles intersect"
         text = f"{pairs} in frame {own.frame}, {limits.self_pairs} allowed"
         found.append(Violation(Rule.SELF_INTERSECTION, own.frame, text))
     found += _crossings(frames, limits, bool(found) and found[0].rule is Rule.PENETRATION, has_inside)

@@ -16,6 +16,7 @@ from .fix import fix
 # notes that a simulation says, too
 ON_BODY = (NoteKind.NO_INSIDE, NoteKind.OPEN, NoteKind.INWARD_SHELL, NoteKind.WHOLLY_INSIDE)
 MOST_MOVED, FAR = 0.3, 0.02  # share of the vertices, and of the body's size: a garment that was moved by more is unfit
+CLEARANCE = 0.5  # of a garment that is fixed, as a share of the contact offset; the guard keeps it (its BODY_SHARE)
 WORN = 0.5  # share of the vertices inside: a garment with more of them is not worn on this body
 
 

@@ -38,10 +38,11 @@ def build_recorded(
     from ..scenes.dressing import default_eps_on_skin
     from ..scenes.recorded_body import recorded_scene
 
-    for option in ("clip", "ease", "teleports", "root_motion"):
+    clips = body.suffix.lower() == ".npz"  # which may hold several, by name
+    for option in ("ease", "teleports", "root_motion", *(() if clips else ("clip",))):
         if getattr(wear, option) != type(wear).__dataclass_fields__[option].default:
             raise ValueError(f"--{option.replace('_', '-')} is for a character; {body} is a sequence of meshes")
-    under, fps = read_clip(body, wear.body_points, None, wear.fps, files.body, option="")
+    under, fps = read_clip(body, wear.body_points, wear.clip, wear.fps, files.body, option="")
     under = _outward(under)
     rest = None if wear.body_rest is None else read_mesh(wear.body_rest, files.body)
     if rest is not None and rest.n_vertices != under.mesh.n_vertices:

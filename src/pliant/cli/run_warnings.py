@@ -173,6 +173,11 @@ def _advice(result: Any) -> str:
             f"the body intersects itself there ({worst.pairs:,} pairs of its triangles in frame {worst.frame}) and "
             "leaves no room: change the pose or the skinning, no option helps"
         )
+    if worst is not None and worst.pairs and worst.depth <= 2.0 * eps:
+        return (
+            f"the body intersects itself ({worst.pairs:,} pairs of its triangles in frame {worst.frame}; pliant check "
+            "BODY lists them) and may leave too little room: change the pose or the skinning, or try a larger --eps"
+        )
     if not all(result.scene.bodies[b].mesh.issues.closed for b in result.scene.obstacles):
         return "it is not closed, and cloth can slip past its boundary; close its holes or give it a thickness"
     if worst is not None and worst.step > FAST * eps:

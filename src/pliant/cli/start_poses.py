@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ..audit.start_pose import StartFix
     from ..mesh import Mesh
 
-SHARE = 0.5  # of the contact offset: clearance of a garment that was fixed; the guard keeps it (its BODY_SHARE)
-
 
 @dataclasses.dataclass
 class StartPoses:
@@ -27,13 +25,13 @@ class StartPoses:
         if not self.wanted:
             self.note(garments[0], body)
             return list(garments)
-        from ..audit.start_pose import fix_start
+        from ..audit.start_pose import CLEARANCE, fix_start
 
         worn: list[Mesh] = []
         for garment in garments:
             # the body is the same for all garments: its notes are those of the first
             notes: list[Note] = []
-            found = fix_start(garment, body, SHARE * eps, worn, notes)
+            found = fix_start(garment, body, CLEARANCE * eps, worn, notes)
             self._say(notes)
             if found is not None:
                 self.done.append(found)

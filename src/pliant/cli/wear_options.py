@@ -11,7 +11,7 @@ class WearOptions:
     meshes."""
 
     clip: str | None = None
-    "Clip of the character to play. Default: the first."
+    "Clip of the character to play, or of an .npz with several. Default: the first."
     lead_in: float | None = None
     """Seconds of transition from the rest pose, in which the garment is given, to the first pose of the clip; where the
     body is a sequence of meshes without --body-rest, seconds in which it stands in its first frame. Default: 0.5, or

@@ -34,24 +34,6 @@ CLOTH_COLOURS = (
     (0.55, 0.50, 0.44),
     (0.31, 0.13, 0.30),
 )
-# former keys of the summary, written for one version
-FORMER_KEYS = {
-    "forced": "failed_substeps",
-    "unheld": "given_up_pairs",
-    "remained_most": "unresolved_most",
-    "frames_with_remained": "frames_with_unresolved",
-    "crossings_cloth_most": "intersecting_pairs_cloth_most",
-    "crossings_cloth_total": "intersecting_pairs_cloth_total",
-    "crossings_bodies_most": "intersecting_pairs_bodies_most",
-    "crossings_bodies_total": "intersecting_pairs_bodies_total",
-    "frames_with_crossings": "frames_with_intersecting_pairs",
-    "through_at_end": "intersecting_pairs_bodies_at_end",
-    "cuts_bodies_most": "crossing_pairs_bodies_most",
-    "cuts_bodies_total": "crossing_pairs_bodies_total",
-    "frames_with_cuts": "frames_with_crossing_pairs",
-    "start_pairs": "initial_intersecting_pairs",
-    "start": "initial_intersections",
-}
 
 
 class IntersectingBodies(NamedTuple):
@@ -199,7 +181,7 @@ class Result:
         measured = not np.isnan(self.least_distance).all()
         least = float(np.nanmin(self.least_distance)) if measured else float("nan")
         ends = [x[-1] - x[-2] for x in self.x.values() if len(x) > 1]
-        figures = {
+        return {
             "scene": self.scene.name,
             "frames": len(steps),
             "simulated_s": len(steps) * self.dt,
@@ -232,7 +214,6 @@ class Result:
             **self._carried_figures(),
             **character_figures(self.scene, self.begin),
         }
-        return figures | {old: figures[new] for old, new in FORMER_KEYS.items()}
 
     def _carried_figures(self) -> dict[str, Any]:
         """The figures of a run on proxies, with the strain of the garments as written."""

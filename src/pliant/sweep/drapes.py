@@ -7,13 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from ..audit.start_pose import CLEARANCE, fix_start
 from ..detect.choose import AUTO
 from ..io import is_animated, load_character
+from ..mesh import Mesh
 from ..motion.character import Character
 from ..scene import Cloth, Scene
 from ..scenes import SCENES, drape_scene, tablecloth_material, tablecloth_scene
 from ..scenes.defaults import RunLength, default_run_length
-from ..scenes.dressing import LONGEST_PREROLL, dress_scene, is_upright, preroll_of_clip, rest_skin
+from ..scenes.drape import default_eps, place_cloth
+from ..scenes.dressing import (
+    LONGEST_PREROLL,
+    default_eps_on_skin,
+    dress_scene,
+    is_upright,
+    preroll_of_clip,
+    rest_skin,
+)
 from ..scenes.holding import Holding, hold_cloths
 from ..simulation import Simulation
 from ..simulation.carrying import Proxies, refuse_rows
@@ -143,7 +153,9 @@ def _unheld_scene(run: Run, given: dict[str, Any], proxies: Proxies) -> tuple[Sc
         skin = rest_skin(character)
         seconds = _preroll(character, worn, options)
         worn |= {"lead_in": seconds} if seconds else {}
-        scene = dress_scene([proxies.replace(garment.load(given), skin)], character, **worn, **options)
+        worn_mesh = garment.load(given)
+        put = _started(worn_mesh, skin, options.get("eps") or default_eps_on_skin(skin, [worn_mesh]), given)
+        scene = dress_scene([proxies.replace(put, skin)], character, **worn, **options)
         return scene, default_run_length(scene, dt, seconds)
     if garment.name == TABLECLOTH:
         _refuse(given, _WORN, "a tablecloth is not worn")
@@ -159,8 +171,25 @@ def _unheld_scene(run: Run, given: dict[str, Any], proxies: Proxies) -> tuple[Sc
     else:
         _ignore_resolution(given, garment.name)
         how = {name: given[name] for name in ("place", "hold") if name in given}
-        scene = drape_scene(proxies.replace(garment.load(given), under), under, **how, **options)
+        worn_mesh = garment.load(given)
+        if "proxy" not in given:
+            put = place_cloth(worn_mesh, under, how.get("place", "auto"))
+            how |= {} if put is worn_mesh else {"hold": "none"}  # only a garment that is worn where its file has it
+            worn_mesh = _started(put, under, options.get("eps") or default_eps(under, put), given)
+            how["place"] = "as-is"
+        scene = drape_scene(proxies.replace(worn_mesh, under), under, **how, **options)
     return scene, default_run_length(scene, dt)
+
+
+def _started(garment: Mesh, body: Mesh, eps: float, given: dict[str, Any]) -> Mesh:
+    """The garment, fixed where it starts inside the body or intersects itself, as `pliant drape` does."""
+    if not given.get("fix-start", True) or "proxy" in given or not garment.n_faces or len(garment.lines):
+        return garment
+    found = fix_start(garment, body, CLEARANCE * eps)
+    if found is None:
+        return garment
+    log.warning("the start of %r was fixed: %s", garment.name, found.text)
+    return found.garment
 
 
 def _preroll(character: Character, worn: dict[str, Any], options: dict[str, Any]) -> float:

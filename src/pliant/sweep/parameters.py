@@ -172,6 +172,7 @@ PARAMETERS: dict[str, dict[str, Check]] = {
         "stitches": _one_of("lines"),
         "closing": _real(low=0.0),
         "rest-scale": _scale,
+        "fix-start": _flag,
         "measure": _flag,
         "material": _material,
         **{f"material.{name}": _real(low=0.0) for name in _MATERIAL},

@@ -19,7 +19,7 @@ from .work import THUMBNAIL, read_times, write_json
 Row = dict[str, Any]
 MOST_EMBEDDED = 2000  # images embedded in the gallery; with more, all are linked
 FIRST, LAST = ("number", "id"), ("notes", "error")
-# earlier names of columns, written to the tables for one version
+# earlier names of columns, in records of unfinished sweeps
 FORMER = {
     "unjudged": "unchecked",
     "crossings_cloth_most": "intersecting_pairs_cloth_most",
@@ -65,7 +65,6 @@ def rows_of(plan: Plan, records: dict[str, Row]) -> list[Row]:
         if run.kind == "check" and record["error"] is None:
             row["unchecked"] = "; ".join(note["text"] for note in record["check_notes"])
         row |= run.named
-        row |= {old: row[new] for old, new in FORMER.items() if new in row}
         row |= {"notes": "; ".join(record["notes"]), "error": record["error"]}
         rows.append(row)
     return rows
@@ -100,7 +99,7 @@ def write_results(out: pathlib.Path, plan: Plan, records: dict[str, Row]) -> lis
         written[3],
         title=plan.name,
         lines=lines,
-        columns=[column for column in columns if column not in FORMER],
+        columns=columns,
         displayed=[*plan.varied, *(name for name in DISPLAYED if name in columns)],
         cards=[_card(out, row, records[row["id"]], embedded) for row in rows],
     )
