@@ -18,7 +18,7 @@ from ..queries.contact_records import (
     with_rounding_margin_at,
 )
 from ..queries.proximity import NearPairs
-from ..queries.proximity_on_card import NearPairsOnCard
+from ..queries.proximity_on_card import LeafMeshOnCard, NearPairsOnCard
 from ..queries.welded_on_card import Copies
 from ..queries.workspace_on_card import Workspace
 from .solid_on_card import SolidOnCard, flip_edges
@@ -63,18 +63,19 @@ class BvhOnCard:
         """Return the contacts at the last positions."""
         found, near = self._near.within(self.within), self._near
         one, two = self._sides
-        facing = [(one, two, near.a.x, near.b.x, found.vertex_face), (two, one, near.b.x, near.a.x, found.face_vertex)]
-        signed = [_signed(solid, x, pairs) for solid, (_, _, x, _, pairs) in zip(self._solids[::-1], facing)]
+        facing = [(one, two, near.a, near.b, found.vertex_face), (two, one, near.b, near.a, found.face_vertex)]
+        signed = [_signed(solid, a.x, pairs) for solid, (_, _, a, _, pairs) in zip(self._solids[::-1], facing)]
         order = (1, 0) if one.body > two.body else (0, 1)
         records = _device.empty(sum(len(pairs) for pairs, _ in signed) + len(found.edges), CONTACT)
         done = 0
         for k in order:
-            a, b, x_a, x_b, _ = facing[k]
+            side_a, side_b, a, b, _ = facing[k]
             pairs, sign = signed[k]
-            _fill(near.workspace, a, b, x_a, x_b, pairs, _device.part(records, done, done + len(pairs)), sign)
+            there = _device.part(records, done, done + len(pairs))
+            _fill(near.workspace, side_a, side_b, a, b, pairs, there, sign)
             done += len(pairs)
         edges = _device.part(records, done, len(records))
-        _fill(near.workspace, one, two, near.a.x, near.b.x, found.edges, edges)
+        _fill(near.workspace, one, two, near.a, near.b, found.edges, edges)
         if self._solids != (None, None):
             margin = with_rounding_margin_at(0.0, largest_coordinate(near.a.x, near.b.x))
             flip_edges(edges, (near.a.x, one.edges), (near.b.x, two.edges), self._solids, margin)
@@ -115,29 +116,30 @@ class _SideOnCard:
 
 
 def _fill(
-    work: Workspace, a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, records: Any, sign: Any = None
-) -> None:
+    work: Workspace, a: _SideOnCard, b: _SideOnCard, at: LeafMeshOnCard, to: LeafMeshOnCard, pairs: Any, records: Any,
+    sign: Any = None,
+) -> None:  # fmt: skip
     """Write the records of pairs: of vertices with their `sign` and faces, or of edges (None). The host completes those
     whose direction neither their gap nor the normals around them tell."""
     from ...kernels.gpu import records as _records
 
-    n = len(pairs)
+    n, words = len(pairs), _device.words(records)
     if not n:
         return
-    there, words = _device.upload(owners(PosedSide(a.welded, x_a), PosedSide(b.welded, x_b))), _device.words(records)
+    there = _device.upload(owners(PosedSide(a.welded, at.x), PosedSide(b.welded, to.x)))
     unsure: Any = _records.Unsure(work.take("unsure", n, np.int64), work.zeros("count", 1, np.int64))
     if sign is not None:
-        _device.launch(_records.fill_faces, n, x_a, x_b, b.faces, pairs, sign, there, words, unsure)
+        _device.launch(_records.fill_faces, n, at.rows, to.rows, b.faces, pairs, sign, there, words, unsure)
     else:
-        _device.launch(_records.fill_edges, n, x_a, a.edges, x_b, b.edges, pairs, there, words, unsure)
+        _device.launch(_records.fill_edges, n, at.rows, a.edges, to.rows, b.edges, pairs, there, words, unsure)
     count = int(unsure.count.copy_to_host()[0])
     if count and sign is None:
         left: Any = _records.Unsure(work.take("left", count, np.int64), work.zeros("count left", 1, np.int64))
-        sides = x_a, a.edges, x_b, b.edges, b.around
+        sides = at.rows, a.edges, to.rows, b.edges, b.around
         _device.launch(_records.touching_edges, count, *sides, pairs, unsure, records, left)
         unsure, count = left, int(left.count.copy_to_host()[0])
     if count:
-        _complete(a, b, x_a, x_b, pairs, unsure.rows[:count], records, sign)
+        _complete(a, b, at.x, to.x, pairs, unsure.rows[:count], records, sign)
 
 
 def _complete(a: _SideOnCard, b: _SideOnCard, x_a: Any, x_b: Any, pairs: Any, rows: Any, out: Any, sign: Any) -> None:

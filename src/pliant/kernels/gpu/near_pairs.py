@@ -11,11 +11,12 @@ import numpy as np
 
 from ..bvh.leaf_mesh import EDGES, FACE, FEATURES, WELDED
 from ..kinds import EDGE_TO_EDGE, VERTEX_TO_FACE
-from .boxes import FIRST, SKIP, Boxes, margins
+from .boxes import Boxes, margins
 from .card import cuda
 from .jit import kernel, prange
 from .scratch import scratch
 from .sources import twin
+from .wide import load_node, load_record, load_row, store_row
 
 _proximity = twin("queries.proximity")
 edge_distances, face_distances, normal_span = (
@@ -30,7 +31,7 @@ FACE_BITS, EDGE_BITS = 3, 6  # first bits of a face of the first triangle with v
 class CardSide(NamedTuple):
     """One side of a query: positions and, of each triangle in the order of the leaves, all its indices."""
 
-    x: np.ndarray  # (n,3) f8 metres
+    x: np.ndarray  # (n,4) f8 metres, of which the last number is padding; unused where only boxes are tested
     records: np.ndarray  # (m,RECORD) i4, see `pack_records`
     box: np.ndarray  # the fields of `Boxes`
     link: np.ndarray
@@ -62,21 +63,21 @@ def boxes_of(side):
 def list_overlaps(a, b, same, within, pairs, count):
     """List pairs (cap,2) of triangles of a and b whose boxes are within the distance; count[0] is complete even where
     there was no room. `same`: each pair of one mesh once, the second after the first in the order of the leaves."""
-    box, link, total = b.box, b.link, len(b.link)
+    link, total = b.link, len(b.link)
     _, margin = margins(boxes_of(a), boxes_of(b), within)
     margin = np.float32(margin)
     for p in prange(len(a.leaf)):
         own = a.leaf[p]
-        x_0, y_0, z_0 = a.box[own, 0] - margin, a.box[own, 1] - margin, a.box[own, 2] - margin
-        x_1, y_1, z_1 = a.box[own, 3] + margin, a.box[own, 4] + margin, a.box[own, 5] + margin
+        x_0, y_0, z_0, x_1, y_1, z_1, _, _ = load_node(a.link, own)
+        x_0, y_0, z_0 = x_0 - margin, y_0 - margin, z_0 - margin
+        x_1, y_1, z_1 = x_1 + margin, y_1 + margin, z_1 + margin
         waiting, n = scratch(ROOM, np.int32), 0
         at = np.int64(own + 1) if same else np.int64(0)
         while at < total:
-            apart = box[at, 0] > x_1 or box[at, 3] < x_0 or box[at, 1] > y_1
-            apart = apart or box[at, 4] < y_0 or box[at, 2] > z_1 or box[at, 5] < z_0
-            skip = np.int64(link[at, SKIP])
+            r_0, s_0, t_0, r_1, s_1, t_1, skip, triangle = load_node(link, at)
+            apart = r_0 > x_1 or r_1 < x_0 or s_0 > y_1 or s_1 < y_0 or t_0 > z_1 or t_1 < z_0
             if not apart and skip == at + 1:
-                waiting[n] = link[at, FIRST]
+                waiting[n] = triangle
                 n += 1
                 if n == ROOM:
                     append(waiting, n, p, pairs, count)
@@ -136,10 +137,22 @@ def is_near_edge(a, b, c, d, within):
 
 
 @kernel
-def triangle_of(side, q):
-    """Its corners."""
-    r = side.records
-    return load(side.x, r[q, 0]), load(side.x, r[q, 1]), load(side.x, r[q, 2])
+def point(x, i):
+    row = load_row(x, i)
+    return row[0], row[1], row[2]
+
+
+@kernel(parallel=True)
+def copy_points(x, out):
+    """Copy x (n,3) to rows of four, which are read at once."""
+    for i in prange(len(x)):
+        store_row(out, i, load(x, i), 0.0)
+
+
+@kernel
+def triangle_of(x, r):
+    """The corners of the triangle with record r."""
+    return point(x, r[0]), point(x, r[1]), point(x, r[2])
 
 
 @kernel
@@ -162,9 +175,28 @@ def has_corner(records, q, weld):
 
 
 @kernel
+def edge_of(r, e):
+    """As `edge_corners`, from a record."""
+    k = (r[FEATURES] >> (10 + 2 * e)) & 3
+    h = k + 1 if k < 2 else 0
+    return (k, h) if corner(r, k) < corner(r, h) else (h, k)
+
+
+@kernel
+def weld_of(r, k):
+    return r[WELDED] if k == 0 else (r[WELDED + 1] if k == 1 else r[WELDED + 2])
+
+
+@kernel
+def is_corner(r, weld):
+    return weld == r[WELDED] or weld == r[WELDED + 1] or weld == r[WELDED + 2]
+
+
+@kernel
 def near_features(a, b, p, q, within, reach):
     """One bit for each pair of features of two triangles that is within the distance."""
-    one, two = triangle_of(a, p), triangle_of(b, q)
+    r_a, r_b = load_record(a.records, p), load_record(b.records, q)
+    one, two = triangle_of(a.x, r_a), triangle_of(b.x, r_b)
     n_0, n_1, n_2, low, high = normal_span(one[0], one[1], one[2])
     h_0 = n_0 * two[0][0] + n_1 * two[0][1] + n_2 * two[0][2]
     h_1 = n_0 * two[1][0] + n_1 * two[1][1] + n_2 * two[1][2]
@@ -172,24 +204,23 @@ def near_features(a, b, p, q, within, reach):
     mask = 0
     if min(h_0, h_1, h_2) > high + reach or max(h_0, h_1, h_2) < low - reach:
         return mask
-    of_a, of_b = a.records, b.records
-    code_a, code_b = of_a[p, FEATURES], of_b[q, FEATURES]
-    if of_b[q, FACE] >= 0:
+    code_a, code_b = r_a[FEATURES], r_b[FEATURES]
+    if r_b[FACE] >= 0:
         for v in range(code_a & 3):
             k = vertex_corner(code_a, v)
-            if not has_corner(of_b, q, of_a[p, WELDED + k]) and is_near_face(corner(one, k), two, within):
+            if not is_corner(r_b, weld_of(r_a, k)) and is_near_face(corner(one, k), two, within):
                 mask |= 1 << v
-    if of_a[p, FACE] >= 0:
+    if r_a[FACE] >= 0:
         for v in range(code_b & 3):
             k = vertex_corner(code_b, v)
-            if not has_corner(of_a, p, of_b[q, WELDED + k]) and is_near_face(corner(two, k), one, within):
+            if not is_corner(r_a, weld_of(r_b, k)) and is_near_face(corner(two, k), one, within):
                 mask |= 1 << (FACE_BITS + v)
     for e in range((code_a >> 2) & 3):
-        i, j = edge_corners(of_a, p, e)
-        u, v = of_a[p, WELDED + i], of_a[p, WELDED + j]
+        i, j = edge_of(r_a, e)
+        u, v = weld_of(r_a, i), weld_of(r_a, j)
         for f in range((code_b >> 2) & 3):
-            k, h = edge_corners(of_b, q, f)
-            s, t = of_b[q, WELDED + k], of_b[q, WELDED + h]
+            k, h = edge_of(r_b, f)
+            s, t = weld_of(r_b, k), weld_of(r_b, h)
             if (
                 u != s and u != t and v != s and v != t
                 and is_near_edge(corner(one, i), corner(one, j), corner(two, k), corner(two, h), within)

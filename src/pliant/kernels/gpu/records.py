@@ -8,6 +8,7 @@ import numpy as np
 from ..kinds import EDGE_EDGE, FIRST, SECOND, VERTEX_FACE
 from .card import cuda
 from .jit import kernel, prange
+from .near_pairs import point
 from .sources import twin
 from .wide import store_words
 
@@ -63,12 +64,13 @@ def append(unsure, m):
 
 @kernel(parallel=True)
 def fill_faces(x_a, x_b, faces_b, pairs, sign, owners, words, unsure):
-    """Write the records of `pairs` (vertex of a, face of b) to words (n,20); sign (n,) as in `contact_records`."""
+    """Write the records of `pairs` (vertex of a, face of b) to words (n,20); positions (n,4), sign (n,) as in
+    `contact_records`."""
     first, bodies = owners.first, owners.bodies
     for m in prange(len(pairs)):
         v, f = pairs[m, 0], pairs[m, 1]
         i, j, k = faces_b[f, 0], faces_b[f, 1], faces_b[f, 2]
-        p, a, b, d = vec.load(x_a, v), vec.load(x_b, i), vec.load(x_b, j), vec.load(x_b, k)
+        p, a, b, d = point(x_a, v), point(x_b, i), point(x_b, j), point(x_b, k)
         n, distance, degenerate, weights = face_contact(p, a, b, d, sign[v] if len(sign) > 0 else 1.0)
         vertices = (v + first[0], i + first[1], j + first[1], k + first[1])
         write(words, m, VERTEX_FACE, (v, f), bodies, vertices, weights, n, distance)
@@ -83,7 +85,7 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, owners, words, unsure):
     for m in prange(len(pairs)):
         e, f = pairs[m, 0], pairs[m, 1]
         i, j, k, h = edges_a[e, 0], edges_a[e, 1], edges_b[f, 0], edges_b[f, 1]
-        a, b, c, d = vec.load(x_a, i), vec.load(x_a, j), vec.load(x_b, k), vec.load(x_b, h)
+        a, b, c, d = point(x_a, i), point(x_a, j), point(x_b, k), point(x_b, h)
         s, t = closest_on_edges(a, b, c, d)
         n, distance, degenerate = gap_normal_and_distance(vec.mix(a, b, s), vec.mix(c, d, t), 1.0)
         vertices, weights = (i + first[0], j + first[0], k + first[1], h + first[1]), (1.0 - s, s, t - 1.0, -t)

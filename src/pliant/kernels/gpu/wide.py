@@ -14,7 +14,14 @@ if SIMULATED:
         return x[i, 0], x[i, 1], x[i, 2], x[i, 3]
 
     def load_indices(x, i):
-        return np.int64(x[i, 0]), np.int64(x[i, 1]), np.int64(x[i, 2]), np.int64(x[i, 3])
+        return tuple(np.int64(each) for each in x[i, :4])
+
+    def load_record(x, i):
+        return tuple(np.int64(each) for each in x[i, :8])
+
+    def load_node(link, i):
+        box = link[i, :6].view(np.float32)
+        return (*box, np.int64(link[i, 6]), np.int64(link[i, 7]))
 
     def store_row(x, i, a, last):
         x[i, 0], x[i, 1], x[i, 2], x[i, 3] = a[0], a[1], a[2], last
@@ -33,12 +40,17 @@ else:
     LONG = ir.IntType(64)
     TWO, FOUR, WORDS = ir.VectorType(DOUBLE, 2), ir.VectorType(INT, 4), ir.VectorType(LONG, 2)
 
-    def _pointer(context, builder, kind, values, which, vector):
-        """The address of part `which` of a row, as that of a vector."""
+    def _pointer(context, builder, kind, values, columns, which, vector):
+        """The address of column `which` of row values[1] of an array with so many columns, as that of a vector."""
         array = context.make_array(kind)(context, builder, values[0])
-        row = builder.mul(values[1], ir.Constant(values[1].type, 4))
+        row = builder.mul(values[1], ir.Constant(values[1].type, columns))
         at = builder.add(row, ir.Constant(row.type, which))
         return builder.bitcast(builder.gep(array.data, [at]), vector.as_pointer())
+
+    def _integers(context, builder, kind, values, columns, which):
+        """Four integers of a row of i4."""
+        four = builder.load(_pointer(context, builder, kind, values, columns, which, FOUR), align=16)
+        return [builder.extract_element(four, ir.Constant(INT, k)) for k in range(4)]
 
     def _rows_of(x, dtype) -> bool:
         return isinstance(x, types.Array) and x.ndim == 2 and x.layout == "C" and x.dtype == dtype
@@ -52,7 +64,7 @@ else:
         def codegen(context, builder, signature, values):
             parts = []
             for half in (0, 2):
-                two = builder.load(_pointer(context, builder, signature.args[0], values, half, TWO), align=16)
+                two = builder.load(_pointer(context, builder, signature.args[0], values, 4, half, TWO), align=16)
                 parts += [builder.extract_element(two, ir.Constant(INT, k)) for k in (0, 1)]
             return context.make_tuple(builder, signature.return_type, parts)
 
@@ -65,11 +77,38 @@ else:
             return None
 
         def codegen(context, builder, signature, values):
-            four = builder.load(_pointer(context, builder, signature.args[0], values, 0, FOUR), align=16)
-            parts = [builder.sext(builder.extract_element(four, ir.Constant(INT, k)), ir.IntType(64)) for k in range(4)]
-            return context.make_tuple(builder, signature.return_type, parts)
+            four = _integers(context, builder, signature.args[0], values, 4, 0)
+            return context.make_tuple(builder, signature.return_type, [builder.sext(each, LONG) for each in four])
 
         return types.UniTuple(types.int64, 4)(x, types.int64), codegen
+
+    @intrinsic
+    def load_record(typingctx, x, i):
+        """The first eight numbers of row i of an (n,12) array of i4."""
+        if not _rows_of(x, types.int32):
+            return None
+
+        def codegen(context, builder, signature, values):
+            parts = [_integers(context, builder, signature.args[0], values, 12, which) for which in (0, 4)]
+            eight = [builder.sext(each, LONG) for part in parts for each in part]
+            return context.make_tuple(builder, signature.return_type, eight)
+
+        return types.UniTuple(types.int64, 8)(x, types.int64), codegen
+
+    @intrinsic
+    def load_node(typingctx, link, i):
+        """A node of `boxes.Boxes`: low and high corner, the node after the subtree, the triangle."""
+        if not _rows_of(link, types.int32):
+            return None
+
+        def codegen(context, builder, signature, values):
+            parts = [_integers(context, builder, signature.args[0], values, 8, which) for which in (0, 4)]
+            eight = parts[0] + parts[1]
+            box = [builder.bitcast(each, ir.FloatType()) for each in eight[:6]]
+            ends = [builder.sext(each, LONG) for each in eight[6:]]
+            return context.make_tuple(builder, signature.return_type, box + ends)
+
+        return types.Tuple([types.float32] * 6 + [types.int64] * 2)(link, types.int64), codegen
 
     @intrinsic
     def store_row(typingctx, x, i, a, last):
@@ -83,7 +122,7 @@ else:
                 two = ir.Constant(TWO, ir.Undefined)
                 for k in (0, 1):
                     two = builder.insert_element(two, numbers[half + k], ir.Constant(INT, k))
-                builder.store(two, _pointer(context, builder, signature.args[0], values, half, TWO), align=16)
+                builder.store(two, _pointer(context, builder, signature.args[0], values, 4, half, TWO), align=16)
             return context.get_dummy_value()
 
         return types.void(x, types.int64, types.UniTuple(types.float64, 3), types.float64), codegen
