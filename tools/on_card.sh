@@ -2,12 +2,13 @@
 # Everything that needs a graphics card, in one call of less than ten minutes: unpacks the wheels of
 # tools/carry_wheels.py, runs tests/gpu and the benchmarks, and writes what they print and their tables to $OUT.
 #
-#     tools/on_card.sh [STEP ...]     # tests, bench, simulations, costs (default: the first three); keep: only take wheels
+#     tools/on_card.sh [STEP ...]     # tests, bench, simulations, gradients, costs (default: the first three); keep: only
+#                                     # take wheels
 #
 # Each file of tests/gpu is a process of its own, because most of their time is compiling, on one thread. ONLY=NAME
 # measures one part of `bench` or `simulations`, LIMIT=SECONDS ends a step.
 #
-# Needs Python 3.12 with NumPy and SciPy, a driver and a toolkit of CUDA 13. QUICK=1 takes small cases, for a dry run
+# Needs Python 3.12 with NumPy and SciPy, for `gradients` PyTorch for CUDA, a driver and a toolkit of CUDA 13. QUICK=1 takes small cases, for a dry run
 # in Numba's simulator: NUMBA_ENABLE_CUDASIM=1 QUICK=1 PYTHON=.venv/bin/python SITE= OUT=out/dry tools/on_card.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -52,6 +53,10 @@ for part in ${*:-tests bench simulations}; do
     bench) step bench "${LIMIT:-270}" "$PYTHON" -m pliant_bench.gpu $quick ${ONLY:+--only $ONLY} ;;
     simulations)
         step simulations "${LIMIT:-150}" "$PYTHON" -m pliant_bench.gpu_simulations $quick ${ONLY:+--only $ONLY}
+        ;;
+    gradients)
+        step gradients "${LIMIT:-240}" "$PYTHON" -m pytest -p no:cacheprovider -q tests/gpu/test_gradients.py
+        step gradients "${LIMIT:-240}" "$PYTHON" -m pliant_bench.gpu_gradients $quick
         ;;
     costs) step costs "${LIMIT:-60}" "$PYTHON" tools/card_costs.py ;;
     keep) ;;

@@ -189,12 +189,13 @@ def _penalty(
 class Penalty:
     """A penetration loss, and its derivatives by the tape."""
 
-    def __init__(self, x: Any, faces: Any, points: Any, clearance: float) -> None:
-        self.points = wp.array(points.astype(np.float32), dtype=wp.vec3, requires_grad=True, device="cpu")
-        self.x = wp.array(x.astype(np.float32), dtype=wp.vec3, requires_grad=True, device="cpu")
-        self.faces = wp.array(np.ascontiguousarray(faces, np.int32).ravel(), dtype=int, device="cpu")
+    def __init__(self, x: Any, faces: Any, points: Any, clearance: float, device: str = "cpu") -> None:
+        self.device = device
+        self.points = wp.array(points.astype(np.float32), dtype=wp.vec3, requires_grad=True, device=device)
+        self.x = wp.array(x.astype(np.float32), dtype=wp.vec3, requires_grad=True, device=device)
+        self.faces = wp.array(np.ascontiguousarray(faces, np.int32).ravel(), dtype=int, device=device)
         self.mesh = wp.Mesh(self.x, self.faces)
-        self.loss = wp.zeros(1, dtype=float, requires_grad=True, device="cpu")
+        self.loss = wp.zeros(1, dtype=float, requires_grad=True, device=device)
         self.clearance = clearance
 
     def derivatives(self, x: Any = None) -> Any:
@@ -205,7 +206,7 @@ class Penalty:
         tape = wp.Tape()
         with tape:
             given = [self.mesh.id, self.points, self.x, self.faces, self.clearance, self.loss]
-            wp.launch(_penalty, dim=len(self.points), inputs=given, device="cpu")
+            wp.launch(_penalty, dim=len(self.points), inputs=given, device=self.device)
         tape.backward(self.loss)
         found = self.loss.numpy()[0], self.points.grad.numpy().copy(), self.x.grad.numpy().copy()
         tape.zero()

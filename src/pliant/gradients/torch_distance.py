@@ -21,7 +21,7 @@ def signed_distance(
 ) -> torch.Tensor:
     """Signed distances (..., n) of validated tensors. Those of points outside, beyond `within`, need not be known: they
     may be reported as the largest value of `within`."""
-    lead = torch.broadcast_shapes(points.shape[:-2], vertices.shape[:-2])
+    lead, faces = torch.broadcast_shapes(points.shape[:-2], vertices.shape[:-2]), faces.to(points.device)
     p, x = (_in_one_axis(tensor, lead) for tensor in (points, vertices))
     if _transformed():
         found = stencils(p, x, faces)

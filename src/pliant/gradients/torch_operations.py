@@ -1,6 +1,7 @@
 """Queries as operations of PyTorch, with what `torch.compile` and `torch.func.vmap` need to know about them.
 
-This is the seam between PyTorch and the place where queries run: tensors of any device go through the CPU.
+This is the seam between PyTorch and the place where queries run. Tensors of a graphics card are answered there where
+`torch_card` can, and go through the CPU otherwise.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from ..arguments import wrong
 from ..kernels.gradients import stencils as _kernels
 from ..kernels.gradients.crossings import Crossings
 from ..kernels.gradients.stencils import Stencils
-from . import bodies
+from . import bodies, torch_card
 from .arguments import Described
 from .crossings import find_crossings
 
@@ -32,6 +33,9 @@ def near_stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Ten
     """The `stencils` of points inside or within a distance; not for transformations."""
     if within == np.inf:
         return stencils(points, vertices, faces)
+    there = torch_card.stencils(points, vertices, faces)
+    if there is not None:
+        return there
     found = bodies.find_stencils(_array(points), _array(vertices), faces.cpu().numpy(), within=within)
     return Stencils(*(torch.from_numpy(array).to(points.device) for array in found))
 
@@ -43,7 +47,9 @@ def stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) 
 
 @torch.library.custom_op("pliant::stencils", mutates_args=())
 def _stencils(points: torch.Tensor, vertices: torch.Tensor, faces: torch.Tensor) -> list[torch.Tensor]:
-    limits = bodies.DOUBLE
+    limits, there = bodies.DOUBLE, torch_card.stencils(points, vertices, faces)
+    if there is not None:
+        return list(there)
     found = bodies.find_stencils(_array(points), _array(vertices), faces.cpu().numpy(), limits)
     return [torch.from_numpy(array).to(points.device) for array in found]
 
@@ -142,12 +148,24 @@ def gathered(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 def added(push: torch.Tensor, found: Any, shape: torch.Size, skipped: int) -> torch.Tensor:
     """The sum (q*v,3) of minus the pushes (p,n,3) of points at the corners of their features, for bodies of `shape`
     (q,v,3). Those of features of the kind `skipped` are left out."""
+    if push.is_cuda:
+        return _added_there(push, found, shape, skipped)
     out = np.zeros(shape)
-    away, arrays = (-push).cpu().numpy(), Stencils(*(array.cpu().numpy() for array in found))
+    away, arrays = (-push).numpy(), Stencils(*(array.numpy() for array in found))
     for k in range(len(away)):
         at = out[k if shape[0] > 1 else 0]
         _kernels.add_pushes(Stencils(*(array[k] for array in arrays)), away[k], skipped, at)
-    return torch.from_numpy(out).reshape(-1, 3).to(push.device)
+    return torch.from_numpy(out).reshape(-1, 3)
+
+
+def _added_there(push: torch.Tensor, found: Any, shape: torch.Size, skipped: int) -> torch.Tensor:
+    """As `added`, of tensors on a graphics card; rows are sorted there, so that sums have a fixed order."""
+    weights = found.weights.masked_fill((found.kind == skipped)[..., None], 0.0)
+    parts, rows = (-push)[..., None, :] * weights[..., None], found.rows
+    if shape[0] > 1:
+        rows = rows + (torch.arange(shape[0], device=push.device) * shape[1])[:, None, None]
+    out = torch.zeros((shape[0] * shape[1], 3), dtype=push.dtype, device=push.device)
+    return out.index_put_((rows.reshape(-1),), parts.reshape(-1, 3), accumulate=True)
 
 
 def corners_of_poses(x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
