@@ -80,7 +80,7 @@ def test_sheets_far_apart_have_no_contacts() -> None:
 
 def test_what_does_not_run_there_is_refused_by_name() -> None:
     cloth = shapes.cloth(1.0, 1.0, resolution=3)
-    with pytest.raises(ValueError, match="method 'brute-force' does not run on a graphics card; use 'bvh', or threads"):
+    with pytest.raises(ValueError, match="method 'brute-force' does not run on a graphics card; use 'bvh' or"):
         pliant.detector("brute-force", cloth).to("cuda")
     with pytest.raises(ValueError, match="the options volume, leaf, update and worse of 'bvh'"):
         pliant.detector("bvh", cloth, volume="sphere").to("cuda")
@@ -91,6 +91,39 @@ def test_what_does_not_run_there_is_refused_by_name() -> None:
         there.update(x_b=device.upload(cloth.vertices))
     with pytest.raises(KeyError, match="no field 'place'; one of: kind"):
         there.find()["place"]
+
+
+@pytest.mark.parametrize("field", ["bricks", "dense"])
+def test_contacts_with_a_distance_field_are_the_records_of_threads(rng, field: str) -> None:
+    body = shapes.ball(0.3, 1 if device.SIMULATED else 4)
+    cloth = shapes.cloth(1.0, 1.0, resolution=RESOLUTION)
+    detector = pliant.detector("distance-field", cloth, body, within=0.05, field=field, spacing=0.04, cache=False)
+    there = detector.to("cuda")
+    for height, kinds in ((0.25, {2, 3}), (0.05, {2, 3}), (2.0, set())):
+        x = 0.6 * (cloth.vertices - cloth.vertices.mean(0)) + [0.0, height, 0.0]
+        x += rng.normal(size=x.shape) * 0.1 / RESOLUTION
+        expected, found = detector.update(x).find(), there.update(device.upload(x)).find()
+        assert set(expected["kind"].tolist()) == kinds
+        assert found.copy_to_host().tobytes() == expected.tobytes()
+    there.update(x_b=device.upload(body.vertices))
+    with pytest.raises(ValueError, match=r"the mesh .* has moved; on a graphics card its field is not baked again"):
+        there.update(x_b=device.upload(body.vertices + 0.01))
+
+
+def test_contacts_on_the_medial_axis_of_a_field_have_the_normals_of_threads() -> None:
+    body, cloth = shapes.ball(0.3, 1), shapes.cloth(0.2, 0.2, resolution=3)
+    detector = pliant.detector("distance-field", cloth, body, within=0.05, field="dense", spacing=0.05, cache=False)
+    x = np.zeros_like(cloth.vertices)  # all of it at the centre
+    expected, found = detector.update(x).find(), detector.to("cuda").update(device.upload(x)).find()
+    assert len(expected)
+    assert found.copy_to_host().tobytes() == expected.tobytes()
+
+
+def test_fields_that_do_not_run_there_are_refused_by_name() -> None:
+    body, cloth = shapes.ball(0.3, 1), shapes.cloth(0.2, 0.2, resolution=3)
+    detector = pliant.detector("distance-field", cloth, body, within=0.05, field="adaptive", cache=False)
+    with pytest.raises(ValueError, match="a field of class AdaptiveField does not run on a graphics card"):
+        detector.to("cuda")
 
 
 def test_a_seam_that_opens_is_an_error() -> None:

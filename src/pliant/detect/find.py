@@ -94,8 +94,8 @@ class MeshDetector:
     def to(self, device: str) -> "MeshDetector | MeshDetectorOnCard": ...
 
     def to(self, device: str) -> "MeshDetector | MeshDetectorOnCard":
-        """Return this detector on a graphics card ("cuda") for positions that live there, only of method "bvh"
-        (docs/gpu.md); with "cpu", and with "auto" where there is no card, this one."""
+        """Return this detector on a graphics card ("cuda") for positions that live there, of method "bvh" or
+        "distance-field" (docs/gpu.md); with "cpu", and with "auto" where there is no card, this one."""
         if arrays.chosen(device) == "cpu":
             return self
         from .find_on_card import MeshDetectorOnCard

@@ -119,10 +119,18 @@ def list_vanished(tally, row, which):
         tally.rows[at], tally.which[at] = row, which
 
 
+@kernel
+def may_touch(d_i, d_j, far, reach):
+    """Whether the midpoint of an edge may be within the distance, by the distances of its ends, nan beyond the band;
+    far: the distance and half the length of the edge. As `fields.edges.collect_in_reach`."""
+    beyond = math.isnan(d_i) and math.isnan(d_j)
+    return not (d_i > far + reach.slack or d_j > far + reach.slack or (beyond and far <= reach.known))
+
+
 @kernel(parallel=True)
 def list_near(reach, scenes, vertices, listed, tally):
-    """List the edges whose midpoints may touch, by the distances of their ends, as `kernels.fields.edges`. These are
-    few: a launch of its own needs fewer registers than one that samples, so that more threads wait for memory."""
+    """List the edges whose midpoints may touch, by the distances of their ends. These are few: a launch
+    of its own needs fewer registers than one that samples, so that more threads wait for memory."""
     moving, places = scenes.moving, scenes.places
     for e in prange(len(listed.edges)):
         i, j, now = listed.edges[e, 0], listed.edges[e, 1], tally.now[0]
@@ -132,8 +140,7 @@ def list_near(reach, scenes, vertices, listed, tally):
             place = places.pose[now + 1, s, reach.body]
             a, b = to_body(a, place), to_body(b, place)
         far = reach.within[s] + 0.5 * math.sqrt(vec.norm2(vec.sub(a, b)))
-        beyond = math.isnan(d_i) and math.isnan(d_j)
-        if not (d_i > far + reach.slack or d_j > far + reach.slack or (beyond and far <= reach.known)):
+        if may_touch(d_i, d_j, far, reach):
             listed.near[cuda.atomic.add(listed.counts, len(listed.counts) - 1, 1)] = e
 
 
