@@ -70,7 +70,8 @@ def entry(function, shapes):
     call = ", ".join(_written(shape, numbers, classes) for shape in shapes)
     name = f"launch_{function.__name__}"
     exec(compile(f"def {name}({', '.join(names)}):\n    function({call})\n", f"<{name}>", "exec"), classes)
-    return cuda.jit(classes[name], **OPTIONS)
+    most = None if SIMULATED else getattr(function, "registers", None)
+    return cuda.jit(classes[name], **OPTIONS, **({"max_registers": most} if most else {}))
 
 
 def stand_alone(compiled) -> None:

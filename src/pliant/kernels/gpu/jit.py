@@ -17,11 +17,14 @@ _jit = cuda.jit  # in the simulator, `cuda` is another module after the first la
 OPTIONS = {} if SIMULATED else {"lto": False, "fastmath": False}
 
 
-def kernel(function=None, *, parallel=False, inline=False):
-    """Compile `function` for the card when a launch first needs it."""
+def kernel(function=None, *, parallel=False, inline=False, registers=None):
+    """Compile `function` for the card when a launch first needs it. registers: those that a thread of its launches may
+    have at most; with fewer, more threads run at once, and some numbers are kept in memory."""
     if function is None:
-        return functools.partial(kernel, parallel=parallel, inline=inline)
-    return _jit(function, device=True, **OPTIONS)
+        return functools.partial(kernel, parallel=parallel, inline=inline, registers=registers)
+    compiled = _jit(function, device=True, **OPTIONS)
+    compiled.registers = registers
+    return compiled
 
 
 @kernel

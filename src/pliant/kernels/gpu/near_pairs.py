@@ -246,7 +246,7 @@ def features_of(a, b, query, p, q, bit):
     return base[EDGE_TO_EDGE] + i, i, j
 
 
-@kernel(parallel=True)
+@kernel(parallel=True, registers=128)
 def test_pairs(a, b, query, listed, sizes):
     """Test the features of the listed pairs, and count the near ones in each bucket, sizes (buckets,)."""
     pairs, within = listed.pairs, query.within

@@ -119,7 +119,7 @@ def reach(best, slack, per_metre):
     return np.int64(NONE >> 32 if d > 2.0**30 else d)
 
 
-@kernel(parallel=True)
+@kernel(parallel=True, registers=64)
 def nearest_each(nodes, rows, order, root, points, found, barycentric):
     """Find the triangles nearest to `points`: found (n,2) face and feature, barycentric (n,3). `rows` and `order` are
     those of `Blocks`, root (6,) the box of all."""
