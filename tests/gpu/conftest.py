@@ -5,8 +5,9 @@ import pytest
 
 from pliant.kernels import device
 
-# 15 s in the simulator, memory that it has not, and a hundred thousand queries
-collect_ignore = ["test_bench.py", "test_card_memory.py", "test_ccd_sets.py"] if device.SIMULATED else []
+# 15 s in the simulator, memory that it has not, a hundred thousand queries, and tensors on a card
+TOO_MUCH = ["test_bench.py", "test_card_memory.py", "test_ccd_sets.py", "test_torch.py"]
+collect_ignore = TOO_MUCH if device.SIMULATED else []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
