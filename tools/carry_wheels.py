@@ -1,7 +1,7 @@
 """Wheels for a machine with a graphics card and without a network: downloaded, without what is not needed there, packed
 tightly, in pieces.
 
-    python tools/carry_wheels.py pack             # here: writes out/carried/compiler/, own/ and peers/
+    python tools/carry_wheels.py pack             # here: writes out/carried/compiler/, own/, garments/ and peers/
     python tools/carry_wheels.py unpack FOLDER    # there: unpacks them into FOLDER, for PYTHONPATH; pieces may come in
                                                   # several calls
 
@@ -26,12 +26,14 @@ ROOT = pathlib.Path(__file__).parents[1]
 CARRIED = ROOT / "out" / "carried"
 PIECE = 18_000_000  # bytes
 PYTHON = "3.12"
-# the compiler, if it is not there; what runs the kernels and their tests; and what they are compared with
+# the compiler, if it is not there; what runs the kernels and their tests; what makes garments of the gauntlet
+# (benchmarks/studies/long_runs.py); and what the kernels are compared with
 SETS = {
     "compiler": ("numba==0.68.1", "llvmlite"),
     "own": ("numba-cuda==0.30.4", "cuda-core", "cuda-bindings", "cuda-pathfinder",
             "pytest", "pluggy", "iniconfig", "pygments", "cyclopts", "attrs", "rich-rst", "docstring-parser", "rich",
             "markdown-it-py", "mdurl"),
+    "garments": ("scikit-image", "lazy-loader", "pillow"),
     "peers": ("warp-lang==1.19.0", "newton==1.8.0"),
 }  # fmt: skip
 PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_24", "manylinux_2_17", "manylinux2014")
