@@ -50,16 +50,24 @@ def draw_body_fit(save: Callable[[str, np.ndarray], None]) -> None:
     save("body-fit", np.concatenate([np.asarray(front), *tiles], 1))
 
 
-def section(mesh: Mesh, height: float) -> np.ndarray:
-    """The outlines of a mesh in a horizontal plane, red where they are inside of other parts."""
+def cut(mesh: Mesh, height: float) -> list[list[np.ndarray]]:
+    """The two ends of the line in which each face meets a horizontal plane."""
     t = mesh.vertices[mesh.faces]
-    image = Image.new("RGB", (WIDE * FINE, HIGH * FINE), (255, 255, 255))
-    pen, scale = ImageDraw.Draw(image), FINE * WIDE / 0.8
+    lines = []
     for corners in t[(t[:, :, 1].min(1) < height) & (t[:, :, 1].max(1) > height)]:
         ends = []
         for a, b in zip(corners, np.roll(corners, -1, 0)):
             if (a[1] < height) != (b[1] < height):
                 ends.append(a + (height - a[1]) / (b[1] - a[1]) * (b - a))
+        lines.append(ends)
+    return lines
+
+
+def section(mesh: Mesh, height: float) -> np.ndarray:
+    """The outlines of a mesh in a horizontal plane, red where they are inside of other parts."""
+    image = Image.new("RGB", (WIDE * FINE, HIGH * FINE), (255, 255, 255))
+    pen, scale = ImageDraw.Draw(image), FINE * WIDE / 0.8
+    for ends in cut(mesh, height):
         d, _ = pliant.closest_point(mesh, [np.mean(ends, 0)])
         line = [(FINE * WIDE / 2 + scale * p[0], FINE * HIGH / 2 + scale * p[2]) for p in ends]
         pen.line(line, fill=RED if d[0] < -1e-6 else INK, width=2 * FINE)

@@ -360,6 +360,13 @@ def body_fit() -> None:
     draw_body_fit(save)
 
 
+def garment_network() -> None:
+    """Garments by two networks; imported here, because it needs PyTorch."""
+    from garment_network import draw_garment_network
+
+    draw_garment_network(save)
+
+
 def materials() -> None:
     """The same drape in every material, for docs/materials.md."""
     with tempfile.TemporaryDirectory() as folder:
@@ -392,6 +399,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "gauntlet": lambda: draw_garments(save),
     "responses": lambda: draw_responses(save), "stuffing": lambda: draw_stuffing(save), "fix": lambda: draw_fix(save),
     "gradients": gradients, "body-fit": body_fit, "bending-found": lambda: draw_found(save),
+    "garment-network": garment_network,
     "bind": lambda: draw_bind(save), "blender": lambda: draw_blender(save),
 }  # fmt: skip
 
