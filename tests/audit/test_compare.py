@@ -23,6 +23,7 @@ from pliant.detect.detectors.height_grid import HeightGridDetector
 from pliant.detect.detectors.image_space import ImageSpaceDetector
 from pliant.detect.detectors.spatial_hash import SpatialHashDetector
 from pliant.detect.methods import METHODS
+from pliant.detect.options import parse_method
 from pliant.errors import TooBigError
 from pliant.motion.clip import Clip
 from pliant.report.compare_page import compare_page
@@ -265,6 +266,18 @@ def test_a_method_that_does_not_keep_its_promise_is_caught(liar, monkeypatch):
     assert not found.row(liar.name).kept
     assert liar.name in found.broken[0]
     assert not found.to_json()["kept"]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", ["distance-field:midpoints=false,spacing=0.001", "bone-boxes:midpoints=false"])
+def test_a_method_of_vertices_alone_is_judged_by_vertices_alone(method, monkeypatch):
+    found = compare(sheet(0.09), BALL, within=0.012, methods=[method, "bone-boxes"])
+    alone, both = found.row(parse_method(method).text), found.row("bone-boxes")
+    assert (alone.kind, alone.missed, alone.extra, found.broken) == ("vertices", 0, 0, [])
+    assert 5 < alone.expected < both.expected
+    monkeypatch.setitem(METHODS, "distance-field", Blind)
+    lost = compare(sheet(0.09), BALL, within=0.012, methods=["distance-field:midpoints=false,spacing=0.001"])
+    assert "distance-field" in lost.broken[0]
 
 
 def test_a_vertex_deep_inside_is_reported_against_one_of_the_faces_that_are_nearest(monkeypatch):

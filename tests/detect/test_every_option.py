@@ -161,7 +161,7 @@ def judged(made, found, x: np.ndarray, body: Side, options: dict) -> list[str]:
     wrong = [f"vertex {v} at {distance[v]:g} is missed" for v in np.flatnonzero(must & ~there)]
     extra = there & (distance > WITHIN + bound + ROUNDING)
     wrong += [f"vertex {v} at {distance[v]:g} is reported" for v in np.flatnonzero(extra)]
-    if made.reports is Reports.POINTS:
+    if made.reports in (Reports.POINTS, Reports.VERTICES):
         off = there & covered & (np.abs(reported - distance) > bound + ROUNDING)
         wrong += [f"vertex {v} at {distance[v]:g} is reported at {reported[v]:g}" for v in np.flatnonzero(off)]
     return wrong

@@ -11,12 +11,14 @@ from .verdicts import Verdict
 KINDS = {
     Reports.FEATURES: "pairs of vertex and face or of two edges within the distance, and vertices inside",
     Reports.POINTS: "vertices and edge midpoints within the distance, or inside",
+    Reports.VERTICES: "vertices within the distance, or inside",
     Reports.INSIDE: "vertices inside a closed mesh",
     Reports.TETS: "vertices inside tetrahedra",
 }
 _EVALUATORS: dict[Reports, Callable[[BaseDetector, GroundTruth, Contacts], Verdict]] = {
     Reports.FEATURES: pairwise.features,
     Reports.POINTS: pointwise.points,
+    Reports.VERTICES: pointwise.points,
     Reports.INSIDE: pointwise.inside,
     Reports.TETS: pointwise.in_tets,
 }

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contacts import MIDPOINT_FIELD, Contacts
-from ..detect.base import BaseDetector
+from ..detect.base import BaseDetector, Reports
 from ..detect.fields.exact import ExactDistances
 from ..detect.fields.field import DistanceField
 from ..detect.fields.sampled import Sampled
@@ -22,7 +22,8 @@ _CORNERS = np.stack(np.meshgrid(*[[0.0, 1.0]] * 3, indexing="ij"), -1).reshape(8
 
 
 def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdict:
-    """Compare vertices and edge midpoints of the first side within the distance of the second, or inside it."""
+    """Compare vertices, and edge midpoints unless the detector reports vertices alone, of the first side within the
+    distance of the second, or inside it."""
     slack, within, d = facts.slack, facts.within, facts.points.distance
     at = np.concatenate([facts.x, facts.middles])
     rows = found["elements"][:, 0].astype(np.int64) + np.where(found["kind"] == MIDPOINT_FIELD, len(facts.x), 0)
@@ -30,6 +31,8 @@ def points(detector: BaseDetector, facts: GroundTruth, found: Contacts) -> Verdi
     far = d if detector.signed_if_open or facts.query.solid[1] else np.abs(d)
     bound, by_point, seen = max(detector.bounds), detector.bound_at(d), _covered(detector, facts, at)
     got, there = _marked(rows, len(d)), far <= within - slack
+    if detector.reports is Reports.VERTICES:
+        there[len(facts.x) :] = False
     missed, extra = there & seen & ~got, got & (far > within + slack)
     fine = far[rows] <= within + slack
     again = repeated(rows)

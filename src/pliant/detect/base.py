@@ -41,6 +41,7 @@ class Reports(enum.StrEnum):
 
     FEATURES = "features"  # pairs of vertex and face or of two edges within the distance, and vertices inside
     POINTS = "points"  # vertices and edge midpoints within the distance, or inside
+    VERTICES = "vertices"  # vertices alone within the distance, or inside
     INSIDE = "inside"  # vertices inside a closed mesh
     TETS = "tets"  # vertices inside tetrahedra
 

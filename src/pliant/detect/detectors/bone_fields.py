@@ -91,6 +91,7 @@ class BoneFieldsDetector(BaseDetector):
             if done_of_part is not None:  # a cached field reports nothing
                 done_of_part(1.0)
         self._all = PartsDetector(self.fields)
+        self.reports = self._all.reports
         self._bones: Floats | None = None
         self.poses = self._before = np.zeros((0, 3, 4))
 

@@ -80,6 +80,7 @@ class DistanceFieldDetector(BaseDetector):
             raise ValueError(f"share = {share:g} is for a skinned obstacle; {obstacle.mesh.name!r} has no bones")
         self.deformable, self.obstacle = deformable, obstacle
         self.within = validate.number("within", within, low=0.0, high=validate.LARGEST)
+        self.reports = Reports.POINTS if midpoints else Reports.VERTICES
         self.edges = deformable.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         self.kind = validate.choice("field", field, KINDS) if isinstance(field, str) else KINDS[0]
         if isinstance(field, Sampled):

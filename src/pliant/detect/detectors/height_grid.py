@@ -76,6 +76,7 @@ class HeightGridDetector(BaseDetector):
         self._animated = any(isinstance(grid, HeightSequence) for grid in self.grids.grids)
         self._columns = self.grids.columns(self.within)
         self._shape, self._speed = obstacle.mesh.vertices, np.zeros_like(obstacle.mesh.vertices)
+        self.reports = Reports.POINTS if midpoints else Reports.VERTICES
         self.edges = deformable.mesh.topology.edges if midpoints else np.zeros((0, 2), np.int32)
         self._points = np.arange(deformable.mesh.n_vertices, dtype=np.int32)[:, None]
         self._x, self._middle = np.empty((deformable.mesh.n_vertices, 3)), np.empty((len(self.edges), 3))

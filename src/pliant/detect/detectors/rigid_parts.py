@@ -42,7 +42,7 @@ class PartsDetector(BaseDetector):
 
     def __init__(self, parts: Sequence[DistanceFieldDetector]) -> None:
         self.parts = sorted(parts, key=lambda part: part.obstacle.body)
-        self.deformable = self.parts[0].deformable
+        self.deformable, self.reports = self.parts[0].deformable, self.parts[0].reports
         self.obstacle_may_deform = any(part.obstacle_may_deform for part in self.parts)
         self._bodies = np.array([part.obstacle.body for part in self.parts])
         self._placement = np.zeros(len(self.parts), np.int64)

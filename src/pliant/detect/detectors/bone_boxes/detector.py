@@ -90,6 +90,7 @@ class BoneBoxesDetector(BaseDetector):
         self._by_bones, self._known, self._synced = self.boxes.bone_pairs is not None and in_order, False, True
         self._x = self._skin.surface.x
         x, edges = deformable.mesh.vertices, deformable.mesh.topology.edges
+        self.reports = Reports.POINTS if midpoints else Reports.VERTICES
         self.edges = edges if midpoints else edges[:0]
         self._vertices, self._midpoints = Probes(x), Probes(x[self.edges].mean(1))
         self._middle = np.empty((len(self.edges), 3))
