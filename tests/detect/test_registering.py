@@ -294,3 +294,20 @@ def test_the_state_of_a_detector_has_an_earlier_name():
     assert len(loose.state()) == 0
     with pytest.raises(ValueError, match="method 'bvh' has no state; expected 0 rows, found 1"):
         pliant.detector("bvh", one, two).restore(np.ones((1, 10)))
+
+
+def test_a_class_that_is_defined_again_replaces_the_earlier_one_and_another_class_does_not(registered):
+    again = type("SampledPoints", (SampledPoints,), {"__module__": SampledPoints.__module__})
+    assert pliant.register(again) is METHODS["sampled-points"] is again
+    with pytest.raises(ValueError, match="method 'sampled-points' is already registered"):
+        pliant.register(named())
+
+
+@pytest.mark.compiled
+def test_what_only_the_method_states_is_reached_by_its_detector():
+    found = pliant.detector("distance-field", CLOTH, BALL, within=0.01)
+    distance, _ = pliant.closest_point(BALL, CLOTH.vertices)
+    assert found.detector.bounds[0] == pytest.approx(0.866 * found.detector.field.spacing, rel=1e-3)
+    assert (found.detector.bound_at(distance[np.abs(distance) < 0.01]) == found.detector.bounds[0]).all()
+    with pytest.raises(AttributeError):
+        found.detector = None

@@ -10,7 +10,7 @@ from ..arguments import check_arguments
 from ..contacts import Contacts
 from ..mesh import Mesh
 from ..state import State
-from .base import Finds, Side
+from .base import BaseDetector, Finds, Side
 from .choose import AUTO, choose_method
 from .methods import METHODS
 from .options import MethodChoice, check_options, merged, parse_method
@@ -23,6 +23,7 @@ class MeshDetector:
     """A detector for two meshes (or one) that the caller moves. Vertices of `b` are numbered after those of `a`.
 
     chosen: the method and the reason for its choice.
+    detector: the detector of that method, with what only it states, such as `bounds`.
     """
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
@@ -38,7 +39,7 @@ class MeshDetector:
             raise ValueError(f"method {method!r} does not find {what}; one of: {', '.join(able)}")
         self.a, self.b, self.within = a, b, within
         sides = [Side(a, 0, 0)] if b is None else [Side(a, 0, 0), Side(b, a.n_vertices, 1)]
-        self._detector = detector_class(*sides, within=within, **options)
+        self._detector: BaseDetector = detector_class(*sides, within=within, **options)
         self.update()
 
     def __repr__(self) -> str:
@@ -83,6 +84,13 @@ class MeshDetector:
                 self._state.x_start[rows] = validate.floats(name, start, mesh.vertices.shape)
         self._detector.update(self._state)
         return self
+
+    @property
+    def detector(self) -> BaseDetector:
+        """The detector of the method that was chosen: its `bounds`, `bound_at(distance)` and `estimated_recall` at the
+        last update, and the attributes that the page of the method names. Only `update` of the `MeshDetector` sets
+        new positions."""
+        return self._detector
 
     @overload
     def to(self, device: Literal["cuda"]) -> "MeshDetectorOnCard": ...

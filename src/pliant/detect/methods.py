@@ -86,7 +86,8 @@ class _Registry(MutableMapping[str, Any]):
                 log.warning("detection method %r (%s) is not available: %s", point.name, point.value, error)
 
     def _add(self, detector: type[BaseDetector]) -> None:
-        if detector.name in self._methods:
+        present = self._methods.get(detector.name)
+        if present is not None and not _same_definition(present, detector):
             raise ValueError(f"method {detector.name!r} is already registered; choose another name, or unregister it")
         self._methods[detector.name] = detector
 
@@ -94,12 +95,22 @@ class _Registry(MutableMapping[str, Any]):
 METHODS = _Registry()
 
 
+def _same_definition(present: str | type, detector: type) -> bool:
+    """Whether a class comes from the same place as the registered one, as when a cell of a notebook runs again."""
+    return isinstance(present, type) and (present.__module__, present.__qualname__) == (
+        detector.__module__,
+        detector.__qualname__,
+    )
+
+
 def register(detector: type[BaseDetector]) -> type[BaseDetector]:
     """Add a detection method under its `name` and return its class, so that this also works as a decorator.
 
     The class derives from `pliant.detect.BaseDetector`. From then on its name is accepted wherever a method is named:
-    in `pliant.detector`, `Simulation`, `compare`, on the command line and in the menu of `pliant play`. A package makes
-    its method available to every process by an entry point in the group "pliant.detectors" instead.
+    in `pliant.detector`, `Simulation`, `compare`, on the command line and in the menu of `pliant play`. A class of the
+    same name from the same module replaces the earlier one, so that a cell of a notebook can run again; any other class
+    with a registered name is an error. A package makes its method available to every process by an entry point in the
+    group "pliant.detectors" instead.
     """
     _checked(detector)
     METHODS._search()
