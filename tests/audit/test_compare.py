@@ -280,6 +280,74 @@ def test_a_method_of_vertices_alone_is_judged_by_vertices_alone(method, monkeypa
     assert "distance-field" in lost.broken[0]
 
 
+def spoiled(field, value):
+    class Spoiled(BruteForceDetector):
+        """Writes something wrong into its second record."""
+
+        def find(self, state):
+            found = super().find(state)
+            found[field][1] = value
+            return found
+
+    return Spoiled
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("normal", (0.0, 2.0, 0.0), "a unit vector"),
+        ("normal", np.nan, "a unit vector"),
+        ("weights", 0.3, "sum 0"),
+        ("vertices", 10_000, "rows of state.x, 0 to"),
+        ("vertices", -1, "at least one row of state.x"),
+        ("elements", 10_000, "the index of a vertex"),
+        ("bodies", 7, "the bodies of the two sides"),
+        ("distance", np.nan, "a finite number of metres"),
+        ("kind", 9, "expected one of 0..3"),
+    ],
+)
+def test_records_that_are_no_contacts_are_one_clear_error(field, value, expected, monkeypatch):
+    monkeypatch.setitem(METHODS, "brute-force", spoiled(field, value))
+    with pytest.raises(ValueError, match=f"method 'brute-force'.*{field}.*{expected}"):
+        compare(sheet(0.09), BALL, within=0.012, methods=["brute-force"])
+
+
+def test_what_is_not_an_array_of_records_is_one_clear_error(monkeypatch):
+    monkeypatch.setitem(METHODS, "brute-force", type("Listing", (BruteForceDetector,), {"find": lambda self, _: [1]}))
+    with pytest.raises(ValueError, match=r"method 'brute-force': find\(\).*expected contact records"):
+        compare(sheet(0.09), BALL, within=0.012, methods=["brute-force"])
+
+
+@pytest.mark.parametrize("self_contact", [True, False])
+def test_a_distance_larger_than_the_meshes_is_refused_before_anything_is_computed(self_contact):
+    with pytest.raises(ValueError, match=r"within = 5 m is larger than the meshes \(.* m across\); did you mean 5mm"):
+        compare(sheet(0.09), *(() if self_contact else (BALL,)), within=5.0)
+
+
+@pytest.mark.compiled
+def test_without_contacts_there_is_no_recall():
+    row = compare(sheet(0.115), BALL, within=0.01, methods=["image-space"]).row("image-space")
+    assert (row.expected, row.plain()["recall"], row.kept) == (0, None, True)
+    assert np.isnan(row.recall)
+    assert "array(" not in repr(row)
+
+
+@pytest.mark.compiled
+def test_notes_say_what_is_not_judged_and_the_verdict_is_one_sentence(monkeypatch):
+    found = compare(sheet(0.09), BALL, within=0.012, methods=["height-grid", "sphere-surface", "active-pairs"])
+    for method, words in (
+        ("height-grid", "its distances are estimates, whose errors are shown but not judged"),
+        ("sphere-surface", "vertices deeper than the distance are not its task"),
+        ("active-pairs", "weighted by how often samples reach them"),
+    ):
+        assert words in found.row(method).note
+    assert found.verdict == "3 methods over one state: all of class A are exact, and none exceeds its bound."
+    monkeypatch.setitem(METHODS, "brute-force", Forgetful)
+    lost = compare(sheet(0.09), BALL, within=0.012, methods=["brute-force"])
+    assert lost.verdict == "1 method over one state: 1 guarantee is violated."
+
+
 def test_a_vertex_deep_inside_is_reported_against_one_of_the_faces_that_are_nearest(monkeypatch):
     monkeypatch.setitem(METHODS, "brute-force", Undecided)
     inner, outer = shapes.box(0.02, 1), shapes.box(1.0, 1)
@@ -331,7 +399,7 @@ def test_a_stated_bound_is_the_largest_whatever_the_order_of_those_that_state_no
 
 def test_over_several_bodies_the_strictest_class_counts_and_no_bound_is_not_called_exact():
     figures = {"seconds": 0.0, "build": 0.0, "size": 0, "estimate": 0.0, "query_counts": (2, 2), "refused": ""}
-    detectors = [BoneFieldsDetector, DistanceFieldDetector]
+    detectors = [type("Stated", (kind,), {"remark": ""}) for kind in (BoneFieldsDetector, DistanceFieldDetector)]
     row = row_of("distance-field", detectors, "points", [[ruling(float("nan")), ruling(0.01)]], **figures)
     assert (row.guarantee, row.bound) == ("B", 0.01)
     lost = row_of("distance-field", detectors[:1], "points", [[ruling(float("nan"), extra=1)]], **figures)

@@ -24,6 +24,7 @@ from .comparison import ROLES, Comparison, Role, Row, Unfit, row_of
 from .evaluate import evaluate
 from .footprint import nbytes
 from .queries import GroundTruth, Query
+from .record_check import check_records
 from .verdicts import Verdict
 
 FRAMES = 8
@@ -65,9 +66,12 @@ def compare(
     if isinstance(a, Scene):
         if b is not None:
             raise ValueError("a scene has its own bodies; give either a scene or two meshes")
+        _check_within(within, [body.mesh for body in a.bodies])
         seen = of_scene(a, frames, every, lambda share: report_progress(_RUN_SHARE * share))
     else:
-        seen = of_clips(as_clip("a", a), None if b is None else as_clip("b", b), frames, every)
+        clips = [as_clip("a", a), *(() if b is None else (as_clip("b", b),))]
+        _check_within(within, [clip.mesh for clip in clips])
+        seen = of_clips(clips[0], None if b is None else clips[1], frames, every)
     queries_by_role = [(role, *_near(seen, role, within)) for role in ROLES]
     queries_by_role = [each for each in queries_by_role if each[1]]
     if not queries_by_role:
@@ -84,6 +88,16 @@ def compare(
         raise ValueError(f"no method applies to {seen.title!r}: {', '.join(reasons)}; choose others")
     picks = tuple((role.role, pick) for role in roles if (pick := _pick(a, seen, role)) is not None)
     return Comparison(seen.title, tuple(roles), tuple(seen.states), tuple(seen.meshes), picks, seed)
+
+
+def _check_within(within: float | None, meshes: Sequence[Mesh]) -> None:
+    """Refuse a distance beyond which every pair of features is near: these would be computed for hours."""
+    size = max(mesh.size for mesh in meshes)
+    if within is not None and within > size > 0.0:
+        raise ValueError(
+            f"within = {within:g} m is larger than the meshes ({size:.3g} m across); did you mean {within:g}mm, "
+            f"which is {1e-3 * within:g} m?"
+        )
 
 
 def _pick(a: Scene | Mesh | Clip, seen: ComparedStates, role: Role) -> MethodChoice | None:
@@ -192,6 +206,7 @@ class _Trials:
                 began = time.process_time()
                 found = _detect(detector, state)
                 spent += time.process_time() - began
+                check_records(detector, self.queries[k], len(state.x), found)
                 try:
                     verdicts.append(evaluate(detector, self._truth(k, t), cast("Contacts", np.array(found))))
                 except (TooBigError, MemoryError) as error:
@@ -209,7 +224,7 @@ class _Trials:
             try:
                 detectors[k] = fitting(name, query, self.within, options)
             except (ValueError, MemoryError) as error:
-                refused = refused or str(error)
+                refused = refused or str(error).removeprefix(f"{name} ").removeprefix(f"method {name!r}: ")
         return detectors, refused, time.process_time() - began
 
     def _truth(self, k: int, t: int) -> GroundTruth:

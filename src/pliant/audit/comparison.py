@@ -26,26 +26,48 @@ ROLES = {
 COLUMNS = (
     Column("method"),
     Column("class"),
-    Column("counts"),
-    Column("there", show="{:,}"),
-    Column("found", show="{:,}"),
+    Column("recall", show="{:.4f}"),
+    Column("depth_max_mm", "error-max", "{:.3g}"),
+    Column("bound_mm", "bound", "{:.3g}"),
+    Column("cpu_ms", "CPU-ms", "{:.3g}"),
     Column("missed", show="{:,}"),
     Column("extra", show="{:,}"),
     Column("beyond", show="{:,}"),
-    Column("recall", show="{:.4f}"),
+    Column("there", show="{:,}"),
+    Column("found", show="{:,}"),
+    Column("counts"),
     Column("estimated", show="{:.3f}"),
-    Column("depth_max_mm", "depth-max", "{:.3g}"),
-    Column("depth_mean_mm", "depth-mean", "{:.3g}"),
-    Column("bound_mm", "bound", "{:.3g}"),
+    Column("depth_mean_mm", "error-mean", "{:.3g}"),
     Column("normal_max_deg", "normal-max", "{:.3g}"),
     Column("normal_mean_deg", "normal-mean", "{:.3g}"),
-    Column("cpu_ms", "CPU-ms", "{:.3g}"),
     Column("build_ms", "build-ms", "{:.3g}"),
     Column("bytes", "memory", BYTES),
     Column("unreached", detail=True),
     Column("kept", detail=True),
     Column("needs", detail=True),
     Column("note", detail=True),
+)
+WORDS = (
+    ("recall", "1 - missed / there; empty where nothing is there"),
+    ("error-max, error-mean", "millimetres: largest and mean error of its distances; empty: it found nothing"),
+    ("bound", "the error that it states, millimetres; 0: exact; empty: it states none"),
+    ("CPU-ms", "CPU time of update and find, the median over all states but the first"),
+    ("missed, extra", "contacts that it did not report; reported contacts that do not exist"),
+    (
+        "beyond",
+        "missed, extra and wrong distances that exceed its bound: must be 0; nothing exceeds a bound not stated",
+    ),
+    ("there", "exact number of contacts of its kind, without those at the limit, summed over all states"),
+    ("found", "those that it reported, also at the limit of the distance, where rounding decides"),
+    ("counts", "the kind of contact that it reports"),
+    ("estimated", "its own estimate of its recall; empty: it makes none"),
+    ("normal-max, normal-mean", "degrees between its normals and the exact directions"),
+    ("build-ms", "CPU time to build it once"),
+    ("memory", "bytes of all its arrays, without those of the meshes"),
+)
+CLASSES = (
+    "class A: nothing is missed, extra or wrong; B: no error exceeds its bound; C: what it misses and adds is counted, "
+    "but not judged unless it states a bound"
 )
 _ROUNDING = 1e-6  # mm and degrees; smaller errors are shown as 0
 
@@ -67,7 +89,7 @@ class Worst(NamedTuple):
     extra: Floats
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Row:
     """One method over all states and queries of a role. Lengths in metres, angles in radians."""
 
@@ -95,11 +117,14 @@ class Row:
     worst: Worst
     remark: str = ""  # of the method itself
 
+    __repr__ = brief
+
     asked = renamed.attribute("asked", "query_counts")
 
     @property
     def recall(self) -> float:
-        return 1.0 - self.missed / self.expected if self.expected else 1.0
+        """Share of the contacts there that were reported; nan where none is there."""
+        return 1.0 - self.missed / self.expected if self.expected else float("nan")
 
     @property
     def kept(self) -> bool:
@@ -144,7 +169,7 @@ class Row:
             "missed": self.missed,
             "extra": self.extra,
             "beyond": self.beyond,
-            "recall": self.recall,
+            "recall": self.recall if self.expected else None,
             "estimated": self.estimate if np.isfinite(self.estimate) else None,
             "depth_max_m": self.depth_max if any_found else None,
             "depth_mean_m": self.depth_mean if any_found else None,
@@ -177,6 +202,14 @@ def row_of(
 ) -> Row:
     """Combine the verdicts of all states and queries into one row, with the strictest class of any detector."""
     detector = min(detectors, key=lambda each: str(each.guarantee))
+    remarks = [next((each.remark for each in detectors if each.remark), "")]
+    if detector.views:
+        remarks.append(
+            "its bound is about which side of the surface a point is on; its distances are estimates, whose errors are "
+            "shown but not judged"
+        )
+    if not detector.finds_deep:
+        remarks.append("vertices deeper than the distance are not its task, and not counted as there")
     states = [added(each) for each in verdicts]
     every = added(states)
     frame = int(np.argmax([(len(s.missed) + len(s.extra)) * 1e6 + len(s.right) * 1e-3 for s in states]))
@@ -204,7 +237,7 @@ def row_of(
         query_counts=query_counts,
         refused=refused,
         worst=worst,
-        remark=next((each.remark for each in detectors if each.remark), ""),
+        remark="; ".join(filter(None, remarks)),
     )
 
 
@@ -256,6 +289,17 @@ class Comparison:
                     count = f"{row.missed} missed, {row.extra} extra, {row.beyond} beyond its bound"
                     violations.append(f"{row.method} ({row.guarantee}, {bound}), contacts {ROLES[role.role]}: {count}")
         return violations
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: whether all methods kept their guarantees."""
+        count, methods = len(self.states), {row.method for role in self.roles for row in role.rows}
+        who = "1 method" if len(methods) == 1 else f"{len(methods)} methods"
+        tried = f"{who} over {'one state' if count == 1 else f'{count} states'}"
+        if self.broken:
+            times = "guarantee is" if len(self.broken) == 1 else "guarantees are"
+            return f"{tried}: {len(self.broken)} {times} violated."
+        return f"{tried}: all of class A are exact, and none exceeds its bound."
 
     def row(self, method: str, role: str | None = None) -> Row:
         """The row of a method, in `role` or in the first role that has it."""

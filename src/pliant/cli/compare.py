@@ -108,12 +108,14 @@ def compare(
         output.print_json(found.to_json() | {"files": [] if report is None else [str(report)]})
     else:
         _show(found)
+    from ..audit.comparison import ROLES
+
     for text in found.broken:
         output.warn(text)
     for role in found.roles:
         if role.rows and not any(row.expected for row in role.rows):
-            advice = "a larger --within, or states in contact, would compare more than the times"
-            output.warn(f"{role.role}: no contact is there within {1e3 * role.within:.3g} mm; {advice}")
+            none = f"there are none within {1e3 * role.within:.3g} mm, so that only costs are compared"
+            output.warn(f"contacts {ROLES[role.role]}: {none}; try a larger --within, or states in contact")
     return int(bool(found.broken))
 
 
@@ -146,6 +148,8 @@ def _inputs(what: str | None, b: pathlib.Path | None, states: StateOptions, file
 
 
 def _show(found: "Comparison") -> None:
+    from ..audit.comparison import CLASSES, WORDS
+
     screen = output.console()
     for role in found.roles:
         table = role.table
@@ -158,6 +162,5 @@ def _show(found: "Comparison") -> None:
                 screen.print(f"{row.method}: {row.note}", markup=False)
     for role_name, pick in found.picks:
         screen.print(f"auto picks {pick.name} ({role_name}): {pick.why}", markup=False)
-    screen.print(
-        "lengths in mm, angles in degrees; there, found, missed and extra are sums over all states", markup=False
-    )
+    for text in (*(f"{word}: {meaning}" for word, meaning in WORDS), CLASSES, f"verdict: {found.verdict}"):
+        screen.print(text, markup=False)

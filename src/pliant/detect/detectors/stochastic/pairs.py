@@ -159,6 +159,10 @@ class ActivePairsDetector(BaseDetector):
         them in the same update, from a tracked pair or an earlier sample; nan if no sample reached a contact."""
         return self._known / self._hits if self._hits > 1e-3 else float("nan")
 
+    @property
+    def remark(self) -> str:
+        return "its estimate is about contacts weighted by how often samples reach them, not about all alike"
+
     def _search(
         self, x: Floats, touching: Ints, waiting: Ints, new: Ints, counts: NDArray[np.int64]
     ) -> tuple[Ints, int, int]:
