@@ -20,7 +20,6 @@ from pliant.simulation import Simulation
 
 SUBSTEPS = 8
 ARRAYS = ("x", "v", "x_start", "v_start")
-ADDING = ("list_near", "touch_midpoints")  # kernels that add to lists
 
 
 def cloth_on_ball(resolution: int, radius: float = 0.3, friction: float = 0.5, eps: float = 0.005) -> Scene:
@@ -95,10 +94,9 @@ def kernels(run: Any, division: Any, say: Callable[..., None]) -> None:
 
         def twenty(args: tuple[Any, ...] = args) -> None:
             for _ in range(20):
-                if args[0].__name__ in ADDING:
-                    for each in counts:  # without the number of those near, touch_midpoints has nothing to do
-                        last = len(each) - (args[0].__name__ == "touch_midpoints")
-                        launch(clear, last, device.part(each, 0, last))
+                if args[0].__name__ == "touch_midpoints":  # it adds to the lists
+                    for each in counts:
+                        launch(clear, len(each), each)
                 launch(*args)
 
         run._zero()

@@ -56,7 +56,7 @@ def bytes_of(sims: Sequence["Simulation"]) -> int:
         total += sum(part.nbytes for part in parts) + 330 * len(sim.dynamics.w)
         for inner in map(field_detector, sim.detectors):
             if inner is not None:
-                total += 96 * inner.deformable.mesh.n_vertices + 108 * len(inner.edges)
+                total += 96 * inner.deformable.mesh.n_vertices + 104 * len(inner.edges)
     return total
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .step import Simulation
 
 Ints = NDArray[Any]
-MOST_THREADS = 128 * 1024  # for elements of which few are listed: each takes several where many are
 
 
 def field_detector(detector: Any) -> DistanceFieldDetector | None:
@@ -76,8 +75,7 @@ class FieldContacts:
             device.upload(colour),
             device.upload(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
             device.empty(len(edges), np.int32),
-            device.zeros(len(counts) + 1, np.int64),
-            device.empty(len(edges), np.int32),
+            device.zeros(len(counts), np.int64),
         )
         self._most = counts
         self._edge_start = np.cumsum([0, *(len(one.edges) for one in inner)])
@@ -85,13 +83,11 @@ class FieldContacts:
 
     def detect(self, scenes: Any, tally: Any) -> None:
         """Find the contacts of vertices and of midpoints."""
-        (vertices, midpoints), listed = self._detection, self._listed
-        device.launch(self._clear, len(listed.counts), listed.counts)
-        device.launch(vertices, self.count, self._field, self._reach, scenes, self._vertices, tally)
-        n = len(listed.edges)
-        device.launch(self._kernels.list_near, n, self._reach, scenes, self._vertices, listed, tally)
-        there = self._field, self._reach, scenes, listed, self._midpoints, tally
-        device.launch(midpoints, min(n, MOST_THREADS), *there)
+        vertices, midpoints = self._detection
+        device.launch(self._clear, len(self._listed.counts), self._listed.counts)
+        there = self._field, self._reach, scenes, self._vertices
+        device.launch(vertices, self.count, *there, tally)
+        device.launch(midpoints, len(self._listed.edges), *there, self._listed, self._midpoints, tally)
 
     def project(self, moving: Any, rules: Any, dt: float) -> None:
         """Push out what is too near, with friction."""
@@ -110,8 +106,8 @@ class FieldContacts:
             device.launch(k.restitute_midpoints, self._threads(c), *args)
 
     def _threads(self, colour: int) -> int:
-        """The number of threads for the edges of a colour, of which few touch."""
-        return max(1, min(int(self._most[colour]), MOST_THREADS))
+        """The number of threads for the edges of a colour, of which few touch: each takes several if all of them do."""
+        return max(1, min(int(self._most[colour]), 128 * 1024))
 
     def complete(self, rows: Ints, states: Sequence[State]) -> None:
         """Give the contacts `rows` that have no normal those that the detectors on the host find at `states`, one for

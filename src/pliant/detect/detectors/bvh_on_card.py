@@ -135,8 +135,8 @@ def _fill(
     count = int(unsure.count.copy_to_host()[0])
     if count and sign is None:
         left: Any = _records.Unsure(work.take("left", count, np.int64), work.zeros("count left", 1, np.int64))
-        sides = at.rows, a.edges, to.rows, b.edges, b.around
-        _device.launch(_records.touching_edges, count, *sides, pairs, unsure, records, left)
+        sides = _records.Edges(at.rows, a.edges, to.rows, b.edges)
+        _device.launch(_records.touching_edges, count, sides, b.around, pairs, unsure, records, left)
         unsure, count = left, int(left.count.copy_to_host()[0])
     if count:
         _complete(a, b, at.x, to.x, pairs, unsure.rows[:count], records, sign)

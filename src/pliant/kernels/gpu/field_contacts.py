@@ -66,8 +66,7 @@ class Listed(NamedTuple):
     colour: np.ndarray  # (m,)
     start: np.ndarray  # (colours+1,) first place of each
     rows: np.ndarray  # (m,) edges
-    counts: np.ndarray  # (colours+1,) how many of each; the last: of `near`
-    near: np.ndarray  # (m,) edges that may touch, in any order
+    counts: np.ndarray  # (colours,)
 
 
 @kernel
@@ -127,23 +126,6 @@ def may_touch(d_i, d_j, far, reach):
     return not (d_i > far + reach.slack or d_j > far + reach.slack or (beyond and far <= reach.known))
 
 
-@kernel(parallel=True)
-def list_near(reach, scenes, vertices, listed, tally):
-    """List the edges whose midpoints may touch, by the distances of their ends. These are few: a launch
-    of its own needs fewer registers than one that samples, so that more threads wait for memory."""
-    moving, places = scenes.moving, scenes.places
-    for e in prange(len(listed.edges)):
-        i, j, now = listed.edges[e, 0], listed.edges[e, 1], tally.now[0]
-        d_i, d_j = vertices.distance[i - reach.first], vertices.distance[j - reach.first]
-        s, a, b = moving.scene_of[i], position(load_row(moving.x, i)), position(load_row(moving.x, j))
-        if places.moved[now, s, reach.body]:
-            place = places.pose[now + 1, s, reach.body]
-            a, b = to_body(a, place), to_body(b, place)
-        far = reach.within[s] + 0.5 * math.sqrt(vec.norm2(vec.sub(a, b)))
-        if may_touch(d_i, d_j, far, reach):
-            listed.near[cuda.atomic.add(listed.counts, len(listed.counts) - 1, 1)] = e
-
-
 def _detection(sample):
     """The loops that find contacts with fields of one kind, by their function `sample`."""
 
@@ -162,23 +144,25 @@ def _detection(sample):
                 list_vanished(tally, k, reach.number)
 
     @kernel(parallel=True)
-    def touch_midpoints(field, reach, scenes, listed, touching, tally):
-        """Find the contacts of the midpoints of the edges that `list_near` has listed."""
+    def touch_midpoints(field, reach, scenes, vertices, listed, touching, tally):
+        """Find the contacts of midpoints of edges."""
         moving, places = scenes.moving, scenes.places
-        for c in prange(listed.counts[len(listed.counts) - 1]):
-            e, now = listed.near[c], tally.now[0]
-            i, j = listed.edges[e, 0], listed.edges[e, 1]
+        for e in prange(len(listed.edges)):
+            i, j, now = listed.edges[e, 0], listed.edges[e, 1], tally.now[0]
+            d_i, d_j = vertices.distance[i - reach.first], vertices.distance[j - reach.first]
             s, a, b = moving.scene_of[i], position(load_row(moving.x, i)), position(load_row(moving.x, j))
             if places.moved[now, s, reach.body]:
                 place = places.pose[now + 1, s, reach.body]
                 a, b = to_body(a, place), to_body(b, place)
-            q = vec.mix(a, b, 0.5)
-            d, g = sample(field, q[0], q[1], q[2])
-            if d <= reach.within[s]:
-                if not store_contact(scenes, reach, s, now, touching, e, (d, g, q)):
-                    list_vanished(tally, -1 - e, reach.number)
-                colour = listed.colour[e]
-                listed.rows[listed.start[colour] + cuda.atomic.add(listed.counts, colour, 1)] = e
+            far = reach.within[s] + 0.5 * math.sqrt(vec.norm2(vec.sub(a, b)))
+            if may_touch(d_i, d_j, far, reach):
+                q = vec.mix(a, b, 0.5)
+                d, g = sample(field, q[0], q[1], q[2])
+                if d <= reach.within[s]:
+                    if not store_contact(scenes, reach, s, now, touching, e, (d, g, q)):
+                        list_vanished(tally, -1 - e, reach.number)
+                    colour = listed.colour[e]
+                    listed.rows[listed.start[colour] + cuda.atomic.add(listed.counts, colour, 1)] = e
 
     return touch_vertices, touch_midpoints
 

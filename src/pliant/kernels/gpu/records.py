@@ -28,6 +28,15 @@ class Unsure(NamedTuple):
     count: np.ndarray  # (1,) i8
 
 
+class Edges(NamedTuple):
+    """The edges of both sides and their vertices."""
+
+    x_a: np.ndarray  # (n,4) metres
+    edges_a: np.ndarray  # (k,2)
+    x_b: np.ndarray
+    edges_b: np.ndarray
+
+
 class Around(NamedTuple):
     """The faces around the edges of a mesh."""
 
@@ -43,8 +52,9 @@ def both(i, j):
 
 
 @kernel
-def write(words, m, kind, pair, bodies, vertices, weights, n, distance):
-    """Write a whole record."""
+def write(words, m, kind, pair, bodies, vertices, weights, found):
+    """Write a whole record; found: normal and distance."""
+    n, distance = found
     store_words(words, m, KIND, np.int64(kind), both(pair[0], pair[1]))
     store_words(words, m, VERTICES, both(vertices[0], vertices[1]), both(vertices[2], vertices[3]))
     store_words(words, m, BODIES, both(bodies[FIRST], bodies[SECOND]), weights[0])
@@ -73,7 +83,7 @@ def fill_faces(x_a, x_b, faces_b, pairs, sign, owners, words, unsure):
         p, a, b, d = point(x_a, v), point(x_b, i), point(x_b, j), point(x_b, k)
         n, distance, degenerate, weights = face_contact(p, a, b, d, sign[v] if len(sign) > 0 else 1.0)
         vertices = (v + first[0], i + first[1], j + first[1], k + first[1])
-        write(words, m, VERTEX_FACE, (v, f), bodies, vertices, weights, n, distance)
+        write(words, m, VERTEX_FACE, (v, f), bodies, vertices, weights, (n, distance))
         if degenerate:
             append(unsure, m)
 
@@ -89,7 +99,7 @@ def fill_edges(x_a, edges_a, x_b, edges_b, pairs, owners, words, unsure):
         s, t = closest_on_edges(a, b, c, d)
         n, distance, degenerate = gap_normal_and_distance(vec.mix(a, b, s), vec.mix(c, d, t), 1.0)
         vertices, weights = (i + first[0], j + first[0], k + first[1], h + first[1]), (1.0 - s, s, t - 1.0, -t)
-        write(words, m, EDGE_EDGE, (e, f), bodies, vertices, weights, n, distance)
+        write(words, m, EDGE_EDGE, (e, f), bodies, vertices, weights, (n, distance))
         if degenerate:
             append(unsure, m)
 
@@ -109,9 +119,10 @@ def pseudonormal(x, around, e):
 
 
 @kernel(parallel=True)
-def touching_edges(x_a, edges_a, x_b, edges_b, around, pairs, touching, records, unsure):
+def touching_edges(sides, around, pairs, touching, records, unsure):
     """Complete the records of the pairs touching.rows, of edges without a gap, as `pair_geometry.edge_edge_geometry`;
     list those for which the sum of normals around the second edge, which tells the side, is within rounding of zero."""
+    x_a, edges_a, x_b, edges_b = sides.x_a, sides.edges_a, sides.x_b, sides.edges_b
     for c in prange(touching.count[0]):
         m = touching.rows[c]
         i, j, k, h = edges_a[pairs[m, 0], 0], edges_a[pairs[m, 0], 1], edges_b[pairs[m, 1], 0], edges_b[pairs[m, 1], 1]
