@@ -70,6 +70,25 @@ def test_more_pairs_than_there_was_room_for_are_all_found(rng) -> None:
     assert there.find().copy_to_host().tobytes() == detector.find().tobytes()
 
 
+def test_a_detector_for_which_there_was_too_little_memory_finds_all_when_there_is_more(rng, monkeypatch) -> None:
+    cloth, x = folded(rng)
+    detector = pliant.detector("bvh", cloth, within=0.4 / RESOLUTION).update(x)
+    there = detector.to("cuda").update(device.upload(x))
+    there._inner._near._overlaps.pairs = device.empty((3, 2), np.int32)
+    empty = device.empty
+
+    def small(shape, dtype=np.float64):
+        if np.prod(shape) > 10:
+            raise MemoryError("the graphics card has 0 GiB free; 1 GiB are needed")
+        return empty(shape, dtype)
+
+    with monkeypatch.context() as full:
+        full.setattr(device, "empty", small)
+        with pytest.raises(MemoryError, match="1 GiB are needed"):
+            there.find()
+    assert there.find().copy_to_host().tobytes() == detector.find().tobytes()
+
+
 def test_sheets_far_apart_have_no_contacts() -> None:
     one, two = shapes.cloth(1.0, 1.0, resolution=3), shapes.cloth(1.0, 1.0, resolution=3)
     there = pliant.detector("bvh", one, two, within=0.01).to("cuda")

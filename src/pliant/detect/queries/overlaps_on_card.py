@@ -30,7 +30,7 @@ class Overlaps:
                 return count
             # the count is complete even if there was no room: allocate enough and repeat
             self.budget(count, f"{count} pairs of triangles")
-            self.pairs = None
+            self.pairs = _device.empty((1, 2), np.int32)  # what it had is freed before more is allocated
             self.pairs = _device.empty((count + count // 4, 2), np.int32)
 
     def budget(self, count: int, what: str) -> None:
