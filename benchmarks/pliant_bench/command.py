@@ -83,7 +83,8 @@ def bench(
     data
         A folder with the original models. Default: ../shared/data next to a checkout.
     quick
-        Small sizes and few repeats: a smoke test, not for publication.
+        Reduced sizes and few repeats: a smoke test, not for publication. With --paper only what was measured is shown,
+        without what compares it with the paper, ratios and bars.
     repeats
         Runs per library, of which the fastest counts. Default: 5, or 2 with --quick.
     out
@@ -100,6 +101,7 @@ def bench(
     from pliant.validate import choice, whole
 
     from . import machine, suite
+    from .quick import LINE, quick_report
 
     if report is not None:
         if what is not None or paper is not None or out is not None:
@@ -126,6 +128,7 @@ def bench(
 
         if paper is not None:
             found = suite.PAPERS[paper](quick=quick, repeats=count, folder=data, progress=tell)
+            found = quick_report(found) if quick else found
         elif what == "peers":
             named = chosen or suite.TASKS
             found = suite.peers_report(named, quick=quick, repeats=count, folder=data, progress=tell)
@@ -143,9 +146,11 @@ def bench(
     if json:
         output.print_json(found.plain() | {"written": [str(path) for path in written]})
     else:
-        _show(found)
         for path in written:
             output.console().print(f"written: {path}")
+        if LINE in found.findings:
+            output.console().print(LINE, markup=False)
+        _show(dataclasses.replace(found, findings=[text for text in found.findings if text != LINE]))
     return 0
 
 

@@ -34,8 +34,9 @@ COLUMNS = (
     Column("paper", "the-paper-says"),
 )
 NOTE = (
-    "Figure 8: detection in a dense grid of 272 cells and the response with the paper's equations as printed, on the "
-    "predicted states of a run of 2 s, in microseconds of CPU time per frame on one thread; contacts: their mean "
+    "Figure 8: detection in a dense grid of {cells} cells and the response with the paper's equations as printed, on "
+    "the predicted states of a run of {seconds:g} s of a cloth of {particles:,} particles, in microseconds "
+    "of CPU time per frame on one thread; contacts: their mean "
     "number. The last two rows sample the field at every particle and edge midpoint, with and without gradients. The "
     "paper has curves without numbers. Its factor of three is the worst case, in which every edge is tested: only "
     "midpoints are tested that the distances at the ends of an edge do not rule out, as in the paper."
@@ -49,6 +50,21 @@ WAYS = (
     ("every particle and edge", True, None, ""),
     ("every particle and edge", False, None, "dropping normals does not gain much"),
 )
+
+
+def note(quick: bool) -> str:
+    """What the figure measures, at its sizes."""
+    side, frames = _size(quick)
+    return NOTE.format(cells=_cells(quick), seconds=frames * DT, particles=side * side)
+
+
+def _size(quick: bool) -> tuple[int, int]:
+    """Particles along a side of the cloth, and frames."""
+    return (12, 20) if quick else (SIDE, FRAMES)
+
+
+def _cells(quick: bool) -> int:
+    return CELLS // 8 if quick else CELLS
 
 
 def figure_8(*, quick: bool = False, progress: Callable[[str], None] = lambda _: None) -> Table:
@@ -74,7 +90,7 @@ def figure_8(*, quick: bool = False, progress: Callable[[str], None] = lambda _:
 
 def run(quick: bool) -> tuple[Scene, list[State]]:
     """The scene of the figure and the predicted state of every frame."""
-    side, frames = (12, 20) if quick else (SIDE, FRAMES)
+    side, frames = _size(quick)
     scene = SCENES[SCENE](resolution=side)
     sim, states = Simulation(scene, DT), []
     for _ in range(frames):
@@ -84,7 +100,7 @@ def run(quick: bool) -> tuple[Scene, list[State]]:
 
 
 def dense_field(body: Mesh, quick: bool) -> DistanceField:
-    return DistanceField.bake(body, CELLS // 8 if quick else CELLS, band=4.0, storage="dense")
+    return DistanceField.bake(body, _cells(quick), band=4.0, storage="dense")
 
 
 def _predicted(scene: Scene, state: State) -> State:

@@ -170,7 +170,7 @@ def _baking(table: Table) -> Iterator[Statement]:
             "figure 3",
             f"seconds to bake the {model}",
             where,
-            f"{row['seconds']:.2f} s, {STAND_IN}" if row else "as in table 1 (at hand, or left out by --quick)",
+            f"{row['seconds']:.2f} s, {STAND_IN}" if row else "the rows of table 1",
             "the model is not at hand; " + OLD if row else "",
         )
 

@@ -30,7 +30,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "height-grid, from above": ("height-grid", {"directions": ("+y",)}),
     "height-grid, six sides": ("height-grid", {}),
     "distance-field": ("distance-field", {"cache": False}),
-    "tree": ("tree", {}),
+    "bvh": ("bvh", {}),
 }
 
 
@@ -93,7 +93,7 @@ def cost_table(
         Column("bytes", "memory", BYTES),
         Column("error_m", "error", "{:.1e}"),
     )
-    return Table("neal-cost", "A question to a height grid, as the grid grows", columns_shown, rows)
+    return Table("neal-cost", "Time of a query of a height grid, by the size of the grid", columns_shown, rows)
 
 
 def _ask(columns: _kernels.Columns, points: Floats, answers: _kernels.Answers) -> float:
@@ -176,15 +176,14 @@ def findings(cost: Table, face: Table) -> list[str]:
 
 
 NOTES = (
-    "The paper has no figures; it states that the time depends on the cloth only and not on the grid. A query returns "
-    "distance and normal; CPU time of one thread, best of several runs, which alternate between sizes. cell by cell: "
-    f"consecutive queries are neighbours in memory. cloth: the same {CLOTH**2:,} vertices all over the grid in every "
-    "substep, as in a simulation; each accesses two cache lines, whatever the size of the grid. no order: queries wait "
+    "The paper prints no measurements; it states that the time depends on the cloth only, not on the grid. A query "
+    "returns distance and normal; CPU time of one thread, best of several runs, which alternate between sizes. cell by "
+    f"cell: consecutive queries are neighbours in memory. cloth: the same {CLOTH**2:,} vertices all over the grid in "
+    "every substep, as in a simulation; each accesses two cache lines, whatever the size of the grid. no order: queries wait "
     "for memory if the grid is larger than the caches. scipy is map_coordinates of order 1, which returns only the "
     "height; error is the maximum difference from its heights.",
     "On the face: build is the second rendering or baking, wall-clock time; detect is one detection pass at the final "
-    "positions, CPU time of one thread, best of several runs; frame is the median of the second half, wall-clock time "
-    "on all cores.",
+    "positions, CPU time of one thread, best of several runs.",
 )
 
 

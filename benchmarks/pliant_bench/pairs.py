@@ -65,7 +65,7 @@ def refit_table(
     case = Case(mesh, deformed(mesh.vertices), np.zeros((0, 2), np.int64))
     entries = contest.gather(case, _our_refit, REFITS, present)
     rows = contest.compare(name, entries, UNIT, repeats, progress)
-    return Table("t6b-refit", "T6b: a tree brought to new positions, ms", REFIT_COLUMNS, rows)
+    return Table("t6b-refit", "T6b: a BVH refitted to new positions, ms", REFIT_COLUMNS, rows)
 
 
 def deformed(x: Floats) -> list[Floats]:

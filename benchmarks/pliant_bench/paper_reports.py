@@ -44,7 +44,7 @@ def fuhrmann_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, p
     said = statements_table(
         "fuhrmann2003", fuhrmann_statements.statements(table, cost, cloth, quick=quick, progress=progress)
     )
-    notes = [f"Source: {FUHRMANN_2003}.", NOTE, *own, figure_8.NOTE, real_time.NOTE, load_text(load)]
+    notes = [f"Source: {FUHRMANN_2003}.", NOTE, *own, figure_8.note(quick), real_time.note(quick), load_text(load)]
     chart = against_paper.paper_chart(table)
     return Report(
         title="Tables and figures of the paper, and pliant",
@@ -128,7 +128,7 @@ def teschner_report(*, quick: bool, repeats: int, folder: pathlib.Path | None, p
     stated = itertools.chain(survey_trees.statements(**size), survey_rest.statements(survey, cells, buckets, **size))
     first = statements_table("teschner2005", stated)
     said = teschner.findings(survey, cells)
-    notes = [f"Source: {TESCHNER_2005}.", NOTE, *teschner.NOTES, load_text(load)]
+    notes = [f"Source: {TESCHNER_2005}.", NOTE, *teschner.notes(quick), load_text(load)]
     return Report(
         title="Methods of the survey of 2005",
         findings=said,

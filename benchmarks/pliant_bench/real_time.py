@@ -60,20 +60,32 @@ COLUMNS = (
     Column("bar"),
 )
 NOTE = (
-    "Real time: a tablecloth of 1 024 and of 1 296 particles on a bust, frames of 10 ms, which participants compute "
-    "in turn; median of the frames after the first 0.2 s. times-real-time, by the smaller of wall-clock and CPU time. "
-    "strain95%, strain-most%: elongation of edges, 95th percentile and largest, the worst of those frames. "
-    "pairs, in-body-mm: intersecting pairs of triangles of the cloth, and the depth of its deepest vertex in the bust, "
-    "at the end, exact. bar, for pliant: at most 10 ms with self-contact at a strain of 2 % / 6 % (must), 5 ms at "
+    "Real time: a tablecloth of {particles} particles on a bust, {frames} frames of 10 ms, which participants compute "
+    "in turn; median of the frames after the first {settled:g} s. times-real-time, by the smaller of wall-clock "
+    "and CPU time. strain95%, strain-most%: elongation of edges, 95th percentile and largest, the worst of those "
+    "frames. pairs, in-body-mm: intersecting pairs of triangles of the cloth, and the depth of its deepest vertex in the "
+    "bust, at the end, exact. bar, for pliant: at most 10 ms with self-contact at a strain of 2 % / 6 % (must), 5 ms at "
     "1 % / 3 % (stretch), by the smaller of wall-clock and CPU time. Newton has the same cloth in float32 on one "
     "thread, with self-contact, without air; the isotropic triangles of its VBD have the same stiffness along the "
     "threads and a larger one in shear."
 )
 
 
+def note(quick: bool) -> str:
+    """What the table measures, at its sizes."""
+    sides, frames = _size(quick)
+    particles = " and of ".join(f"{side * side:,}" for side in sides)
+    return NOTE.format(particles=particles, frames=frames, settled=min(SETTLED, frames // 2) * DT)
+
+
+def _size(quick: bool) -> tuple[tuple[int, ...], int]:
+    """Particles along a side of each cloth, and frames."""
+    return ((12,), 30) if quick else (SIDES, 100)
+
+
 def real_time_table(*, quick: bool = False, progress: Callable[[str], None] = lambda _: None) -> Table:
     """A tablecloth on a bust in each way; the participants compute their frames in turn."""
-    sides, frames = ((12,), 30) if quick else (SIDES, 100)
+    sides, frames = _size(quick)
     runners = [
         _Runner(who, threads, Tablecloth(side, way))
         for side in sides

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 WAYS: dict[str, Callable[[Side, Side, float], Any]] = {
     "bone-boxes": lambda cloth, skin, eps: BoneBoxesDetector(cloth, skin, within=eps),
     "distance-field": lambda cloth, skin, eps: BoneFieldsDetector(cloth, skin, within=eps, cache=False),
-    "tree": lambda cloth, skin, eps: BvhDetector(cloth, skin, within=eps),
+    "bvh": lambda cloth, skin, eps: BvhDetector(cloth, skin, within=eps),
 }
 SHARES = (0.2, SHARE, 0.5)
 COLUMNS = (

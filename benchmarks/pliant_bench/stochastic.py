@@ -130,7 +130,7 @@ def quality_table(
                 row = _followed(StochasticBvhDetector, options, scene, truth, repeats, 0)
                 rows.append(_named(scene, exact_ms) | {"quality": quality} | row)
     columns = (*_NAMES, Column("quality", show="{:g}"), *_RECALL)
-    return Table("stochastic-tree", "A tree walked by probability: recall over quality, one thread", columns, rows)
+    return Table("stochastic-tree", "A BVH traversed by probability: recall over quality, one thread", columns, rows)
 
 
 def pairs_table(
@@ -199,7 +199,7 @@ def survey_rows(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
         found, spent = follow(ActivePairsDetector(*small.sides, within=small.within), small)
     return [
         {
-            "what": "refit of a tree of boxes",
+            "what": "refit of a BVH of AABBs",
             "case": f"{len(faces):,} triangles",
             "paper": "about 10 times faster than a rebuild",
             "one_ms": 1e3 * fit,

@@ -112,7 +112,7 @@ def _fields(quick: bool, folder: pathlib.Path | None, progress: Progress) -> Ite
     each = _once(lambda: exact.query(points)) / len(points)
     yield Statement(
         "section 4.1, [PT92, JS01]",
-        "every node of a grid by a tree",
+        "every node of a grid by a BVH",
         "in the order of minutes",
         f"{each * nodes**3:.0f} s for {nodes}^3 nodes, from {len(points):,} nodes at {1e6 * each:.1f} us",
     )

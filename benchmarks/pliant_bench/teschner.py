@@ -37,18 +37,29 @@ COLUMNS = (
 FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 10.0)
 BUCKETS = (64, 256, 1024, 4096, 16_384, 65_536, 262_144)
 BUCKET_CELLS = (1.0, 2.0)  # times the median box of a tet
+COUNTED = {3: "three", 8: "eight"}
 _FRAMES = 4
 NOTES = (
     "1-thread-ms: CPU time on one thread, all-threads-ms: wall-clock time on all cores, best of several runs; "
     "times-faster is the time of the paper over that of pliant on all cores, on machines twenty years apart. wrong: "
     "number of wrong results.",
-    "spatial hash: eight blocks of tets, perturbed, bent and intersecting each other; four positions in turn, time of "
-    "one: rehash the vertices and find all vertices in tetrahedra, self and mutual. Ground truth: all pairs by exact "
-    "predicates.",
+    "spatial hash: {blocks} blocks of tets, perturbed, bent and intersecting each other; four positions in turn, time "
+    "of one: rehash the vertices and find all vertices in tetrahedra, self and mutual. Ground truth: all pairs by "
+    "exact predicates.",
     "layered depth image, points inside: the bumpy torus of T9 and T9b. The images of the survey show a hand with few "
     "faces; the number of faces for its particles is the same. static: the build is not timed; the first table has the "
     "image of a mesh that deforms. wrong: of 200 pixels, and of 200 points.",
 )
+
+
+def notes(quick: bool) -> list[str]:
+    """What the tables measure, at their sizes."""
+    return [note.replace("{blocks}", COUNTED[_blocks(quick)[0]]) for note in NOTES]
+
+
+def _blocks(quick: bool) -> tuple[int, int]:
+    """Number of the blocks of tets, and cells along a side of each."""
+    return (3, 3) if quick else (8, 8)
 
 
 def several(count: int, n: int, seed: int = 7) -> tuple[Floats, Ints]:
@@ -67,7 +78,7 @@ def several(count: int, n: int, seed: int = 7) -> tuple[Floats, Ints]:
 
 def hash_rows(*, quick: bool, repeats: int, folder: pathlib.Path | None, progress: Progress) -> list[dict[str, Any]]:
     """Section 5: 15 Hz with up to 20 000 tetrahedra and 6 000 vertices, [THM*03]."""
-    count, n = (3, 3) if quick else (8, 8)
+    count, n = _blocks(quick)
     x, tets = several(count, n)
     places = [x + 0.01 * np.sin(9.0 * x[:, [1, 2, 0]] + 0.7 * k) for k in range(_FRAMES)]
     found = TetHash(x, tets)
@@ -141,10 +152,10 @@ def cells_table(*, quick: bool, repeats: int, folder: pathlib.Path | None, progr
 
 
 def _cell_cases(quick: bool) -> dict[str, tuple[Floats, Ints]]:
-    n, (x, tets) = (4, several(3, 3)) if quick else (13, several(8, 8))
+    n, (x, tets) = 4 if quick else 13, several(*_blocks(quick))
     one, two = inside.block(n, bend=7.0), inside.block(n, shift=(0.6, 0.3, 0.5), seed=1)
     both = np.concatenate([one[0], two[0]]), np.concatenate([one[1], two[1] + np.int32(len(one[0]))])
-    return {"two blocks, one rolled up": both, "eight blocks": (x, tets)}
+    return {"two blocks, one rolled up": both, f"{COUNTED[_blocks(quick)[0]]} blocks": (x, tets)}
 
 
 def cells_chart(table: Table) -> Chart:

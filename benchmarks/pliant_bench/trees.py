@@ -261,7 +261,7 @@ def worn_table() -> Table:
         Column("tests", show="{:,}"),
         Column("fresh", "tests-when-new", "{:,}"),
     )
-    return Table("tree-wear", "Trees fitted to shapes they were not built for", columns, rows)
+    return Table("tree-wear", "BVHs refitted to shapes for which they were not built", columns, rows)
 
 
 def _twisted(x: Any, rate: float) -> Any:

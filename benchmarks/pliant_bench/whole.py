@@ -13,6 +13,7 @@ from pliant.report.tables import Chart, Column, Report, Table
 
 from . import machine, suite, timing
 from .contest import OWN, count_text
+from .quick import quick_report
 
 REPEATS = 2
 HURRY = 4.0  # seconds per participant in a comparison, so that the whole page takes under half an hour
@@ -77,6 +78,7 @@ def measure(
         try:
             with timing.hurried(HURRY):
                 report = known[name](quick=quick, repeats=repeats, folder=folder, progress=told)
+                report = quick_report(report) if quick and name in suite.PAPERS else report
         except Exception as error:  # a chapter whose requirements are missing does not stop the others
             last = traceback.extract_tb(error.__traceback__)[-1]
             failed = f"{type(error).__name__}: {error} ({pathlib.Path(last.filename).name}, line {last.lineno})"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import cli
-from pliant_bench import height_grids
+from pliant_bench import height_grids, quick
 
 
 @pytest.mark.parametrize("order", [height_grids.ROWS, height_grids.STEPS, height_grids.RANDOM])
@@ -27,10 +27,11 @@ def test_the_paper_comes_out_as_json_page_and_files(tmp_path, monkeypatch, capsy
     cost, face = said["tables"]["neal-cost"], said["tables"]["neal-face"]
     assert {(row["nodes"], row["who"]) for row in cost} == {(n, w) for n in (64, 256) for w in ("pliant", "scipy")}
     assert max(row["error_m"] for row in cost if "error_m" in row) < 1e-12
-    assert all(row["ns"] > 0.0 for row in cost)
+    assert all(row["ns"] > 0.0 and "ratio" not in row for row in cost)
+    assert said["findings"] == [said["notes"][-1]] == [quick.LINE]
     assert {row["who"] for row in face} == set(height_grids.WAYS)
     assert max(row["deepest_mm"] for row in face) == 0.0
     (folder,) = (tmp_path / "results").iterdir()
-    names = {"neal-cost.csv", "neal-cost.svg", "neal-face.csv", "neal-statements.csv", "neal.json"}
+    names = {"neal-cost.csv", "neal-cost.svg", "neal-face.csv", "neal.json"}
     assert {p.name for p in folder.iterdir()} == names
     assert "<svg" in (tmp_path / "r.html").read_text("utf-8")

@@ -21,7 +21,9 @@ def test_the_survey_comes_out_as_json_page_and_files(tmp_path, monkeypatch, caps
     said = json.loads(capsys.readouterr().out)
     (row,) = (row for row in said["tables"]["teschner2005"] if row["what"] == "spatial hash")
     assert row["wrong"] == 0
-    assert row["ratio"] == pytest.approx(1000.0 / 15.0 / row["all_ms"])
+    assert row["all_ms"] > 0.0
+    assert not {"ratio", "paper", "paper_ms"} & set(row)
+    assert any("three blocks" in note for note in said["notes"])
     assert {cell["same"] for cell in said["tables"]["hash-cells"]} == {"yes"}
     buckets = said["tables"]["hash-buckets"]
     assert {row["same"] for row in buckets} == {"yes"}
