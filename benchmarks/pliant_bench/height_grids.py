@@ -177,11 +177,11 @@ def findings(cost: Table, face: Table) -> list[str]:
 
 NOTES = (
     "The paper prints no measurements; it states that the time depends on the cloth only, not on the grid. A query "
-    "returns distance and normal; CPU time of one thread, best of several runs, which alternate between sizes. cell by "
-    f"cell: consecutive queries are neighbours in memory. cloth: the same {CLOTH**2:,} vertices all over the grid in "
-    "every substep, as in a simulation; each accesses two cache lines, whatever the size of the grid. no order: queries wait "
-    "for memory if the grid is larger than the caches. scipy is map_coordinates of order 1, which returns only the "
-    "height; error is the maximum difference from its heights.",
+    "returns distance and normal; CPU time of one thread, best of several runs, which alternate between sizes. cell"
+    f" by cell: consecutive queries are neighbours in memory. cloth: the same {CLOTH**2:,} vertices all over the "
+    "grid in every substep, as in a simulation; each accesses two cache lines, whatever the size of the grid. no "
+    "order: queries wait for memory if the grid is larger than the caches. scipy is map_coordinates of order 1, "
+    "which returns only the height; error is the maximum difference from its heights.",
     "On the face: build is the second rendering or baking, wall-clock time; detect is one detection pass at the final "
     "positions, CPU time of one thread, best of several runs.",
 )

@@ -60,14 +60,14 @@ COLUMNS = (
     Column("bar"),
 )
 NOTE = (
-    "Real time: a tablecloth of {particles} particles on a bust, {frames} frames of 10 ms, which participants compute "
-    "in turn; median of the frames after the first {settled:g} s. times-real-time, by the smaller of wall-clock "
-    "and CPU time. strain95%, strain-most%: elongation of edges, 95th percentile and largest, the worst of those "
-    "frames. pairs, in-body-mm: intersecting pairs of triangles of the cloth, and the depth of its deepest vertex in the "
-    "bust, at the end, exact. bar, for pliant: at most 10 ms with self-contact at a strain of 2 % / 6 % (must), 5 ms at "
-    "1 % / 3 % (stretch), by the smaller of wall-clock and CPU time. Newton has the same cloth in float32 on one "
-    "thread, with self-contact, without air; the isotropic triangles of its VBD have the same stiffness along the "
-    "threads and a larger one in shear."
+    "Real time: a tablecloth of {particles} particles on a bust, {frames} frames of 10 ms, which participants "
+    "compute in turn; median of the frames after the first {settled:g} s. times-real-time, by the smaller of "
+    "wall-clock and CPU time. strain95%, strain-most%: elongation of edges, 95th percentile and largest, the worst "
+    "of those frames. pairs, in-body-mm: intersecting pairs of triangles of the cloth, and the depth of its deepest"
+    " vertex in the bust, at the end, exact. bar, for pliant: at most 10 ms with self-contact at a strain of 2 % / "
+    "6 % (must), 5 ms at 1 % / 3 % (stretch), by the smaller of wall-clock and CPU time. Newton has the same cloth "
+    "in float32 on one thread, with self-contact, without air; the isotropic triangles of its VBD have the same "
+    "stiffness along the threads and a larger one in shear."
 )
 
 
