@@ -31,6 +31,17 @@ class CardLostError(RuntimeError):
     which it goes on, on threads."""
 
 
+def one_of(name: str, known: Iterable[str], most: int = 12) -> str:
+    """Return, for an error about an unknown name, the closest matches and the first of all that there are."""
+    names = list(known)
+    lower = {each.lower(): each for each in reversed(names)}
+    near = [lower[found] for found in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
+    near += [each for each in names if name.lower() in each.lower() and each not in near][: 3 - len(near)]
+    hint = f"did you mean {' or '.join(repr(each) for each in near)}? " if near else ""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{hint}one of: {', '.join(names[:most]) or 'none'}{more}"
+
+
 def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
     """Return the error for an unknown option, with the closest match and all valid options."""
     options = sorted(known)

@@ -297,3 +297,31 @@ def test_a_body_without_extent_is_named(here, capsys):
     code, _, talk = told(capsys, "drape", "tube.obj", "point.obj", "--frames", "1")
     assert code == 2
     assert "error: mesh 'point' has no extent" in talk
+
+
+def test_a_body_among_the_files_of_a_check_is_not_passed_over(here, capsys):
+    pliant.save("inside.obj", tube(0.25))
+    code, _, said = told(capsys, "check", "inside.obj", "body.obj")
+    assert code == 2
+    assert "did you mean pliant check inside.obj --body body.obj?" in said
+    pliant.save("far.obj", tube().moved(tube().vertices + np.array([2.0, 0.0, 0.0])))
+    assert told(capsys, "check", "far.obj", "body.obj")[0] == 0  # two files that are not worn on each other
+
+
+def test_a_character_is_not_fixed_as_one_cloth_with_its_clothes(here, capsys):
+    pliant.save_character("post.glb", post(rings=4, around=4))
+    skin = pliant.load_character("post.glb").mesh
+    pliant.save("coat.obj", skin.moved(1.2 * skin.vertices))
+    assert told(capsys, "bind", "coat.obj", "post.glb", "-o", "both.glb", "--max-distance", "1m")[0] == 0
+    code, _, said = told(capsys, "fix", "both.glb", "-o", "out.glb")
+    assert code == 2
+    assert "say which is the garment, and on which it is worn" in said
+    assert not pathlib.Path("out.glb").exists()
+
+
+def test_near_names_are_told_first(here, capsys):
+    pliant.save_character("post.glb", post(rings=4, around=4))
+    names = list(pliant.load_character("post.glb").clips)
+    code, _, said = told(capsys, "check", "tube.obj", "--body", "post.glb", "--body-clip", names[0].upper() + "s")
+    assert code == 2
+    assert f"did you mean {names[0]!r}" in said

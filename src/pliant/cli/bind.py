@@ -56,7 +56,7 @@ def bind(
     garment: pathlib.Path,
     character: pathlib.Path,
     *,
-    out: Annotated[pathlib.Path, Parameter(name=["--out", "-o"])],
+    out: Annotated[pathlib.Path, Parameter(name=["--out", "-o", "--output"])],
     alone: bool = False,
     part: str | None = None,
     body_part: str | None = None,

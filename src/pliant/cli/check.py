@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
 from ..errors import MeshFileError
@@ -93,6 +94,7 @@ def check(
     typed = _typed({"body": body}, frames, limits, files)
     settings = check_cases.find_settings(config)
     cases = check_cases.cases_of(file, typed, settings)
+    _refuse_body_as_file(cases, files)
     alone = len(cases) == 1
     check_written(show, cases, alone)
     if settings is not None:
@@ -107,6 +109,28 @@ def check(
     written = [path for each in checked for path in each.files] + write_formats(checked, show)
     _print(checked, written, alone, json)
     return 2 if any(each.error for each in checked) else int(any(each.failed for each in checked))
+
+
+def _refuse_body_as_file(cases: Sequence[Case], files: UnitOptions) -> None:
+    """Raise ValueError for two files of which the second is probably the body of the first: checked one by one, what
+    the garment has inside it would pass."""
+    if len(cases) != 2 or any({"body", "body-part", "part"} & set(case.options) for case in cases):
+        return
+    from ..io import is_animated, load
+
+    paths = [case.file for case in cases]
+    if any(not path.is_file() or path.suffix.lower() == ".npz" or is_animated(path) for path in paths):
+        return
+    try:
+        garment, body = (load(path, units=files.units or "m", up=files.up or "y") for path in paths)
+    except (MeshFileError, OSError, ValueError):
+        return  # told where the file is checked
+    low, high = (np.array([mesh.bounds[k] for mesh in (garment, body)]) for k in (0, 1))
+    if body.issues.closed and not garment.issues.closed and (low.max(0) < high.min(0)).all():
+        raise ValueError(
+            f"two files are checked one by one, and {paths[0].name} lies on {paths[1].name}; did you mean pliant check "
+            f"{paths[0]} --body {paths[1]}? To check each alone, give one file at a time"
+        )
 
 
 def _typed(*groups: Any) -> dict[str, Any]:
@@ -152,6 +176,11 @@ def _checked(case: Case, show: ShowOptions, name: str | None) -> Checked:
         ("--min-clearance", given.get("min-clearance"), allowed.clearance),
     ]
     worn, under, fps = read_pair(case.file, body, frames, units, lengths)
+    if under is not None and worn.still and not under.still:
+        output.say(
+            f"note: {case.file.name} does not move and its body does: pliant bind makes it follow, and --rest checks a "
+            "single frame"
+        )
     output.say_if_compiling("queries.intersections.find_intersections")
     with output.fraction_bar(f"checking {case.file.name}") as done:
         report = check_clips(worn, under, fps=fps, every=1 if frames.every is None else frames.every, progress=done)
@@ -165,6 +194,8 @@ def _fields(given: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) 
 
 
 def _print(checked: Sequence[Checked], written: list[str], alone: bool, json: bool) -> None:
+    from ..audit.findings import NoteKind
+
     if json:
         values = [_json(each) for each in checked]
         if alone:
@@ -181,7 +212,8 @@ def _print(checked: Sequence[Checked], written: list[str], alone: bool, json: bo
         prefix = "" if alone else f"{each.case.name}: "
         if alone:
             show_report(each.case.options.get("part") or each.case.file.name, each.report)
-        for line in [note.line for note in each.report.notes] if alone else each.notes:
+        told = [note.line for note in each.report.notes if note.kind is not NoteKind.NO_OVERLAP]  # garments are open
+        for line in told if alone else each.notes:
             output.say(f"{prefix}{line}")
         if each.report.crossings and not each.violations:
             by = "--max-depth" if "max-body-pairs" not in each.case.options else "--max-body-pairs"

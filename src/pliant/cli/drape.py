@@ -54,7 +54,7 @@ def drape(
     cloth: pathlib.Path | None = None,
     body: pathlib.Path | None = None,
     *,
-    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o", "--output"])] = None,
     replay: pathlib.Path | None = None,
     sheet: pathlib.Path | None = None,
     live: pathlib.Path | None = None,

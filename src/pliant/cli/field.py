@@ -22,7 +22,7 @@ _KINDS = ("field", "class", "memory", "s", "ns", "p99", "max", "known")
 def field(
     mesh: pathlib.Path,
     *,
-    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o", "--output"])] = None,
     reconstruct: pathlib.Path | None = None,
     report: pathlib.Path | None = None,
     resolution: int = 128,

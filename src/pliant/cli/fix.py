@@ -2,6 +2,7 @@
 
 import fnmatch
 import pathlib
+import shlex
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -15,7 +16,7 @@ from .reading import FRAMES, PAIR, FrameOptions, PairOptions, body_of, check_sou
 def fix(
     garment: pathlib.Path,
     *,
-    out: Annotated[pathlib.Path, Parameter(name=["--out", "-o"])],
+    out: Annotated[pathlib.Path, Parameter(name=["--out", "-o", "--output"])],
     body: Annotated[pathlib.Path | None, Parameter(name=["--body", "-b"])] = None,
     inner: Annotated[list[pathlib.Path] | None, Parameter(name="--over", consume_multiple=False)] = None,
     clearance: str = "1mm",
@@ -56,6 +57,7 @@ def fix(
     """
     body = body_of(garment, body, frames)
     check_sources(garment, body, frames.points, frames.body_points, *(inner or []))
+    _require_part(garment, body, frames)
     from .. import validate
     from ..audit.findings import Limits, NoteKind, size_words
     from ..audit.fix import fix as repair
@@ -101,9 +103,30 @@ def fix(
                 output.say(note.line)
         for text in warnings:
             output.warn(text)
+    if count > 1 and body is not None and not json:
+        of_body = [] if frames.body_part is None else ["--body-part", frames.body_part]
+        words = shlex.join(["pliant", "check", str(out), "--body", str(body), *of_body])
+        output.say(f"note: {out.name} has the garment alone, as positions per frame, without bones; {words} checks it")
     if files != PAIR:
         output.say("note: written in metres, y up; read it without --units and --up")
     return int(bool(left))
+
+
+def _require_part(garment: pathlib.Path, body: pathlib.Path | None, frames: FrameOptions) -> None:
+    """Raise ValueError for a file of several parts of which none is said to be the garment, and none the body: a
+    character and its clothes would be fixed as one cloth."""
+    from ..io import is_animated
+    from ..io.named import parts_of
+
+    if body is not None or frames.part is not None or not garment.is_file() or not is_animated(garment):
+        return
+    names = parts_of(garment)
+    if len(names) > 1:
+        listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        raise ValueError(
+            f"{garment} contains {listed}; say which is the garment, and on which it is worn: --part NAME --body-part "
+            "NAME (or --body FILE)"
+        )
 
 
 def _check_sequence_names(out: pathlib.Path, count: int, inputs: list[pathlib.Path]) -> None:

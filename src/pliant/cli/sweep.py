@@ -29,7 +29,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 def sweep(
     file: pathlib.Path,
     *,
-    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o", "--output"])] = None,
     workers: Annotated[int | None, Parameter(name=["--workers", "-w"])] = None,
     scheduler: str | None = None,
     time_limit: float | None = None,

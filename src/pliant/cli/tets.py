@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def tets(
     surface: pathlib.Path,
     *,
-    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o"])] = None,
+    out: Annotated[pathlib.Path | None, Parameter(name=["--out", "-o", "--output"])] = None,
     size: str | None = None,
     files: Annotated[FileOptions, Parameter(name="*")] = PLAIN,
     json: bool = False,

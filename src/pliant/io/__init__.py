@@ -29,6 +29,10 @@ TURNS = {
     "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]],
 }
 
+_REMEDIES = {  # files of other programs -> what to do with them
+    ".vrm": "a VRM file is a GLB: copy it to a name that ends in .glb",
+    ".blend": "in Blender, the extension checks and fixes it (docs/blender.md); or export it as .glb",
+}
 _MAGIC_BYTES = {b"glTF": ".glb", b"ply": ".ply", b"PK": ".npz", b"OFF": ".off", b"$Mesh": ".msh", b"# vtk": ".vtk"}
 
 
@@ -60,7 +64,7 @@ def load(
         raise MeshFileError(target, "", "is a folder; give the name of a file in it")
     reader = FORMATS.get(extension(target), NONE).read
     if reader is None:
-        known = f"one of: {', '.join(READ)}, each also with .gz"
+        known = _REMEDIES.get(extension(target), f"one of: {', '.join(READ)}, each also with .gz")
         raise MeshFileError(target, "", f"unknown extension {extension(target)!r}; {known}")
     check_part(target, part)
     file = read_input(target, default_limit() if max_bytes is None else max_bytes, part)

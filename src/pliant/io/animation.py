@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import check_arguments
-from ..errors import MeshFileError
+from ..errors import MeshFileError, one_of
 from ..mesh import Mesh
 from ..motion.clip import Clip
 from ..motion.deforming import joined
@@ -146,7 +146,7 @@ def _played(target: pathlib.Path, clip: str | None, fps: float | None, options: 
     if clip is None:
         clip = names[0]
     elif clip not in names:
-        raise MeshFileError(target, "", f"has no clip {clip!r}; one of: {', '.join(names) or 'none'}")
+        raise MeshFileError(target, "", f"has no clip {clip!r}; {one_of(clip, names)}")
     animation = character.clips[clip]
     rate = _rate(animation) if fps is None else fps
     count = int(np.floor(animation.duration * rate + 1e-6)) + 1
@@ -227,7 +227,7 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
         with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
             there = _npz_clips(file, archive)
             if clip is not None and clip not in there:
-                raise file.fail("", f"has no clip {clip!r}; one of: {', '.join(there) or 'none'}")
+                raise file.fail("", f"has no clip {clip!r}; {one_of(clip, there)}")
             if not there:
                 return None
             if clip is None and len(there) > 1:

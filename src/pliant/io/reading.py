@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MeshFileError
+from ..errors import MeshFileError, one_of
 from ..mesh.marks import NO_MARKS, Marks
 from ..validate import LARGEST, size_text
 
@@ -43,11 +43,7 @@ class Input:
 
     def no_part(self, known: Iterable[str]) -> MeshFileError:
         """Return the error for a requested part that is not among `known`."""
-        names = list(dict.fromkeys(known))
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        return self.fail(
-            "", f"has no part {self.part!r}; one of: {', '.join(names[:_NAMED]) or 'none has a name'}{more}"
-        )
+        return self.fail("", f"has no part {self.part!r}; {one_of(str(self.part), dict.fromkeys(known), _NAMED)}")
 
 
 @dataclasses.dataclass

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Tf, Usd, UsdGeom, UsdShade, UsdSkel
 
+from ..errors import one_of
 from .converted import Refused, guard_memory, save_converted
 
 _MOST_WORDS = 20
@@ -109,9 +110,7 @@ def _meshes(stage: Any, part: str | None) -> Iterator[Any]:
         found = True
         yield prim
     if not found and part is not None:
-        known = list(dict.fromkeys(names))
-        more = f" and {len(known) - _MOST_WORDS} more" if len(known) > _MOST_WORDS else ""
-        raise Refused("", f"has no part {part!r}; one of: {', '.join(known[:_MOST_WORDS]) or 'none'}{more}")
+        raise Refused("", f"has no part {part!r}; {one_of(part, dict.fromkeys(names), _MOST_WORDS)}")
     if not found:
         raise Refused("", "no visible meshes; pliant reads prims of type Mesh")
 
