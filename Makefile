@@ -175,8 +175,8 @@ publish: $(VENV)/.uv  ## upload what is in dist/, from a workflow that the packa
 api: $(VENV)/.test  ## write tests/public_api.txt anew: after an intended change of the public API
 	$(BIN)/python tools/list_api.py
 
-kernels: $(VENV)/.test  ## record which kernels a first run compiles: src/pliant/kernels/calls/, some minutes
-	$(BIN)/python tools/record_kernels.py
+kernels: $(VENV)/.test  ## record which kernels first runs compile: src/pliant/kernels/calls/, some minutes (LISTS="check fix")
+	$(BIN)/python tools/record_kernels.py $(LISTS)
 
 test-lowest: $(VENV)/.uv  ## tests with the lowest versions of all dependencies: LOWEST=tests/... chooses the tests
 	$(UV) venv --quiet --allow-existing $(VENV)-lowest

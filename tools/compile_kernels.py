@@ -1,4 +1,4 @@
-"""Compile the kernels of a first run for a baseline of processors, to be shipped in a wheel for this platform.
+"""Compile the kernels of first runs for a baseline of processors, to be shipped in a wheel for this platform.
 
     python tools/compile_kernels.py build/kernels
     PLIANT_KERNELS=build/kernels uv build --wheel --out-dir dist
@@ -15,8 +15,6 @@ import shutil
 import sys
 import tempfile
 
-COMMANDS = ("drape",)
-
 
 def main(folder: pathlib.Path) -> None:
     from pliant.kernels import shipped
@@ -29,7 +27,7 @@ def main(folder: pathlib.Path) -> None:
         os.environ["PLIANT_CACHE"] = cache
         from pliant.kernels import ahead
 
-        for command in COMMANDS:
+        for command in ahead.LISTS:
             wanted = ahead.calls(command)
             for done in ahead.compile_ahead(command, wanted):
                 if done is not None:

@@ -1,10 +1,11 @@
-"""Record which kernels `pliant drape` compiles: writes src/pliant/kernels/calls/drape.json.
+"""Record which kernels the first runs of commands compile: writes src/pliant/kernels/calls/.
 
-    python tools/record_kernels.py            # two runs and one compilation of everything, some minutes
+    python tools/record_kernels.py            # all lists, some minutes
+    python tools/record_kernels.py check fix  # these
 
-It runs the commands of RUNS with empty caches, and notes each kernel that Python calls with its types, in the order
-of the calls. Then it compiles the list in one process with an empty cache, and notes the seconds of processor time of
-each kernel.
+It runs the commands of RUNS, those of a list one after the other, and notes each kernel that Python calls with its
+types, in the order of the calls. Then it compiles the list in one process with an empty cache, and notes the seconds
+of processor time of each kernel. `pliant play` uses the list of `drape`.
 """
 
 import json
@@ -17,9 +18,18 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LISTS = ROOT / "src" / "pliant" / "kernels" / "calls"
 HOURS = 3600.0
-# the command of `make demo`: what a first run does
-RUNS = {"drape": ["drape", "--material", "wool", "--resolution", "100", "--frames", "150"]}
-RUNS["drape"] += ["-o", "drape.glb", "--replay", "drape.html", "--sheet", "drape.png"]
+BODY = "samples/body.obj"
+# the command of `make demo`, and those of the README for files of `pliant samples`
+RUNS = {
+    "drape": ["drape --material wool --resolution 100 --frames 150 -o a.glb --replay a.html --sheet a.png"],
+    "bind": ["bind samples/skirt.obj samples/walker.glb -o bound.glb"],
+    "check": [
+        f"check samples/clipping.obj --body {BODY} --report a.html",
+        "bind samples/skirt.obj samples/walker.glb -o bound.glb",
+        "check bound.glb --part skirt --body bound.glb --body-part mannequin",
+    ],
+    "fix": [f"fix samples/clipping.obj --body {BODY} --clearance 2mm -o fixed.obj"],
+}
 
 
 def record(words: list[str], file: str) -> None:
@@ -48,7 +58,7 @@ def record(words: list[str], file: str) -> None:
     disk_cache.share = listening
     from pliant.cli import run
 
-    if code := run(words):
+    if (code := run(words)) > (words[0] == "check"):  # 1: it has found what there is
         raise SystemExit(f"pliant {' '.join(words)} ended with exit code {code}")
     pathlib.Path(file).write_text(json.dumps(rows))
 
@@ -70,13 +80,18 @@ def apart(how: str, file: pathlib.Path, folder: pathlib.Path, *words: str) -> No
     subprocess.run(command, cwd=folder, env=environment, check=True, timeout=HOURS)
 
 
-def main() -> None:
-    for name, words in RUNS.items():
+def main(names: list[str]) -> None:
+    for name in names or RUNS:
         with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-            file = pathlib.Path(first) / "rows.json"
-            apart("record", file, pathlib.Path(first), *words)
-            apart("measure", file, pathlib.Path(second))
-            rows = json.loads(file.read_text())
+            folder, rows = pathlib.Path(first), []
+            subprocess.run([sys.executable, "-m", "pliant", "samples"], cwd=folder, check=True, timeout=HOURS)
+            for words in map(str.split, RUNS[name]):
+                apart("record", folder / "rows.json", folder, *words)
+                if words[0] == name:
+                    rows += [row for row in json.loads((folder / "rows.json").read_text()) if row not in rows]
+            (folder / "rows.json").write_text(json.dumps(rows))
+            apart("measure", folder / "rows.json", pathlib.Path(second))
+            rows = json.loads((folder / "rows.json").read_text())
         LISTS.mkdir(exist_ok=True)
         target = LISTS / f"{name}.json"
         target.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
@@ -89,4 +104,4 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["measure"]:
         measure(sys.argv[2])
     else:
-        main()
+        main(sys.argv[1:])

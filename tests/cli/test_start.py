@@ -304,6 +304,13 @@ def test_every_command_that_announces_compiling_names_a_kernel() -> None:
         assert hasattr(importlib.import_module(f"pliant.kernels.{module}"), function), name
 
 
+def test_every_command_that_compiles_ahead_has_a_list() -> None:
+    from pliant.kernels.ahead import LISTS
+
+    text = "".join(file.read_text() for file in pathlib.Path(cli.__file__).parent.glob("*.py"))
+    assert {*re.findall(r'compile_first\("([^"]*)"\)', text)} == {*LISTS} == {"bind", "check", "drape", "fix"}
+
+
 def test_tables_that_are_piped_are_not_cut(capsys, monkeypatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     output.table(("name", "says"), [("a", "[bold]" + "x" * 150)])

@@ -51,8 +51,9 @@ def test_types_of_calls_survive_as_text() -> None:
         to_text(types.unicode_type)
 
 
-def test_every_kernel_of_a_list_exists_and_every_type_can_be_made() -> None:
-    for call in ahead.calls("drape"):
+@pytest.mark.parametrize("command", ahead.LISTS)
+def test_every_kernel_of_a_list_exists_and_every_type_can_be_made(command: str) -> None:
+    for call in ahead.calls(command):
         module, _, function = call.name.rpartition(".")
         found = getattr(__import__(f"pliant.kernels.{module}", fromlist=[function]), function)
         code = getattr(found, "compiled", found).py_func.__code__ if jit.COMPILED else found.__code__

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from . import output
+from .first_run import compile_first
 from .output_paths import check_outputs
 from .reading import PAIR, PairOptions, check_length, check_sources, metres
 
@@ -116,6 +117,7 @@ def bind(
         from ..motion.clip import Clip
 
         check_length("--max-distance", match.max_distance, reach, Clip(figure.mesh, figure.mesh.vertices[None]))
+    compile_first("bind")
     output.say_if_compiling("queries.closest_point.find_nearest")
     with output.fraction_bar(f"binding {garment.name}") as done:
         bound = transfer(

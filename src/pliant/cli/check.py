@@ -14,6 +14,7 @@ from . import check_cases, output
 from .check_cases import Case
 from .check_tables import show_files, show_report
 from .check_writing import Checked, ShowOptions, check_written, write_formats, write_own
+from .first_run import compile_first
 from .reading import FrameOptions, PairOptions, body_of, check_sources, read_pair
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ def _checked(case: Case, show: ShowOptions, name: str | None) -> Checked:
             f"note: {case.file.name} does not move and its body does: pliant bind makes it follow, and --rest checks a "
             "single frame"
         )
+    compile_first("check")
     output.say_if_compiling("queries.intersections.find_intersections")
     with output.fraction_bar(f"checking {case.file.name}") as done:
         report = check_clips(worn, under, fps=fps, every=1 if frames.every is None else frames.every, progress=done)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from . import output
 from .check_writing import HTML
+from .first_run import compile_first
 from .output_paths import check_outputs
 from .reading import FRAMES, PAIR, FrameOptions, PairOptions, body_of, check_sources, read_clip, read_pair
 
@@ -78,6 +79,7 @@ def fix(
         raise ValueError(f"--out {out}: there are {count} frames, and {out.suffix} holds one; one of: {able}")
     _check_sequence_names(out, count, inputs)
     layers = [read_clip(path, None, None, frames.fps or fps, files, option="")[0] for path in below]
+    compile_first("fix")
     output.say_if_compiling("queries.intersections.find_intersections")
     with output.fraction_bar(f"fixing {garment.name}") as done:
         fixed = repair(

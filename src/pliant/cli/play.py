@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from ..files import check_writable
 from . import output
+from .first_run import compile_first
 from .height_options import NO_HEIGHTS, HeightOptions
 from .reading import PAIR, PairOptions, metres
 from .scene_building import (
@@ -150,6 +151,7 @@ def play(
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
         starts = StartPoses(fix_start)
+        compile_first("drape")  # which simulates the same
         session = make_session(
             scene,
             body,

@@ -23,6 +23,8 @@ from .call_text import PACKAGE, from_text
 
 FEW = 4.0  # seconds of compilation that are not worth starting processes, each of which takes one to import Numba
 MOST = 4  # processes, of some 650 MB each
+_FOLDER = pathlib.Path(__file__).parent / "calls"
+LISTS = tuple(sorted(file.stem for file in _FOLDER.glob("*.json")))  # commands
 
 
 class Call(NamedTuple):
@@ -36,7 +38,7 @@ class Call(NamedTuple):
 
 def calls(command):
     """The list of a command, for example "drape"."""
-    text = (pathlib.Path(__file__).parent / "calls" / f"{command}.json").read_text(encoding="utf-8")
+    text = (_FOLDER / f"{command}.json").read_text(encoding="utf-8")
     return [Call(k, *row) for k, row in enumerate(json.loads(text))]
 
 
