@@ -58,6 +58,7 @@ def pytest_collection() -> Generator[None, object, object]:
 # files that take longest, longest first: no process is left with one of them while others have nothing to do
 FIRST = (
     "test_docs.py",
+    "test_device.py",
     "test_scenes.py",
     "test_methods.py",
     "test_distance_field.py",

@@ -80,7 +80,7 @@ def test_steps_by_events_without_times_of_impact_are_one_line_before_anything_is
 @pytest.mark.compiled
 def test_steps_by_events_in_a_scene_without_obstacles_name_the_other_option(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    alone = ["drape", "--scene", "twist", "--frames", "1", "--stepping", "events"]
+    alone = ["drape", "--scene", "twist", "--resolution", "6", "--frames", "1", "--stepping", "events"]
     assert cli.run([*alone, "--method", "continuous"]) == 2
     assert "choose continuous for self-contact" in capsys.readouterr().err
     assert cli.run([*alone, "--self-method", "continuous"]) == 0
@@ -90,7 +90,7 @@ def test_steps_by_events_in_a_scene_without_obstacles_name_the_other_option(tmp_
 def test_the_table_counts_the_events_at_which_substeps_were_divided(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run = ["drape", "--scene", "tablecloth-on-ball", "--resolution", "6", "--frames", "10", "--method", "continuous"]
-    run += ["--dt", "0.05", "--substeps", "2", "--self-contact", "off", "--sheet", "s.png"]
+    run += ["--dt", "0.05", "--substeps", "2", "--self-contact", "off", "-o", "a.npz"]
     counts = {}
     for stepping in ("fixed", "events"):
         assert cli.run([*run, "--stepping", stepping, "--json"]) == 0

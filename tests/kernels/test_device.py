@@ -63,6 +63,7 @@ def test_arrays_say_where_they_live() -> None:
     assert [device.is_there(each) for each in ([1.0], There(1), There(2))] == [False, False, True]
 
 
+@pytest.mark.compiled  # with the compiler off it would compare the same interpreted code, for a minute
 def test_kernels_of_the_card_give_the_bits_of_the_processor_in_the_simulator() -> None:
     """The tests in tests/gpu, which run on a card by `make test-gpu`."""
     environment = os.environ | QUIET | {"NUMBA_ENABLE_CUDASIM": "1"}
