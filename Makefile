@@ -122,6 +122,7 @@ test-gpu: $(VENV)/.gpu  ## install the extra for CUDA and test the kernels on th
 
 ptx: $(VENV)/.ptx  ## compile every kernel for graphics cards without one, after the tests have compiled them for threads
 	$(BIN)/python tools/compile_for_cards.py --least $(or $(LEAST),0)
+	$(BIN)/python tools/launches_for_cards.py
 
 test-blender: $(VENV)/.test $(VENV)-blender/.ready $(VENV)-blender5/.ready  ## install Blender 4.5 and 5.0 as modules and test files and extension in them
 	$(PYTEST) tests/blender

@@ -74,9 +74,9 @@ def signatures(source: pathlib.Path, kernel: Kernel) -> list[tuple[Any, ...]]:
     return list(found.values())
 
 
-def prepare() -> Any:
-    """`numba.cuda`, for a card of CAPABILITY that is not there."""
-    os.environ["NUMBA_CUDA_ENABLE_NRT"] = "1"  # the heap
+def prepare(heap: bool = True) -> Any:
+    """`numba.cuda`, for a card of CAPABILITY that is not there; `heap`: kernels may allocate."""
+    os.environ["NUMBA_CUDA_ENABLE_NRT"] = str(int(heap))
     cuda = card.module()
     from numba.cuda import compiler, cuda_paths, dispatcher
     from numba.cuda.cudadrv import nvrtc

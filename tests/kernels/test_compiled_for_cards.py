@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
-TOOL = pathlib.Path(__file__).parents[2] / "tools" / "compile_for_cards.py"
+TOOLS = pathlib.Path(__file__).parents[2] / "tools"
 LEAST = 80  # percent
 
 
-def compiled(*options: str) -> subprocess.CompletedProcess[str]:
+def compiled(*options: str, tool: str = "compile_for_cards.py") -> subprocess.CompletedProcess[str]:
     pytest.importorskip("numba_cuda")
     if importlib.util.find_spec("nvidia") is None or importlib.util.find_spec("nvidia.cu13") is None:
         pytest.skip("needs the compiler of CUDA, which `make ptx` installs")
-    command = [sys.executable, str(TOOL), *options]
+    command = [sys.executable, str(TOOLS / tool), *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=3000)
 
 
@@ -28,3 +28,10 @@ def test_distances_compile_for_cards() -> None:
 def test_most_kernels_compile_for_cards() -> None:
     done = compiled("--least", str(LEAST))
     assert done.returncode == 0, done.stdout[-4000:]
+
+
+@pytest.mark.long
+def test_all_that_is_launched_on_cards_compiles_with_the_types_of_its_arguments() -> None:
+    done = compiled(tool="launches_for_cards.py")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert " launches compile" in done.stdout
