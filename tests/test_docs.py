@@ -146,8 +146,6 @@ def test_links_lead_somewhere(page: pathlib.Path) -> None:
             continue
         path, _, anchor = target.partition("#")
         there = (page.parent / path).resolve() if path else page
-        if there.suffix == ".svg":  # drawn from the table beside it; benchmarks/tests/test_charts.py draws each
-            there = there.with_suffix(".csv")
         headings = re.findall(r"^#+ (.*)", there.read_text("utf-8"), re.M) if anchor and there.is_file() else []
         if not there.exists() or (anchor and anchor not in map(slug, headings)):
             broken.append(target)

@@ -1,7 +1,7 @@
 """Draw the charts of the documentation from the tables in benchmarks/results.
 
-`python benchmarks/studies/charts.py` writes NAME.svg beside every NAME.csv that has a chart. The charts are made and
-not committed: `make docs` draws them before it builds the pages that show them.
+`python benchmarks/studies/charts.py` writes NAME.svg beside every NAME.csv that has a chart. `make docs` draws them,
+too, before it builds the pages that show them. The charts are committed, so that pages of a checkout show them.
 """
 
 import csv
