@@ -110,6 +110,8 @@ def bench(
     known = ("peers", *suite.REPORTS)
     if (what is None) == (paper is None):
         raise ValueError(f"name a benchmark, one of: {', '.join(known)}, --paper {' | '.join(suite.PAPERS)}")
+    if what in suite.PAPERS:
+        raise ValueError(f"{what} is a paper; did you mean --paper {what}?")
     if what is not None:
         choice("benchmark", what, known)
     spelt = {task.lower(): task for task in suite.TASKS}

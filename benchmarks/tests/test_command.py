@@ -121,6 +121,7 @@ BAD = [
         "name a benchmark, one of: peers, garments, gradients, gpu, growth, skins, stochastic, trees, --paper",
     ),
     (["peers", "--paper", "fuhrmann2003"], "name a benchmark, one of:"),
+    (["fuhrmann2003"], "fuhrmann2003 is a paper; did you mean --paper fuhrmann2003?"),
     (["pears"], "did you mean 'peers'?"),
     (["peers", "T99"], "unknown task 'T99'"),
     (["growth", "T1"], "only peers has tasks"),

@@ -7,7 +7,7 @@ import pytest
 
 from pliant import cli
 from pliant.detect.methods import METHODS
-from pliant.detect.options import options_of
+from pliant.detect.options import options_of, parse_method
 
 
 def test_methods_lists_every_option_with_its_values_and_default(capsys, monkeypatch):
@@ -33,6 +33,32 @@ def test_methods_lists_every_option_with_its_values_and_default(capsys, monkeypa
     assert "bottom-up, top-down, hybrid, lazy, rebuild" in " ".join(told.split())
 
 
+def test_methods_of_one_method_with_options_tells_its_class_with_them_and_an_example_of_its_own(capsys):
+    assert cli.run(["methods", "distance-field:field=planar"]) == 0
+    told = capsys.readouterr().out
+    for words in (
+        "on skinned bodies: distance-field C",
+        "as given: distance-field:field=planar C",
+        "name of a method: distance-field:",
+    ):
+        assert words in told
+    assert cli.run(["methods", "bvh:volume=OBB", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["chosen"], row["chosen_guarantee"]) == ("bvh:volume=oriented", "A")
+    for name in METHODS:
+        assert cli.run(["methods", name]) == 0
+        last = capsys.readouterr().out.split("name of a method: ")
+        assert len(last) == 1 or parse_method(last[1].strip()).options
+
+
+@pytest.mark.parametrize(
+    ("word", "name"), [("sdf", "distance-field"), ("SDF", "distance-field"), ("ccd", "continuous")]
+)
+def test_a_word_of_the_field_suggests_the_method(word, name, capsys):
+    assert cli.run(["methods", word]) == 2
+    assert f"unknown method '{word}'; did you mean '{name}'?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -50,7 +76,7 @@ def test_methods_lists_every_option_with_its_values_and_default(capsys, monkeypa
 def test_a_wrong_option_is_one_line_before_anything_is_made(command, text, told, capsys):
     assert cli.run([*command, text]) == 2
     said = capsys.readouterr().err
-    assert told in said or (command == ["methods"] and "unknown method" in said)
+    assert told in said
     assert "making" not in said
     assert len(said.strip().splitlines()) == 1
 

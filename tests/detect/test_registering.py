@@ -218,6 +218,7 @@ OWN = {
     "more_options",
     "variants",
     "other_guarantees",
+    "skinned_guarantee",
 }  # of the wrapper, or of the class only
 
 

@@ -121,6 +121,7 @@ class BaseDetector:
     guarantee: str = "C"  # A never misses, B bounded error, C measured recall
     # the class with options that change it: (option, value as text or "" for any, class)
     other_guarantees: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    skinned_guarantee: str = ""  # the class against a skinned obstacle, where it differs
     needs: str = "any triangle meshes"
     gives: str = "distance, normal"
     source: str = ""

@@ -10,6 +10,8 @@ from .base import BaseDetector, Finds, class_with_defaults
 
 GROUP = "pliant.detectors"  # entry points, name = "module:Class"
 EARLIER = {"tree": "bvh", "stochastic-tree": "stochastic-bvh"}  # earlier names, still accepted
+# what the field calls them, or other programs: suggested, not accepted
+_KNOWN_AS = {"sdf": "distance-field", "signed-distance-field": "distance-field", "aabb": "bvh", "ccd": "continuous"}
 _RESERVED = {"auto", *EARLIER}
 # name -> module and class, imported at first use, so that a query loads only the method that it runs
 _BUILT_IN = {
@@ -150,4 +152,6 @@ def method_name(name: str) -> str:
     given = str(name).replace("_", "-")
     given = given if given in METHODS else given.lower()
     given = EARLIER.get(given, given)
+    if given in _KNOWN_AS and given not in METHODS:
+        raise ValueError(f"unknown method {name!r}; did you mean {_KNOWN_AS[given]!r}? one of: {', '.join(METHODS)}")
     return given if given in METHODS else choice("method", given, tuple(METHODS))

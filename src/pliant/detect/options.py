@@ -19,6 +19,10 @@ _BETWEEN_METHODS = re.compile(r",(?!\s*\w+\s*=)")  # a comma, unless another opt
 _LIST = "/"  # separates the items of an option that takes several
 
 
+# what the field calls the values of options, as it is typed
+_OTHER_WORDS = {"aabb": "box", "obb": "oriented"}
+
+
 class Option(NamedTuple):
     """An option of a method: a keyword-only parameter of its constructor."""
 
@@ -61,6 +65,8 @@ class Option(NamedTuple):
         """Return a valid value, possibly converted; ValueError says what was expected."""
         if self.check is None:
             return value
+        if isinstance(value, str) and value not in self.values and _OTHER_WORDS.get(value.lower()) in self.values:
+            value = _OTHER_WORDS[value.lower()]
         try:
             return self.check.take(self.name, value)
         except ValueError as error:

@@ -53,7 +53,8 @@ class DistanceFieldDetector(BaseDetector):
     name = "distance-field"
     finds = Finds.OBSTACLE
     guarantee = "B"
-    other_guarantees = (("field", "planar", "C"),)  # and that of bone-attached fields
+    other_guarantees = (("field", "planar", "C"),)
+    skinned_guarantee = "C"  # of bone-attached fields
     needs = "an oriented obstacle, open or closed"
     gives = "signed distance, normal"
     source = "Fuhrmann, Sobottka, Gross 2003"

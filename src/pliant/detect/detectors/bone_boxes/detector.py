@@ -53,7 +53,7 @@ class BoneBoxesDetector(BaseDetector):
     finds = Finds.OBSTACLE
     guarantee = "A"
     other_guarantees = (("exact", "false", "C"),)
-    needs = "a skinned obstacle; others are accepted, but slow"
+    needs = "an obstacle, best with bones; slow if it deforms without"
     gives = "signed distance, normal, depth (closed obstacle)"
     source = "Pelechano, Bull, Slater"
     obstacle_may_deform = True
