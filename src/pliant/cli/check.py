@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from cyclopts import Parameter
 
 from ..errors import MeshFileError
@@ -117,6 +116,8 @@ def _refuse_body_as_file(cases: Sequence[Case], files: UnitOptions) -> None:
     the garment has inside it would pass."""
     if len(cases) != 2 or any({"body", "body-part", "part"} & set(case.options) for case in cases):
         return
+    import numpy as np
+
     from ..io import is_animated, load
 
     paths = [case.file for case in cases]

@@ -151,7 +151,6 @@ def play(
     with listen_at(host, port) as listening:  # before anything that takes long
         rules = AccessRules.at(listening, host, token)
         starts = StartPoses(fix_start)
-        compile_first("drape")  # which simulates the same
         session = make_session(
             scene,
             body,
@@ -167,6 +166,7 @@ def play(
             relief,
             (stepping, solver, device),
         )
+        compile_first("drape")  # which simulates the same
 
         def ready() -> None:
             print(rules.url, flush=True)
