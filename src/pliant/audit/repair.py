@@ -11,6 +11,7 @@ from ..motion.clip import Clip
 from ..respond.edge_lengths import EdgeLengths
 from ..respond.project_out import Projector
 from .edge_solver import EdgeSolver
+from .even_motion import EvenMotion
 from .findings import Report
 from .marching import March
 from .one_side import one_sided
@@ -18,6 +19,7 @@ from .patches import Patch, patches
 from .ranking import Choice, Ranking
 from .score import DEPTH_TOLERANCE
 from .shape_changes import rest_lengths, within_strain
+from .skin_frames import SkinFrames
 from .spread_strain import StrainSpreader
 from .surroundings import Surroundings
 from .temporal import TemporalFilter
@@ -98,16 +100,25 @@ class Repair:
         chosen = []
         for t in range(self.count):
             chosen.append(self.ranking.best(t, x[t], [u[t] for u in tried[::-1]]))
-            report_progress(0.9 + 0.1 * (t + 1) / self.count)
+            report_progress(0.9 + 0.05 * (t + 1) / self.count)
         chosen = self._marched(smooth, chosen)
-        out, unchanged = self.all_given.copy(), []
-        for t, (best, _) in enumerate(chosen):
-            if best is not None:
-                # seams may open in later frames, so each copy of a vertex gets the same displacement
-                out[t] += best[self.garment.mesh.weld_index]
-            elif self._has_problems(t):
-                unchanged.append(t)
-        return out, unchanged
+        unchanged = [t for t, (best, _) in enumerate(chosen) if best is None and self._has_problems(t)]
+        u = self._evened(
+            np.stack([np.zeros_like(x[0]) if best is None else best for best, _ in chosen]), report_progress
+        )
+        # seams may open in later frames, so each copy of a vertex gets the same displacement
+        return self.all_given + u[:, self.garment.mesh.weld_index], unchanged
+
+    def _evened(self, u: Floats, report_progress: Callable[[float], None]) -> Floats:
+        """Displacements (T,n,3) near u with which the garment moves about as evenly relative to the skin as given."""
+        plain = self._filter is not None and self._has_rest and self.untangle and self.max_strain is None
+        if self.worn is None or self.below or not plain or not u.any():
+            return u
+        skin = SkinFrames(self.mesh, self.worn, self.given)
+        even = EvenMotion(self.untangler, self.around, skin, self.given, self._rest_lengths)
+        z = even.smoothed(self.given + u, lambda share: report_progress(0.95 + 0.05 * share))
+        report_progress(1.0)
+        return np.where((z == self.given + u).all((0, 2))[:, None], u, z - self.given)
 
     def _marched(self, smooth: Floats, chosen: list[Choice]) -> list[Choice]:
         """What was chosen for each frame; where problems are left in many frames of an animation of a garment that is

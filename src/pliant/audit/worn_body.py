@@ -49,6 +49,15 @@ class WornBody:
         away, _, _, out = self._depths.query(points)
         return away, out
 
+    @property
+    def skin(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The vertices of the body that faces have, and the faces (m,3) by rows of these."""
+        return self._depths.rows, self._depths.surface.faces
+
+    def nearest_faces(self, points: Floats) -> NDArray[np.int64]:
+        """(k,) the face of the body that is nearest to each of the points (k,3)."""
+        return self._depths.nearest_faces(points)[0]
+
     def carried(self, points: Floats, by: Floats) -> Floats:
         """(k,3) how far the skin nearest to points (k,3) moves when the vertices of the body move by `by` (m,3)."""
         face, barycentric = self._depths.nearest_faces(points)
