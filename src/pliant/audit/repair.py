@@ -11,6 +11,7 @@ from ..motion.clip import Clip
 from ..respond.edge_lengths import EdgeLengths
 from ..respond.project_out import Projector
 from .edge_solver import EdgeSolver
+from .even_motion import LEAST as EVEN_FRAMES
 from .even_motion import EvenMotion
 from .findings import Report
 from .marching import March
@@ -112,7 +113,7 @@ class Repair:
     def _evened(self, u: Floats, report_progress: Callable[[float], None]) -> Floats:
         """Displacements (T,n,3) near u with which the garment moves about as evenly relative to the skin as given."""
         plain = self._filter is not None and self._has_rest and self.untangle and self.max_strain is None
-        if self.worn is None or self.below or not plain or not u.any():
+        if self.count < EVEN_FRAMES or self.worn is None or self.below or not plain or not u.any():
             return u
         skin = SkinFrames(self.mesh, self.worn, self.given)
         even = EvenMotion(self.untangler, self.around, skin, self.given, self._rest_lengths)
