@@ -348,6 +348,15 @@ def test_notes_say_what_is_not_judged_and_the_verdict_is_one_sentence(monkeypatc
     assert lost.verdict == "1 method over one state: 1 guarantee is violated."
 
 
+@pytest.mark.compiled
+def test_points_deeper_than_a_method_searches_are_out_of_its_range():
+    found = compare(sheet(0.06), BALL, within=0.006, methods=["bone-boxes:deep=false", "bone-boxes"])
+    shallow, deep = found.row("bone-boxes:deep=false"), found.row("bone-boxes")
+    assert found.broken == []
+    assert shallow.expected + shallow.unreached == deep.expected
+    assert min(shallow.expected, shallow.unreached) > 5
+
+
 def test_a_vertex_deep_inside_is_reported_against_one_of_the_faces_that_are_nearest(monkeypatch):
     monkeypatch.setitem(METHODS, "brute-force", Undecided)
     inner, outer = shapes.box(0.02, 1), shapes.box(1.0, 1)

@@ -81,7 +81,7 @@ class BoneBoxesDetector(BaseDetector):
         self._skin = SurfaceQueries(mesh)
         self._rows = self._skin.rows
         self._sided = self.exact and mesh.issues.encloses and not mesh.issues.inward
-        self._deep = deep and self._sided
+        self._deep, self._shallow = deep and self._sided, not deep
         every = validate.number("every", every, above=0.0)
         self.boxes = self._build(validate.whole("slabs", slabs, low=1, high=1000), every)
         self._matrices = np.full((1, 3, 4), np.nan)
@@ -109,6 +109,10 @@ class BoneBoxesDetector(BaseDetector):
 
     def ignore(self, which: NDArray[np.bool_] | None) -> None:
         self._ignored = np.zeros(0, np.bool_) if which is None else which[self.deformable.rows, self.body.body]
+
+    def covers(self, distance: Floats) -> NDArray[np.bool_]:
+        """All points; with `deep=False` those down to a depth of `within`."""
+        return distance >= -self.within if self._shallow else super().covers(distance)
 
     def update(self, state: State) -> Self:
         """Move the boxes with their bones, widen the range of skin vertices that left theirs, and query all points."""
