@@ -28,7 +28,8 @@ SKIN, INK, RED = (0.80, 0.66, 0.58), (60, 60, 60), (200, 40, 40)
 def of_the_page(seed: int) -> dict[str, Any]:
     """The names that the examples of the page define, for another subject."""
     names: dict[str, Any] = {}
-    for block in re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S):
+    page, _ = PAGE.read_text("utf-8").split("## In JAX")
+    for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S):
         text = re.sub(r"^seed = \d+$", f"seed = {seed}", block, flags=re.M)
         with contextlib.redirect_stdout(io.StringIO()):
             exec(re.sub(r"^assert .*$", "", text, flags=re.M), names)
