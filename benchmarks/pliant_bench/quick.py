@@ -16,14 +16,14 @@ _PAPERS = {"paper", "paper_ms"}
 
 
 def quick_report(report: Report) -> Report:
-    """The report without what compares or judges: the places of the paper, bars, ratios and findings."""
+    """The report without what compares or judges: the places and charts of the paper, bars, ratios and findings."""
     given = [table for table in report.tables if table.columns is not STATED]
     tables = [_measured(table) for table in given]
     hidden = _titles(given) - _titles(tables)
     notes = [_without(note, hidden) for note in report.notes if note and not note.startswith("The first table lists")]
-    return dataclasses.replace(
-        report, title=f"{report.title} ({LINE})", tables=tables, findings=[LINE], notes=[*notes, LINE]
-    )
+    charts = [chart for chart in report.charts if PAPER not in chart.svg]
+    title = f"{report.title} ({LINE})"
+    return dataclasses.replace(report, title=title, tables=tables, charts=charts, findings=[LINE], notes=[*notes, LINE])
 
 
 def _titles(tables: Sequence[Table]) -> set[str]:

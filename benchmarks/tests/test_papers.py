@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.report.tables import Chart, Column, Report, Table
 from pliant_bench import against_paper
+from pliant_bench.against_paper import PAPER
 from pliant_bench.papers import TABLE_1, Baked
+from pliant_bench.quick import LINE, quick_report
+from pliant_bench.statements import Statement, statements_table
 
 
 def test_every_line_of_the_table_costs_about_as_much_a_point_as_the_others() -> None:
@@ -70,3 +74,19 @@ def test_without_originals_a_torus_of_as_many_triangles_is_measured_and_it_says_
     assert "None of the originals is at hand" in against_paper.paper_notes(table, tmp_path)[0]
     assert against_paper.paper_findings(table) == []
     assert against_paper.paper_chart(table).svg.count("<rect") >= 2
+
+
+def test_a_quick_report_shows_nothing_of_the_paper_and_keeps_what_is_measured() -> None:
+    columns = (Column("who"), Column("ms", show="{:.1f}"), Column("ratio", "faster", "{:.1f}x"), Column("bar"))
+    rows = [{"who": PAPER, "ms": 9.0}, {"who": "pliant", "ms": 3.0, "ratio": 3.0, "bar": "must"}]
+    charts = [Chart("one", "", f"<svg>{PAPER}</svg>"), Chart("two", "", "<svg>pliant</svg>")]
+    notes = ["ms: of one thread. bar: at most 10 ms. faster: of the paper", "", "Machine: idle."]
+    places = statements_table("any", [Statement("figure 1", "seconds", "9 ms", "3 ms, 3.0 times as fast")])
+    whole = Report(
+        title="t", findings=["3 times"], tables=[places, Table("t", "", columns, rows)], charts=charts, notes=notes
+    )
+    found = quick_report(whole)
+    (table,) = found.tables
+    assert (table.headings, table.rows) == (["who", "ms"], [{"who": "pliant", "ms": 3.0}])
+    assert [chart.name for chart in found.charts] == ["two"]
+    assert (found.findings, found.notes) == ([LINE], ["ms: of one thread.", "Machine: idle.", LINE])
