@@ -176,7 +176,7 @@ def test_vertices_that_go_no_farther_than_their_contacts_allow_leave_every_pair_
     found = guard.contacts
     assert {*found["kind"]} == {VERTEX_FACE, EDGE_EDGE}
     part = np.ones(len(x))
-    pairs = GuardedPairs.of(found, x, 0.0, 0.0)
+    pairs = GuardedPairs.of(found, found[:0], x, 0.0, 0.0)
     assert np.abs(pairs.room - kernels.SHARE * found["distance"]).max() < 1e-12
     assert np.abs(pairs.gaps - found["distance"]).max() < 1e-12
     pairs.kept[:] = 1e-6

@@ -318,8 +318,7 @@ def test_the_whole_patch_is_proved_without_stored_normals_exactly_if_it_is_with_
         motion = kernels.PatchMotion(bvh.x, bvh.drift, bvh.node_drifts)
         for least in size * rng.uniform(0.0, 1.0, 6):
             begin = leaf_mesh.self_traversal_start
-            kernels.scale_normals(corners, motion, patches.twin, patches.scaled_normals)
-            count = kernels.skip_proved_patches(nodes, patches, motion, least, cones.fewest, begin)
+            count = kernels.skip_proved_patches(nodes, corners, patches, motion, least, cones.fewest, begin)
             proved.append(count == 1 and bool((begin == len(nodes)).all()))
             patches.scaled_normals[:] = np.nan
             assert kernels.whole_is_proved(corners, patches, motion, least) == proved[-1]

@@ -67,10 +67,8 @@ class Cones:
             if len(corners) >= _WORTH_THREADS and _kernels.whole_is_proved(corners, patches, motion, least):
                 self._begin[:], self.count = nodes[0]["skip"], 1
                 return self._begin
-            scale_normals = worth(_kernels.scale_normals, len(corners), _WORTH_THREADS)
-            scale_normals(corners, motion, patches.twin, patches.scaled_normals)
             skip_proved_patches = worth(_kernels.skip_proved_patches, len(corners), _WORTH_THREADS)
-            self.count = int(skip_proved_patches(nodes, patches, motion, least, fewest, self._begin))
+            self.count = int(skip_proved_patches(nodes, corners, patches, motion, least, fewest, self._begin))
         return self._begin
 
     def begin_anew(self, reach: float, along: "MotionBvh", before: Ints) -> Ints:

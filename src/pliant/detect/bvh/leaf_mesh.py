@@ -122,6 +122,12 @@ class LeafMesh:
         """(6,) AABB of all triangles."""
         return np.asarray(self.tree.nodes[0]["bounds"] if self._is_fitted else self.motion.bounds[0, :6])
 
+    def box_at(self, x: Floats) -> Floats:
+        """(6,) AABB of all triangles at positions x (n,3), to which the mesh need not have moved."""
+        out = np.empty(6)
+        _kernels.box_of(self.leaves.vertex, x, out)
+        return out
+
     def move_along(self, x: Floats, displacement: Floats) -> None:
         """Set positions (n,3) and their predicted displacements, and fit the BVH of this motion; all that belongs to
         the positions alone follows when it is needed."""

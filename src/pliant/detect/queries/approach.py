@@ -1,5 +1,6 @@
 """Queries for the pairs of features that come near during a predicted motion; several of them share a launch."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.bvh.leaf_mesh import PARTS
-from ...kernels.geometry import rounding as _rounding
 from ...kernels.jit import threads, worth
 from ...kernels.queries import drift as _drift
 from ...kernels.queries.drift import Chunks, MotionSearch, MovingSide
@@ -115,8 +115,9 @@ class Moving:
         and of its displacements."""
         motion = self._mesh.motion
         if self._fit != self._mesh.fits:
-            whole = motion.bounds[:1].reshape(-1, 3), motion.node_drifts[:1].reshape(-1, 3)
-            self._fit, self._extent = self._mesh.fits, max(map(_rounding.largest_coordinate, whole))
+            numbers = motion.bounds[0].tolist() + motion.node_drifts[0].tolist()
+            self._fit = self._mesh.fits
+            self._extent = max(map(abs, numbers)) if math.isfinite(sum(numbers)) else math.inf
         return self._extent
 
 

@@ -24,6 +24,7 @@ from .winding import INSIDE, Cast, bounds_of
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 LOCAL = 20  # faces per point above which only the part of a boundary near the points is computed
+WHOLE = 512  # faces up to which the whole boundary takes less time: parts are found by growing a radius
 PASSES = 4  # over all faces for the signs of points, before a BVH is refitted for them
 FEW = 1000  # points up to which pseudonormals are computed on one thread
 NOTHING = Inside(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros((0, 3)))
@@ -75,7 +76,7 @@ class SurfaceQueries:
     def _boundary(self, points: Floats) -> SolidBoundary:
         """Return the boundary of the solid, or for few points, as where cloth is caught between limbs, the part of it
         near them."""
-        few = LOCAL * len(points) <= len(self.surface.faces)
+        few = max(LOCAL * len(points), WHOLE) <= len(self.surface.faces)
         if self._outer is None and not few:
             self._outer = self.solid.outer(self.surface.x, self.fitted(), self._rays, most_pieces(len(points)))
         return self._outer or self.solid.outer_near(self.surface.x, points, self._rays)

@@ -130,7 +130,7 @@ class NearPairs:
 
     def make_room(self, found: Rows, counts: Counts) -> bool:
         """Return whether `found` (parts,cap,3) had space for all pairs; if not, raise the capacity."""
-        parts, most = len(counts), int(counts.max())
+        parts, most = len(counts), max(counts.tolist())
         enough = most < found.shape[1]
         if not enough or self.max_bytes is not None:
             advice = "reduce the detection distance or raise max_bytes"
@@ -141,12 +141,12 @@ class NearPairs:
 
     def ordered(self, found: Rows, counts: Counts) -> tuple[Rows, Rows, Rows]:
         """Sort rows (kind, feature, feature) into the arrays that `within` returns."""
-        a, b, total = self.a, self.b, int(counts.sum())
+        a, b, total = self.a, self.b, sum(counts.tolist())
         if not total:
             return NO_PAIRS, NO_PAIRS, NO_PAIRS
-        n_a, n_b = len(a.x), len(b.x)
-        base = np.array([0, n_a, 0] if self.same else [0, n_a + n_b, n_a])
-        buckets = int(base.max()) + len(a.top.edges)
+        n_a = len(a.x)
+        n = n_a if self.same else n_a + len(b.x)
+        base, buckets = np.array([0, n, 0 if self.same else n_a]), n + len(a.top.edges)
         if total < buckets // _SPARSE:
             return _sorted(found, counts, base, n_a)
         start, pairs = np.zeros(buckets + 2, np.int64), np.empty((total, 2), np.int32)

@@ -248,8 +248,8 @@ class EnclosedSolid:
         normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal /= np.where(length > 0.0, length, 1.0)
-        centre, offset = triangles.mean(1), side_offset(x)
-        above, below = (self.signs(x, centre + side * normal, blocks) for side in (offset, -offset))
+        centre, away = triangles.mean(1), side_offset(x) * normal
+        above, below = np.split(self.signs(x, np.concatenate([centre + away, centre - away]), blocks), 2)
         return Parts(triangles, normal, face, above, below)
 
 

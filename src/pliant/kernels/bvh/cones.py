@@ -143,14 +143,6 @@ def scale_range(corners, motion, twin, first, last, step, scaled_normals):
                 scaled_normals[6 + k, q] = end[k] * s if good else 0.0
 
 
-@kernel(parallel=True)
-def scale_normals(corners, motion, twin, scaled_normals):
-    """Scaled normals of the triangles with these `corners` (m,3)."""
-    m = len(corners)
-    for c in prange(PARTS):
-        scale_range(corners, motion, twin, c * m // PARTS, (c + 1) * m // PARTS, 1, scaled_normals)
-
-
 @kernel
 def faces_along(scaled_normals, first, last, n, least):
     """Whether the components along n of all scaled normals first..last-1 exceed `least`."""
@@ -359,13 +351,16 @@ def whole_is_proved(corners, patches, motion, least):
 
 
 @kernel(parallel=True)
-def skip_proved_patches(nodes, patches, motion, least, fewest, begin):
+def skip_proved_patches(nodes, corners, patches, motion, least, fewest, begin):
     """Start the traversals of the triangles of the largest proved patches after the patch; return the number of
     patches.
 
     begin (m,) contains the default start of each traversal. The nodes are processed from the root down, one level at a
-    time.
+    time, after the scaled normals of all triangles with these `corners` (m,3).
     """
+    m = len(corners)
+    for c in prange(PARTS):
+        scale_range(corners, motion, patches.twin, c * m // PARTS, (c + 1) * m // PARTS, 1, patches.scaled_normals)
     level, next_level = np.empty(len(begin) // fewest + 1, np.int32), np.empty(len(begin) // fewest + 1, np.int32)
     good = np.empty(len(level), np.bool_)
     n, total = 0, 0

@@ -1,5 +1,6 @@
 """Leaf mesh: a triangle mesh in the leaf order of a BVH, with every feature assigned to one triangle."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -87,6 +88,17 @@ def pack_records(leaves, out):
             code |= k << (10 + 2 * (e - begin))
             out[q, EDGES + e - begin] = edge[e, EDGE_INDEX]
         out[q, FACE], out[q, FEATURES] = leaves.face[q], code
+
+
+@kernel
+def box_of(vertex, x, out):
+    """Write the AABB of the vertices of a leaf mesh, `LeafArrays.vertex`, at positions x to out (6,)."""
+    for k in range(3):
+        low, high = math.inf, -math.inf
+        for v in range(len(vertex)):
+            at = x[vertex[v, VERTEX_ROW], k]
+            low, high = min(low, at), max(high, at)
+        out[k], out[3 + k] = low, high
 
 
 @kernel(parallel=True)

@@ -69,6 +69,38 @@ def room_of(pairs, x, least, rounding, gaps, room, kept):
 
 
 @kernel
+def separate(pairs, x, least, rounding, margins):
+    """Compute the rows of margins (3,k), gaps, room and what is kept, of all pairs, see `room_of`; return the least
+    gap."""
+    room_of(pairs, x, least, rounding, margins[0], margins[1], margins[2])
+    closest = math.inf
+    for c in range(len(margins[0])):
+        closest = min(closest, margins[0, c])
+    return closest
+
+
+@kernel
+def copy_features(contacts, first, pairs):
+    """Copy the features and normals of `contacts` to the rows of `pairs` from `first` on."""
+    vertices, kinds, normals = pairs.vertices, pairs.kinds, pairs.normals
+    for c in range(len(contacts)):
+        v, n = contacts[c]["vertices"], contacts[c]["normal"]
+        kinds[first + c] = contacts[c]["kind"]
+        for k in range(4):
+            vertices[first + c, k] = v[k]
+        for k in range(3):
+            normals[first + c, k] = n[k]
+
+
+@kernel
+def guard_contacts(one, two, x, least, rounding, pairs, margins):
+    """Fill `pairs` with the contacts `one` and `two`, which were found at x, and `separate` them."""
+    copy_features(one, 0, pairs)
+    copy_features(two, len(one), pairs)
+    return separate(pairs, x, least, rounding, margins)
+
+
+@kernel
 def gap_along(vertices, c, split, n, x):
     """Gap of a pair along n of any length; -inf if n is zero."""
     length = vec.norm(n)
@@ -283,6 +315,30 @@ def take_resolvable(contacts, near, free, least, out):
         if total >= least:
             out[count] = contacts[c]
             count += 1
+    return count
+
+
+@kernel
+def take_near(contacts, former, x, offset, free, least, out):
+    """Update the contacts that may be nearer than `offset` at x, see `refresh`, and copy those of them that `free`
+    vertices can resolve to out (k,), see `take_resolvable`; return their number."""
+    near = np.empty(len(contacts), np.bool_)
+    if refresh(contacts, former, x, offset, near) == 0:
+        return 0
+    return take_resolvable(contacts, near, free, least, out)
+
+
+@kernel
+def take_guarded(contacts, given_up, out):
+    """Copy the contacts of which no pair of vertex and body is `given_up` [vertex, body] to out (k,), in their order;
+    return their number."""
+    count = 0
+    for c in range(len(contacts)):
+        v, bodies, split = contacts[c]["vertices"], contacts[c]["bodies"], first_side(contacts[c]["kind"])
+        out[count], kept = contacts[c], True
+        for k in range(4):
+            kept &= not given_up[v[k], bodies[1 if k < split else 0]]
+        count += kept
     return count
 
 

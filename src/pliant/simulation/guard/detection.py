@@ -162,10 +162,14 @@ class Detection(Limits):
         self.contacts, self.obstacle_contacts = self._pushed(cloth), bodies
 
     def _move(self) -> None:
-        """Move cloth and bodies to the start of the predicted motion, if any, and predict their displacements."""
-        moving = [self._cloth, *(body.near.b for body in self.obstacles if body.moves)]
-        for mesh in moving:
-            mesh.move_along(self.start, self.predicted)
+        """Move cloth and moving bodies to the start of the predicted motion, and predict their displacements."""
+        self._cloth.move_along(self.start, self.predicted)
+        for body in self.obstacles:
+            if body.moves:
+                body.near.b.move_along(self.start, self.predicted)
+
+    def _place_static_bodies(self) -> None:
+        """Move the others to their positions, once."""
         for body in self.obstacles if self._first_pass else ():
             if not body.moves:
                 body.near.b.move(self.start)
@@ -311,11 +315,12 @@ class Detection(Limits):
         self.guarded = self.guarded[~which]
 
     def _guard(self, *found: Contacts) -> GuardedPairs:
-        both = joined(found)
-        if len(self._unguarded):
-            # a vertex and a face, and two edges, may have the same four vertices
-            both = both[~among(np.column_stack([both["kind"], both["vertices"]]), self._unguarded)]
-        return GuardedPairs.of(both, self._base, self.least, self.rounding)
+        one, two = map(self._without_unguarded, found) if len(self._unguarded) else found
+        return GuardedPairs.of(one, two, self._base, self.least, self.rounding)
+
+    def _without_unguarded(self, found: Contacts) -> Contacts:
+        # a vertex and a face, and two edges, may have the same four vertices
+        return found[~among(np.column_stack([found["kind"], found["vertices"]]), self._unguarded)]
 
     def _pushed(self, found: Contacts) -> Contacts:
         """Return the contacts of cloth without those of neighbours that are near at rest or sewn together."""
@@ -329,27 +334,38 @@ class Detection(Limits):
 
     def _predict(self, x: Floats, motion: Floats | None, reach: float, far: float) -> float:
         """Predict the displacements `motion`, or a fraction that keeps the candidates few; return the fraction."""
-        movable = self.movable
-        self.predicted[movable] = 0.0 if motion is None else motion[movable]
-        self._predicts = motion is not None
+        self._place_static_bodies()
+        share = 1.0 if motion is None else self._share(x, motion, reach, far)
+        self._predicts, movable = motion is not None and share > 0.0, self.movable
+        if motion is None or share == 0.0:
+            self.predicted[movable] = 0.0
+        else:
+            np.multiply(motion[movable], share, out=self.predicted[movable])
         self._move()
-        if motion is None:
-            return 1.0
-        most = 0.0
-        bodies = [(b.rows[: b.moves * len(b.rows)], b.box) for b in self.obstacles]
-        for rows, box in [(self.rows, _EVERYWHERE), *bodies]:
-            most = max(most, _bounds.fastest(self.rows, rows, x, motion, box, reach))
-        if not far and most > A_SUBSTEP * self.max_reach * (self.substeps_left + 1):
-            # one substep's motion exceeds A_SUBSTEP times the largest query distance: predict no motion
-            self.predicted[movable], self._predicts = 0.0, False
-            self._move()
-            return 0.0
-        share = min(1.0, (far or AHEAD * self.max_reach) / most) if most > 0.0 else 1.0
-        share = share if far else min(share, self._horizon.share(self.substeps_left))
-        if share < 1.0:
-            self.predicted[movable] *= share
-            self._move()
         return share
+
+    def _share(self, x: Floats, motion: Floats, reach: float, far: float) -> float:
+        """Return the fraction of the displacements `motion` that `_predict` predicts: 0 if it is too fast."""
+        fast, many = A_SUBSTEP * self.max_reach * (self.substeps_left + 1), far or AHEAD * self.max_reach
+        most = self._fastest(x, motion, reach, anywhere=True)
+        if most > many or (not far and most > fast):
+            most = self._fastest(x, motion, reach, anywhere=False)
+        if not far and most > fast:
+            # one substep's motion exceeds A_SUBSTEP times the largest query distance: predict no motion
+            return 0.0
+        share = min(1.0, many / most) if most > 0.0 else 1.0
+        return share if far else min(share, self._horizon.share(self.substeps_left))
+
+    def _fastest(self, x: Floats, motion: Floats, reach: float, *, anywhere: bool) -> float:
+        """Return the greatest displacement of any vertex of cloth, relative to the mean of the cloth or of a body that
+        it can come near, or of a body `anywhere`, which is at least as much."""
+        most = _bounds.fastest(self.rows, self.rows, x, motion, _EVERYWHERE, reach)
+        for body in self.obstacles:
+            rows, box = body.rows[: body.moves * len(body.rows)], _EVERYWHERE
+            if not anywhere:
+                box = body.near.b.box_at(x) if body.moves else body.box
+            most = max(most, _bounds.fastest(self.rows, rows, x, motion, box, reach))
+        return float(most)
 
     def _near_pairs(self, queries: list[tuple[NearPairs, float]]) -> list[Contacts]:
         """Return the contacts of each query and its distance, now or during the predicted motion."""

@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Found = list[tuple[int, int, Rows]]  # intersecting pairs of two bodies, see `IntersectionCount.corners`
+_NO_CORNERS = np.zeros((0, 3), np.int32)
 TOLERANCE = 0.02  # of its radius by which a ball that touches a surface may enter other faces
 CREASE = 3.0  # times eps: radius of a ball that is blocked near a crease
 WAY = np.linspace(0.0, 1.0, 6)[1:-1]  # where a straight way is tested
@@ -114,6 +115,8 @@ class Space:
 def exposed(solids: list[Solids], x: Floats, found: Found, eps: float, held: Flags) -> Exposed:
     """Return the exposed crossings at x (n,3) among the intersecting pairs `found`, without those of triangles with a
     corner that is `held` (n,): these are where the skin puts them."""
+    if not found:
+        return Exposed(_NO_CORNERS, _NO_CORNERS, np.zeros((0, 2, 3)), np.zeros((0, 3)))
     bodies = {solid.body for solid in solids}
     both = np.concatenate([np.zeros((0, 2, 3), np.int32), *(corners for _, c, corners in found if c in bodies)])
     both = both[~held[both[:, 0]].any(1)]

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +12,18 @@ from ...contacts import Contacts
 from ...detect.bvh.leaf_mesh import LeafMesh
 from ...detect.queries.proximity import NearPairs
 from ...kernels.jit import worth
-from ...kernels.queries import contact_records as _records
 from ...kernels.simulation import bounds as _bounds
 from ...kernels.simulation import carry as _carry
 from ...kernels.simulation import guard as _kernels
+from ...kernels.simulation import records as _records
 from ...kernels.simulation.guard import FeaturePairs
+from ...kernels.simulation.records import Features, FoundPairs
 from ...mesh.topology import Topology
 from ...scene import Scene
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
 _WORTH_THREADS = 1024  # pairs
-_ZERO = np.zeros(2, np.int32)
 LEVER = 4.0  # largest displacement of free vertices over the distance by which it separates a contact
 # weights of a pair's four vertices: the centroid of its first side less that of its second
 _ONE, _TWO = np.array([1.0, -1 / 3, -1 / 3, -1 / 3]), np.array([0.5, 0.5, -0.5, -0.5])
@@ -71,25 +70,32 @@ class GuardedPairs:
     kept: Floats
 
     @classmethod
-    def of(cls, found: Contacts, x: Floats, least: float, rounding: float) -> "GuardedPairs":
-        """Make the pairs of contacts found at x; gaps below `least` are kept at their size less `rounding`."""
-        pairs = FeaturePairs(found["vertices"].copy(), found["kind"].copy(), found["normal"].copy())
-        return cls._separated(pairs, x, least, rounding)
+    def of(cls, one: Contacts, two: Contacts, x: Floats, least: float, rounding: float) -> "GuardedPairs":
+        """Make the pairs of all contacts `one` and `two` found at x; gaps below `least` are kept at their size less
+        `rounding`."""
+        count = len(one) + len(two)
+        pairs = FeaturePairs(np.empty((count, 4), np.int32), np.empty(count, np.uint8), np.empty((count, 3)))
+        margins = np.empty((3, count))
+        closest = _kernels.guard_contacts(one, two, x, least, rounding, pairs, margins)
+        return cls._separated(closest, pairs, x, least, rounding, margins)
 
     def measured(self, x: Floats, least: float, rounding: float) -> "GuardedPairs":
         """Return the same pairs with their normals and gaps at x."""
         pairs = FeaturePairs(self.vertices, self.kinds, np.empty_like(self.normals))
+        margins = np.empty((3, len(pairs.kinds)))
         worth(_kernels.measure_normals, len(pairs.kinds), _WORTH_THREADS)(pairs, x)
-        return self._separated(pairs, x, least, rounding)
+        closest = _kernels.separate(pairs, x, least, rounding, margins)
+        return self._separated(closest, pairs, x, least, rounding, margins)
 
     @classmethod
-    def _separated(cls, pairs: FeaturePairs, x: Floats, least: float, rounding: float) -> "GuardedPairs":
-        gaps, room, kept = (np.empty(len(pairs.kinds)) for _ in range(3))
-        _kernels.room_of(pairs, x, least, rounding, gaps, room, kept)
-        if gaps.min(initial=np.inf) <= 2.0 * rounding:
-            _kernels.touching_normals(pairs, x, gaps, 2.0 * rounding)
-            _kernels.room_of(pairs, x, least, rounding, gaps, room, kept)
-        return cls(*pairs, gaps, room, kept)
+    def _separated(
+        cls, closest: float, pairs: FeaturePairs, x: Floats, least: float, rounding: float, margins: Floats
+    ) -> "GuardedPairs":
+        """Return the pairs with their margins (3,k); where gaps are within twice the rounding, along other normals."""
+        if closest <= 2.0 * rounding:
+            _kernels.touching_normals(pairs, x, margins[0], 2.0 * rounding)
+            _kernels.separate(pairs, x, least, rounding, margins)
+        return cls(*pairs, *margins)
 
     def __getitem__(self, which: NDArray[np.bool_]) -> "GuardedPairs":
         return GuardedPairs(*(getattr(self, field.name)[which] for field in dataclasses.fields(self)))
@@ -163,12 +169,8 @@ def span_of(rows: Rows) -> slice | NDArray[np.int64]:
 
 def guarded(found: Contacts, given_up: NDArray[np.bool_]) -> Contacts:
     """Return the contacts of which no pair of vertex and body is `given_up` (vertices, bodies)."""
-    v, (one, two) = found["vertices"], found["bodies"].T
-    split = np.where(found["kind"] == _contacts.VERTEX_FACE, 1, 2)
-    free = np.zeros(len(found), np.bool_)
-    for k in range(4):
-        free |= given_up[v[:, k], np.where(k < split, two, one)]
-    return _contacts.taken(found, ~free)
+    out = _contacts.uninitialised(len(found))
+    return out[: _kernels.take_guarded(found, given_up, out)]
 
 
 def vertices_and_bodies(v: Rows, kinds: NDArray[np.uint8], soft: NDArray[np.bool_], body_of: Rows) -> tuple[Rows, Rows]:
@@ -187,12 +189,8 @@ def too_near(found: Contacts, former: Floats, x: Floats, offset: float, free: ND
     many times the distance that is missing."""
     if not len(found):
         return found
-    near = np.empty(len(found), np.bool_)
-    count = _kernels.refresh(found, former, x, offset, near)
-    if not count:
-        return found[:0]
-    out = cast("Contacts", np.empty(count, _contacts.CONTACT))
-    return out[: _kernels.take_resolvable(found, near, free, LEVER**-2, out)]
+    out = _contacts.uninitialised(len(found))
+    return out[: _kernels.take_near(found, former, x, offset, free, LEVER**-2, out)]
 
 
 def gaps_left(found: Contacts, offset: float, *, closed: bool) -> Contacts:
@@ -212,9 +210,8 @@ def with_any(which: NDArray[np.bool_], rows: Rows) -> NDArray[np.bool_]:
 
 def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
     """Return which rows (k,c) are among `some` (m,c)."""
-    whole = np.concatenate([some, rows])
-    _, number = np.unique(whole, axis=0, return_inverse=True)
-    return np.isin(number[len(some) :], number[: len(some)])
+    known = set(map(tuple, some.tolist()))
+    return np.fromiter((tuple(row) in known for row in rows.tolist()), np.bool_, len(rows))
 
 
 def contained(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -234,22 +231,12 @@ def records(
 ) -> Contacts:
     """Return contacts of two leaf meshes, or of one with itself, from `pairs` as `NearPairs` returns them: those within
     `reach`, now or during `motion` (n,3)."""
-    forward, backward, edges = pairs
-    out = cast("Contacts", np.empty(len(forward) + len(backward) + len(edges), _contacts.CONTACT))
+    out = _contacts.uninitialised(sum(map(len, pairs)))
     if not len(out):
         return out
-    unclear, none, owners = np.empty(len(out), np.bool_), np.zeros(0), _records.Owners(_ZERO, _ZERO)
-    one, two = len(forward), len(forward) + len(backward)
-    if len(forward):
-        fill = worth(_records.fill_faces, len(forward), _WORTH_THREADS)
-        fill(a.x, b.x, b.top.faces, forward, none, owners, out[:one], unclear[:one])
-    if len(backward):
-        fill = worth(_records.fill_faces, len(backward), _WORTH_THREADS)
-        fill(b.x, a.x, a.top.faces, backward, none, owners, out[one:two], unclear[one:two])
-    if len(edges):
-        fill = worth(_records.fill_edges, len(edges), _WORTH_THREADS)
-        fill(a.x, a.top.edges, b.x, b.top.edges, edges, owners, out[two:], unclear[two:])
-    return out[: _kernels.keep_approaching(out, motion, reach, body_of)]
+    features = Features(a.top.faces, a.top.edges, b.top.faces, b.top.edges)
+    fill = worth(_records.fill_records, len(out), _WORTH_THREADS)
+    return out[: fill(a.x, features, FoundPairs(*pairs), motion, reach, body_of, out)]
 
 
 def measure(found: Contacts, x: Floats) -> None:
