@@ -10,6 +10,7 @@ from pliant import geometry
 from pliant.contacts import EDGE_EDGE, VERTEX_FACE
 from pliant.kernels.simulation import bounds as bounds_kernels
 from pliant.kernels.simulation import guard as kernels
+from pliant.kernels.simulation import records
 from pliant.kernels.simulation.bounds import Bounds
 from pliant.mesh import Mesh
 from pliant.motion.rigid import Motion, brought, placed
@@ -215,7 +216,7 @@ def test_pairs_that_are_not_expected_near_are_farther_away_at_every_moment(rng):
         way = 0.1 * rng.normal(size=3) + 10.0 ** rng.uniform(-4, -2) * rng.normal(size=x.shape)
         reach = rng.uniform(0.2, 0.8) * found["distance"].max()
         kept = found.copy()
-        kept = kept[: kernels.keep_approaching(kept, way, reach, body_of)]
+        kept = kept[: records.keep_approaching(kept, way, reach, body_of)]
         near = np.isin(keys(found), keys(kept))
         assert np.array_equal(keys(found)[near], keys(kept))
         for t in np.linspace(0.0, 1.0, 7):

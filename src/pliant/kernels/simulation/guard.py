@@ -378,32 +378,3 @@ def measure_normals(pairs, x):
             p, q, _ = nearest_points(kinds[c], points[0], points[1], points[2], points[3])
             n, _, _ = gap_normal_and_distance(p, q, 1.0)
             vec.store(normals, c, n)
-
-
-@kernel
-def keep_approaching(contacts, displacement, reach, body_of):
-    """Move to the front, in their order, the pairs that are nearer than `reach` or may become so along `displacement`
-    (n,3), all if it is empty; set their bodies, and return their number. The gap along the normal is at least the
-    lesser of its values at the start and at the end.
-    """
-    count, moves = 0, len(displacement) > 0
-    for c in range(len(contacts)):
-        contact = contacts[c]
-        vertices = contact["vertices"]
-        if moves:
-            n = normal_of(contact)
-            split = first_side(contact["kind"])
-            low, high = math.inf, -math.inf
-            for k in range(4):
-                h = vec.dot(n, vec.load(displacement, vertices[k]))
-                if k < split:
-                    low = min(low, h)
-                else:
-                    high = max(high, h)
-            if contact["distance"] + min(low - high, 0.0) > reach:
-                continue
-        contact["bodies"][0], contact["bodies"][1] = body_of[vertices[0]], body_of[vertices[2]]
-        if count < c:
-            contacts[count] = contact
-        count += 1
-    return count

@@ -1,10 +1,12 @@
 """Contact records of the pairs of features that a detection pass of the guard has found, in one launch."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import vec
+from ..accessors import first_side, normal_of
 from ..jit import kernel, prange
 from ..kinds import EDGE_EDGE, VERTEX_FACE
 from ..queries.contact_records import (
@@ -15,7 +17,6 @@ from ..queries.contact_records import (
     write,
     write_vertices,
 )
-from .guard import keep_approaching
 
 NO_BODIES = 0, 0  # until `keep_approaching` sets them
 
@@ -55,6 +56,35 @@ def write_edges(x, e, f, features, record):
     n, distance, _ = gap_normal_and_distance(vec.mix(a, b, s), vec.mix(c, d, t), 1.0)
     write(record, EDGE_EDGE, e, f, NO_BODIES, n, distance)
     write_vertices(record, i, j, k, h, (1.0 - s, s, t - 1.0, -t))
+
+
+@kernel
+def keep_approaching(contacts, displacement, reach, body_of):
+    """Move to the front, in their order, the pairs that are nearer than `reach` or may become so along `displacement`
+    (n,3), all if it is empty; set their bodies, and return their number. The gap along the normal is at least the
+    lesser of its values at the start and at the end.
+    """
+    count, moves = 0, len(displacement) > 0
+    for c in range(len(contacts)):
+        contact = contacts[c]
+        vertices = contact["vertices"]
+        if moves:
+            n = normal_of(contact)
+            split = first_side(contact["kind"])
+            low, high = math.inf, -math.inf
+            for k in range(4):
+                h = vec.dot(n, vec.load(displacement, vertices[k]))
+                if k < split:
+                    low = min(low, h)
+                else:
+                    high = max(high, h)
+            if contact["distance"] + min(low - high, 0.0) > reach:
+                continue
+        contact["bodies"][0], contact["bodies"][1] = body_of[vertices[0]], body_of[vertices[2]]
+        if count < c:
+            contacts[count] = contact
+        count += 1
+    return count
 
 
 @kernel(parallel=True)

@@ -22,7 +22,6 @@ from .limits import Limits
 from .pairs import (
     GuardedPairs,
     Obstacle,
-    among,
     contained,
     guarded,
     joined,
@@ -34,6 +33,7 @@ from .pairs import (
     records,
     rows_of,
     with_any,
+    without,
 )
 from .sewing import SeamNeighbours, links_of, near_pairs_of
 
@@ -167,13 +167,6 @@ class Detection(Limits):
         for body in self.obstacles:
             if body.moves:
                 body.near.b.move_along(self.start, self.predicted)
-
-    def _place_static_bodies(self) -> None:
-        """Move the others to their positions, once."""
-        for body in self.obstacles if self._first_pass else ():
-            if not body.moves:
-                body.near.b.move(self.start)
-        self._first_pass = False
 
     def measure(self, x: Floats) -> bool:
         """Measure all pairs of the last pass anew at x, which must be free of intersections. Return whether x is within
@@ -315,12 +308,8 @@ class Detection(Limits):
         self.guarded = self.guarded[~which]
 
     def _guard(self, *found: Contacts) -> GuardedPairs:
-        one, two = map(self._without_unguarded, found) if len(self._unguarded) else found
+        one, two = (without(each, self._unguarded) for each in found) if len(self._unguarded) else found
         return GuardedPairs.of(one, two, self._base, self.least, self.rounding)
-
-    def _without_unguarded(self, found: Contacts) -> Contacts:
-        # a vertex and a face, and two edges, may have the same four vertices
-        return found[~among(np.column_stack([found["kind"], found["vertices"]]), self._unguarded)]
 
     def _pushed(self, found: Contacts) -> Contacts:
         """Return the contacts of cloth without those of neighbours that are near at rest or sewn together."""
@@ -334,7 +323,10 @@ class Detection(Limits):
 
     def _predict(self, x: Floats, motion: Floats | None, reach: float, far: float) -> float:
         """Predict the displacements `motion`, or a fraction that keeps the candidates few; return the fraction."""
-        self._place_static_bodies()
+        for body in self.obstacles if self._first_pass else ():
+            if not body.moves:
+                body.near.b.move(self.start)
+        self._first_pass = False
         share = 1.0 if motion is None else self._share(x, motion, reach, far)
         self._predicts, movable = motion is not None and share > 0.0, self.movable
         if motion is None or share == 0.0:
@@ -361,10 +353,8 @@ class Detection(Limits):
         it can come near, or of a body `anywhere`, which is at least as much."""
         most = _bounds.fastest(self.rows, self.rows, x, motion, _EVERYWHERE, reach)
         for body in self.obstacles:
-            rows, box = body.rows[: body.moves * len(body.rows)], _EVERYWHERE
-            if not anywhere:
-                box = body.near.b.box_at(x) if body.moves else body.box
-            most = max(most, _bounds.fastest(self.rows, rows, x, motion, box, reach))
+            box = _EVERYWHERE if anywhere else body.box_at(x)
+            most = max(most, _bounds.fastest(self.rows, body.moving_rows, x, motion, box, reach))
         return float(most)
 
     def _near_pairs(self, queries: list[tuple[NearPairs, float]]) -> list[Contacts]:

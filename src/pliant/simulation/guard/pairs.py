@@ -42,6 +42,14 @@ class Obstacle:
     def box(self) -> Floats:
         return self.near.b.box
 
+    def box_at(self, x: Floats) -> Floats:
+        """Return the AABB (6,) at x (n,3), where the body is, although its leaf mesh may not have moved there yet."""
+        return self.near.b.box_at(x) if self.moves else self.box
+
+    @property
+    def moving_rows(self) -> Rows:
+        return self.rows if self.moves else self.rows[:0]
+
     def adapt_reach(self, count: int, vertices: int, least: float, most: float) -> None:
         """Adapt the query distance of the next pass in this frame to the number of candidates, `count`, for as many
         vertices of cloth; between `least` and `most` metres."""
@@ -212,6 +220,12 @@ def among(rows: Rows, some: Rows) -> NDArray[np.bool_]:
     """Return which rows (k,c) are among `some` (m,c)."""
     known = set(map(tuple, some.tolist()))
     return np.fromiter((tuple(row) in known for row in rows.tolist()), np.bool_, len(rows))
+
+
+def without(found: Contacts, unguarded: Rows) -> Contacts:
+    """Return the contacts of which kind and vertices are not among the rows `unguarded` (m,5): a vertex and a face, and
+    two edges, may have the same four vertices."""
+    return found[~among(np.column_stack([found["kind"], found["vertices"]]), unguarded)]
 
 
 def contained(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
