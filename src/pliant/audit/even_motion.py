@@ -28,9 +28,10 @@ MOVED = 1e-3  # of an edge: least correction of a vertex that counts
 LIMIT = 0.029  # of the rest length: largest strain that a round may leave
 PULL, WEAK = 30.0, 2.0  # stiffness of edges and half-spaces, relative to the jitter in edges; the least
 ROUNDS, REFUSALS = 5, 3  # most rounds, and refused ones in a row after which no more are made
-FEWER, WORK = 2, 5e8  # rounds beyond this many only as long as all together move a vertex in a frame less often
+FEWER, WORK = 2, 3.5e8  # rounds of all steps: beyond this many only while vertices, frames and steps are fewer
 ENOUGH = 0.97  # of the unevenness before a round, above which no other follows
 RINGS = (4, 8, 16)  # rings of edges around what a refused round would bring back, which return to where they were
+NEARLY_EVEN = 1.05  # of the jitter given, up to which frames are left as they are
 QUANTILE, LOST = 0.99, 5e-3  # of the vertices, whose jitter is to be as given, or less than this of an edge
 
 
@@ -47,7 +48,7 @@ class EvenMotion:
     def smoothed(self, z: Floats, report_progress: Callable[[float], None] = lambda share: None) -> Floats:
         """Frames (T,n,3) near z that are more even, with no more intersections in any frame."""
         free = self._grown(np.any(np.abs(z - self._x).max(2) > MOVED * self._edge, 0), AROUND)
-        if len(z) < LEAST or not free.any() or self._jitter(z) <= self._wanted:
+        if len(z) < LEAST or not free.any() or self._jitter(z) <= NEARLY_EVEN * self._wanted:
             return z
         z, start = z.copy(), 0
         while True:
@@ -63,21 +64,23 @@ class EvenMotion:
         z = begin = z[frames.start : frames.stop]
         before, refused, constraints = self._problems(z, frames), 0, self._constraints(frames)
         limit = max(LIMIT, self._largest_strain(z, frames))
-        rounds = int(np.clip(WORK // (free.sum() * len(z) * (STEPS + LAST)), FEWER, ROUNDS))
-        for k in range(rounds):
-            report_progress((frames.start + len(frames) * k / rounds) / total)
+        long = int(np.clip(WORK // (free.sum() * len(z) * (STEPS + LAST)), FEWER, ROUNDS))
+        for k in range(ROUNDS):
+            report_progress((frames.start + len(frames) * k / ROUNDS) / total)
             if not free.any() or (jitter := self._jitter(z, frames)) <= self._wanted:
+                break
+            pull: float | None = max(WEAK, PULL * min(1.0, jitter / self._edge))
+            # what is even enough already, and only has to leave no problems, takes no more than the firm steps
+            if refused and self._jitter(begin, frames) <= self._wanted:
+                pull = None
+            elif (long := long - 1) < 0:
                 break
             rows = np.flatnonzero(free)
             lengths, ends, degree = constraints.lengths(z, rows)
             room, skin = constraints.room(z, rows), constraints.skin(self._skin, rows)
             problem = Problem(skin, room, lengths, rows, ends, degree, held)
-            # what is even enough already, and only has to leave no problems, takes no more than the firm steps
-            pull = (
-                None if self._jitter(begin, frames) <= self._wanted else max(WEAK, PULL * min(1.0, jitter / self._edge))
-            )
             y = descended(problem, begin, pull, lambda y: self._largest_strain(y, frames) <= limit)
-            found = self._problems(y, frames)
+            found = self._pushed_out(y, self._problems(y, frames), before, frames)
             strained, crossing, tangled = self._worse(found, before, y, frames, limit)
             if strained.any() or crossing.any() or tangled.any():
                 refused += 1
@@ -99,13 +102,28 @@ class EvenMotion:
         return MotionConstraints(self._untangler, self._around, self._x, self._rest, frames)
 
     def _problems(self, y: Floats, frames: range) -> "list[_Problems]":
-        found = []
-        for t, x in zip(frames, y, strict=True):
-            self._worn.move(t)
-            required = self._around.required(t, self._x[t])
-            near = self._worn.distances(t, x, required) < NEARLY * required
-            found.append(_Problems(self._untangler.pairs(x), self._worn.crossing_faces(x), near))
-        return found
+        return [self._problems_of(x, t) for t, x in zip(frames, y, strict=True)]
+
+    def _problems_of(self, x: Floats, t: int) -> "_Problems":
+        self._worn.move(t)
+        required = self._around.required(t, self._x[t])
+        near = self._worn.distances(t, x, required) < NEARLY * required
+        return _Problems(self._untangler.pairs(x), self._worn.crossing_faces(x), near)
+
+    def _pushed_out(
+        self, y: Floats, found: "list[_Problems]", before: "list[_Problems]", frames: range
+    ) -> "list[_Problems]":
+        """Move the few vertices of y that came too near to the body out of it, in place; the problems then."""
+        out = list(found)
+        for k, t in enumerate(frames):
+            rows = np.flatnonzero(found[k].near & ~before[k].near)
+            if len(rows):
+                self._worn.move(t)
+                away, direction = self._around.query(y[k, rows])
+                required = self._around.required(t, self._x[t])[rows]
+                y[k, rows] += (required - away)[:, None] * direction
+                out[k] = self._problems_of(y[k], t)
+        return out
 
     def _worse(
         self, found: "list[_Problems]", before: "list[_Problems]", y: Floats, frames: range, limit: float
