@@ -133,6 +133,7 @@ for name, code in {codes!r}.items():
 print(json.dumps(found))
 """
 CALLED = """
+import numpy as np
 from pliant.kernels.jit import kernel, prange
 
 @kernel(parallel=True)
@@ -161,6 +162,18 @@ def first(x):
 @kernel
 def second(x):
     return third(x) + 2.0
+
+@kernel
+def halved(n):
+    return n >> 1
+
+@kernel
+def halves(rows, n):
+    return halved(7) + halved(n) + halved(rows[0]) + halved(rows[1]), halved(np.uint64(1) << np.uint64(63))
+
+@kernel
+def room(n):
+    return len(np.empty(max(n, -2)))
 """
 SAME = "x = np.arange(4.0)\nanswer = [say(called.first, x), say(called.spread, np.arange(5.0)), state(called.third)[0]]"
 LATE = (
@@ -176,6 +189,22 @@ codegen.JITCodeLibrary._finalize_specific = usual
 bodies = [name for name in made if 'gufunc' in name or 'ufunc.wrappers' in name]
 answer = [*found, bodies, state(called.spread.compiled), len(made)]
 """
+INTEGERS = """
+kinds = lambda function: sorted(str(args[0]) for args in function.overloads)
+answer = [*called.halves(np.array([9, -9], np.int32), 5), kinds(called.halved)]
+"""
+OTHERS = """
+import numba
+from numba.core import event
+from llvmlite.binding import ffi
+def told(function, n):
+    try: return function(n)
+    except ValueError as error: return str(error)
+usual = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(called.room.py_func)
+mixed = numba.njit(lambda n: (called.room(n), len(np.empty(max(n, -2)))))
+answer = [told(function, n) for function in (called.room, usual, mixed) for n in (3, -1)]
+answer += [event.start_event.__name__, len(ffi.lib._lock._cblist), state(usual)[0]]
+"""
 WRONG = "answer = [say(called.first, np.zeros(2)), say(called.second, np.zeros(2)), state(called.first)]"
 
 
@@ -189,8 +218,10 @@ def arrays(*names):
 
 # what each process of a chain does, every name with a module of kernels of its own
 CHAIN = (
-    {"same": SAME, "late": LATE, "load": loaded("first"), "body": BODY, "arrays": arrays("fourth"), "wrong": WRONG},
-    {"late": LATE, "load": loaded("second"), "body": BODY, "arrays": arrays("doubled"), "wrong": WRONG},
+    {"same": SAME, "late": LATE, "load": loaded("first"), "body": BODY, "arrays": arrays("fourth"), "wrong": WRONG}
+    | {"integers": INTEGERS, "others": OTHERS},
+    {"late": LATE, "load": loaded("second"), "body": BODY, "arrays": arrays("doubled"), "wrong": WRONG}
+    | {"integers": INTEGERS, "others": OTHERS},
     {"load": loaded("third"), "arrays": arrays("fourth", "doubled")},
     {"load": loaded("third")},
 )
@@ -249,6 +280,17 @@ def test_an_error_in_an_inner_kernel_reaches_python(chain):
     short = "index is out of bounds"
     assert chain[0]["wrong"] == [short, short, ["JITCodeLibrary", 0, 1]]
     assert chain[1]["wrong"] == [short, short, ["JITCodeLibrary", 1, 0]]
+
+
+def test_a_kernel_is_compiled_once_for_all_signed_integers(chain):
+    assert chain[0]["integers"] == [3 + 2 + 4 - 5, 1 << 62, ["int64", "uint64"]]
+    assert chain[1]["integers"] == [3 + 2 + 4 - 5, 1 << 62, []]
+
+
+def test_functions_that_others_compile_after_kernels_are_as_they_always_are(chain):
+    negative = "negative dimensions not allowed"
+    told = [3, negative, 3, negative, [3, 3], negative]
+    assert chain[0]["others"] == chain[1]["others"] == [*told, "start_event", 1, "JITCodeLibrary"]
 
 
 def test_a_lock_that_nobody_gives_back_is_waited_for_only_so_long(tmp_path, monkeypatch):

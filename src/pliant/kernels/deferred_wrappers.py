@@ -31,12 +31,15 @@ class InnerLibrary(JITCodeLibrary):
     too: a third of the time that LLVM needs.
     """
 
+    sure = False  # whether callers need not ask for errors
+
     def _optimize_functions(self, ll_module) -> None:
-        """As Numba does, but for definitions only: it prepares all passes for every function that is declared, too."""
+        """As Numba does, but at level 1, and for definitions only: it prepares all passes for every function that is
+        declared, too."""
         ll_module.data_layout = self._codegen._data_layout
         for function in ll_module.functions:
             if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager()
+                passes, builder = self._codegen._function_pass_manager(opt=1)
                 passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
@@ -52,7 +55,7 @@ class InnerLibrary(JITCodeLibrary):
         return _NoEngine
 
     def serialize_using_object_code(self):
-        return self.name, self._final_module.as_bitcode()
+        return self.name, self._final_module.as_bitcode(), self.sure
 
 
 @contextlib.contextmanager
@@ -77,26 +80,34 @@ class InnerCompiler(_FunctionCompiler):
     """Compiles a function to an `InnerLibrary`."""
 
     def _compile_core(self, args, return_type):
-        target = self.targetdescr.target_context
-        flags = Flags()
-        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
-        flags.no_cpython_wrapper = flags.no_compile = True
-        library = InnerLibrary(target.codegen(), self.py_func.__qualname__)
-        result = compile_extra(
-            self.targetdescr.typing_context,
-            target,
-            self.py_func,
-            args=args,
-            return_type=return_type,
-            flags=flags,
-            locals=self.locals,
-            library=library,
-            pipeline_class=self.pipeline_class,
-        )
-        library.finalize()
-        result = result._replace(entry_point=object())  # the key by which callers find the code
-        target.insert_user_function(result.entry_point, result.fndesc, [library])
-        return result
+        return compile_inner(self, self.py_func, args, return_type)
+
+
+def compile_inner(compiler, function, args, return_type):
+    """Compile a function of a dispatcher, whose compiler this is, to an `InnerLibrary`."""
+    from .lean_compiler import can_fail
+
+    target = compiler.targetdescr.target_context
+    flags = Flags()
+    compiler.targetdescr.options.parse_as_flags(flags, compiler.targetoptions)
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+    library = InnerLibrary(target.codegen(), function.__qualname__)
+    result = compile_extra(
+        compiler.targetdescr.typing_context,
+        target,
+        function,
+        args=args,
+        return_type=return_type,
+        flags=flags,
+        locals=compiler.locals,
+        library=library,
+        pipeline_class=compiler.pipeline_class,
+    )
+    library.finalize()
+    library.sure = not can_fail(result.fndesc)
+    result = result._replace(entry_point=object())  # the key by which callers find the code
+    target.insert_user_function(result.entry_point, result.fndesc, [library])
+    return result
 
 
 class InnerCacheImpl(CompileResultCacheImpl):
@@ -106,12 +117,15 @@ class InnerCacheImpl(CompileResultCacheImpl):
         return "inner." + super().get_filename_base(fullname, abiflags)
 
     def rebuild(self, target_context, payload):
-        (name, code), fndesc, environment, signature, objectmode, lifted, annotation, reload_init, others = payload
+        (name, code, sure), fndesc, environment, signature, objectmode, lifted, annotation, reload_init, others = (
+            payload
+        )
         for function in reload_init:
             function()
         library = InnerLibrary(target_context.codegen(), name)
         library._final_module = binding.parse_bitcode(code)
         library._finalize_final_module()
+        library.sure = sure
         return CompileResult(
             typing_context=target_context.typing_context,
             target_context=target_context,

@@ -7,6 +7,7 @@ the code of two signatures, which Numba's own index does not.
 """
 
 import contextlib
+import functools
 import gc
 import os
 import pathlib
@@ -19,8 +20,9 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
 from . import shipped
-from .call_signatures import remembered
+from .call_signatures import call_template, remembered
 from .deferred_wrappers import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
+from .lean_compiler import lean
 
 # inner kernels rely on internals of Numba: with versions not listed here, every kernel is compiled separately
 TESTED = ("0.68.",)
@@ -146,6 +148,7 @@ def share(compiled, folder: pathlib.Path) -> None:
             add_it(result)
 
     compiled.compile, compiled.add_overload = compile_once, add
+    compiled.get_call_template = functools.partial(call_template, compiled)
 
 
 def _share_whole(compiled, folder: pathlib.Path) -> None:
@@ -168,7 +171,10 @@ def _nested():
     _held.depth = depth + 1
     gc.disable()
     try:
-        with contextlib.nullcontext() if depth else remembered():
+        with contextlib.ExitStack() as stack:
+            if not depth:
+                stack.enter_context(remembered())
+                stack.enter_context(lean())
             yield depth > 0
     finally:
         _held.depth = depth

@@ -46,7 +46,7 @@ class Moving(NamedTuple):
 def damp(viscosity, air, moving, wind, dt, team):
     """Smooth the velocities of neighbours and add air drag; either may have no elements."""
     clear(team)
-    for t in prange(team.shape[1]):
+    for t in prange(0, team.shape[1]):
         smooth_velocities(viscosity, moving, team, t)
         face_drags(air, moving, wind, team, t)
         b = claim(team, 2, t, BATCHES)
@@ -61,7 +61,7 @@ def damp(viscosity, air, moving, wind, dt, team):
 def damp_and_advance(viscosity, air, moving, wind, gravity, dt, team):
     """As `damp`, and as `deformable.advance_serial` after it."""
     clear(team)
-    for t in prange(team.shape[1]):
+    for t in prange(0, team.shape[1]):
         smooth_velocities(viscosity, moving, team, t)
         face_drags(air, moving, wind, team, t)
         b = claim(team, 2, t, BATCHES)

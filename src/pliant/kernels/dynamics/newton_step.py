@@ -15,7 +15,7 @@ from .cholesky import backward_part, forward_part, solve_top
 from .cloth import part
 from .contact_constraints import keep_free
 from .contact_springs import add_spring_forces, add_spring_stiffness, stiffen
-from .implicit import add_blocks, next_direction, take_step, vertex_residuals
+from .implicit import add_blocks, copy_rows, next_direction, take_step, vertex_residuals
 from .limit_springs import add_limit_springs
 from .stiffness import CHUNKS, gather_rows, multiply_rows, ordered_sum
 from .triangles import triangle_terms
@@ -122,7 +122,7 @@ def advance(g, k, s, free, step, sizes, it, t):
     while b >= 0:
         first, last = part(0, n, b, BATCHES)
         if it == 0:
-            step.p[first:last] = step.z[first:last]
+            copy_rows(first, last, step.z, step.p)
         else:
             next_direction(first, last, step.z, rz / before if before > 0.0 else 0.0, step.p)
         complete(team, at, b, BATCHES)
@@ -153,7 +153,7 @@ def newton_step(m, g, k, f, s, free, step, sizes):
     """Improve step.x, the first guess, as the end of the substep whose motion without internal forces is
     step.predicted."""
     clear(step.team)
-    for t in prange(step.team.shape[1]):
+    for t in prange(0, step.team.shape[1]):
         linearise(m, g, k, s, free, step, sizes, t)
         for it in range(sizes.iterations):
             precondition(f, s, free, step, sizes, it, t)

@@ -301,5 +301,5 @@ def approaching_pairs(a, b, search, c, d, other, chunks):
     """Find the pairs of features that come near, of a and b and, in the same launch, of c and d. Each part of the tasks
     writes kind and features to its own rows of `found`; `counts` may exceed the space."""
     clear(chunks.team)
-    for t in prange(chunks.team.shape[1]):
+    for t in prange(0, chunks.team.shape[1]):
         search_chunks(a, b, search, c, d, other, chunks, t)
