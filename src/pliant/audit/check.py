@@ -14,12 +14,12 @@ from ..detect.queries.penetration import DeformingClosestPoints
 from ..detect.queries.self_intersections import SelfIntersections
 from ..detect.queries.shell_orientation import inside_out, with_reversed
 from ..detect.queries.solid_boundary import Signs
-from ..detect.queries.transversal import crossing
 from ..detect.queries.winding import UNKNOWN
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from .body_crossings import crossing_pairs
 from .contours import Contours, contours
-from .face_depth import MARGIN, DeepestPoint, deepest_point, reach_inside
+from .face_depth import MARGIN, NO_POINT, DeepestPoint, deepest_point
 from .findings import Curves, Finding, Location, Note, NoteKind, Report
 from .notes import note_on_duplicates, note_on_left_out, note_on_place, notes_on_shells
 from .shells import Shell, ShellCounter
@@ -27,7 +27,6 @@ from .shells import Shell, ShellCounter
 Floats = NDArray[np.float64]
 MOST_PLACES = 200  # most locations kept of each kind, the worst over all frames; the report has the total number
 NO_CURVES = np.zeros((0, 2, 3), np.float32)
-NO_POINT = DeepestPoint(0.0, np.zeros(3), np.zeros(0))
 
 
 @check_arguments
@@ -312,13 +311,8 @@ class _BodyChecker:
 
     def _crosses(self, x: Floats, faces: NDArray[np.int32], pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(k,) mask of pairs that cross, including faces that reach inside only through edges or corners."""
-        crosses = crossing(x, faces, self.y_welded, self.skin.faces, pairs, aligned=not self.closed)
-        if self.closed and not crosses.all():
-            touching = np.unique(pairs[~crosses, 0])
-            reach = np.zeros(len(faces), np.bool_)
-            reach[touching] = reach_inside(x[faces[touching]], self._distance, self.size)
-            crosses |= reach[pairs[:, 0]]
-        return crosses
+        distance = self._distance if self.closed else None
+        return crossing_pairs((x, faces), (self.y_welded, self.skin.faces), pairs, distance, self.size)
 
     def between(
         self, x: Floats, faces: NDArray[np.int32], worn: _BodyFindings, deepest: float

@@ -26,6 +26,9 @@ class DeepestPoint(NamedTuple):
     face_depths: Floats  # (k,)
 
 
+NO_POINT = DeepestPoint(0.0, np.zeros(3), np.zeros(0))
+
+
 def deepest_point(corners: Floats, query: DistanceQuery, least: float, size: float) -> DeepestPoint:
     """The deepest point of faces with these corners (k,3,3); `least`: depth of the deepest vertex; `size`: metres."""
     depth, position, deepest = 0.0, np.zeros(3), np.zeros(len(corners))

@@ -8,6 +8,7 @@ from .. import validate
 from ..arguments import check_arguments
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from .acceptance import worse_frames
 from .check import as_clip, check
 from .findings import NoteKind
 from .fix_result import FixResult
@@ -60,6 +61,12 @@ def fix(
         frames, unchanged = work.run(lambda share: report_progress(0.1 + 0.8 * share))
     done = Clip(one.mesh.moved(frames[0]), frames, one.color)
     after = check(done, two, fps=fps, progress=lambda share: report_progress(0.9 + 0.1 * share))
+    worse = worse_frames(before, after, tangles=untangle) if count > 1 else []
+    if worse:  # where `check` itself sees more than the repair, as near openings of the body
+        frames[worse] = work.all_given[worse]
+        unchanged = sorted({*unchanged, *worse})
+        done = Clip(one.mesh.moved(frames[0]), frames, one.color)
+        after = check(done, two, fps=fps)
     moved, strain, bend = changes(work.mesh, work.first, one, frames)
     return FixResult(
         garment=done,

@@ -1,5 +1,7 @@
 """Which of several shapes of a garment is the best in a frame, and whether it is better than the given one."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,18 @@ NEGLIGIBLE = 1e-3  # relative to the edge length; smaller displacements are drop
 
 TORN, FAR = 2.0, 3.0  # factor of the length of an edge, and of the depth, beyond which a single shape is torn
 
+Pairs = NDArray[np.int32]
+NO_PAIRS: Pairs = np.zeros((0, 2), np.int32)
 Choice = tuple[Floats | None, tuple[int, int, int]]  # a displacement, or None, and the rank of a frame with it
+
+
+class Inspection(NamedTuple):
+    """The problems of a shape in a frame, and where they are."""
+
+    score: Score
+    own: Pairs  # (k,2) faces that intersect each other
+    crossings: Pairs  # (k,2) faces that cross those of the body; only in an animation
+    depth: Floats  # (n,) of each vertex inside the body, and of each face that crosses it at its vertices; else 0
 
 
 class Ranking:
@@ -52,7 +65,8 @@ class Ranking:
                 better = found.rank < given.rank if not self._animated else found.rank <= given.rank
                 if not self._animated and found.little_better(given) and self._tears(x, each, given.deepest):
                     continue
-                if better and not found.worse(given) and (least is None or found.rank < least):
+                worse = found.worse_in_animation(given) if self._animated else found.worse(given)
+                if better and not worse and (least is None or found.rank < least):
                     best, least = each, found.rank
                 if least is not None and not any(least):
                     return best, least
@@ -76,33 +90,56 @@ class Ranking:
         small = small if u.ndim == 2 else small.all(0)
         return np.where(small[:, None], 0.0, u)
 
-    def _self_pairs(self, x: Floats) -> int:
+    def _self_pairs(self, x: Floats) -> Pairs:
         """Self-intersecting pairs; where they are to be left, only those of one shell, since a button that is sewn to
         its cloth meets more or fewer triangles of it as both move."""
         pairs = self.untangler.pairs(x)
         if self._untangle or not len(pairs):
-            return len(pairs)
+            return pairs
         shell = self.mesh.topology.components[self.mesh.faces[pairs][:, :, 0]]
-        return int((shell[:, 0] == shell[:, 1]).sum())
+        return pairs[shell[:, 0] == shell[:, 1]]
 
     def _evaluate(self, t: int, x: Floats, given: Floats | None = None) -> Score:
         """Evaluate positions x in frame t; the required distances are taken at the positions `given`."""
-        pairs, worn, layers = self._self_pairs(x), self.around.worn, self.around.layers
+        return self.inspect(t, x, given).score
+
+    def inspect(self, t: int, x: Floats, given: Floats | None = None) -> Inspection:
+        """The problems of positions x in frame t, to which the body was moved; the required distances are taken at the
+        positions `given`."""
+        own, worn, layers = self._self_pairs(x), self.around.worn, self.around.layers
         if worn is None:
-            return Score(inside=0, self_pairs=pairs, body_pairs=0, layer_problems=0, too_close=0, deepest=0.0)
+            score = Score(inside=0, self_pairs=len(own), body_pairs=0, layer_problems=0, too_close=0, deepest=0.0)
+            return Inspection(score, own, NO_PAIRS, np.zeros(len(x)))
         required = self.around.required(t, x if given is None else given)
         away = worn.distances(t, x, required)
         every, room = x[self._weld_index], self.around.room(t)
         deepest = -float(away[room].min(initial=0.0))
-        layer_problems = sum(sum(layers.counts(k, t, every)) for k in range(len(layers.inner)))
-        return Score(
+        pairs = worn.pairs(x)
+        crossings, depths = self._crossing(x, pairs, away) if self._animated else (NO_PAIRS, np.zeros(0))
+        score = Score(
             inside=int((away < -DEPTH_TOLERANCE).sum()),
-            self_pairs=pairs,
-            body_pairs=worn.count_pairs(x),
-            layer_problems=layer_problems,
+            self_pairs=len(own),
+            body_pairs=len(pairs),
+            layer_problems=sum(sum(layers.counts(k, t, every)) for k in range(len(layers.inner))),
             too_close=int((away < NEARLY * required).sum()),
             deepest=deepest if self._animated else max(deepest, self._between_vertices(x, room, deepest)),
+            crossings=len(crossings),
+            depth=float(depths.max(initial=0.0)),
         )
+        return Inspection(score, own, crossings, depths)
+
+    def _crossing(self, x: Floats, pairs: Pairs, away: Floats) -> tuple[Pairs, Floats]:
+        """Those of the `pairs` (k,2) that cross, and the `Inspection.depth` of x, whose distances are `away` (n,)."""
+        assert self.around.worn is not None
+        depths = np.maximum(-away, 0.0)
+        if not len(pairs):
+            return pairs, depths
+        crossings = self.around.worn.crossings(x, pairs)
+        rows = np.unique(crossings[:, 0])
+        found = self.around.worn.depth_of_faces(x, rows, float(depths.max(initial=0.0)))
+        if found.depth > 0.0:  # else none is deeper than the vertices
+            np.maximum.at(depths, self.mesh.faces[rows], found.face_depths[:, None])
+        return crossings, depths
 
     def _between_vertices(self, x: Floats, room: NDArray[np.bool_], least: float) -> float:
         """The greatest depth of the faces that cross the body and whose vertices have `room` (n,), 0 where it is not

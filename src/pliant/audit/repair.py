@@ -10,6 +10,7 @@ from ..mesh import Mesh
 from ..motion.clip import Clip
 from ..respond.edge_lengths import EdgeLengths
 from ..respond.project_out import Projector
+from .acceptance import Acceptance
 from .edge_solver import EdgeSolver
 from .even_motion import LEAST as EVEN_FRAMES
 from .even_motion import EvenMotion
@@ -102,11 +103,17 @@ class Repair:
         for t in range(self.count):
             chosen.append(self.ranking.best(t, x[t], [u[t] for u in tried[::-1]]))
             report_progress(0.9 + 0.05 * (t + 1) / self.count)
-        chosen = self._marched(smooth, chosen)
-        unchanged = [t for t, (best, _) in enumerate(chosen) if best is None and self._has_problems(t)]
-        u = self._evened(
-            np.stack([np.zeros_like(x[0]) if best is None else best for best, _ in chosen]), report_progress
-        )
+        chosen, wanted = self._marched(smooth, chosen, tried[-1])
+        u = np.stack([np.zeros_like(x[t]) if best is None else best for t, (best, _) in enumerate(chosen)])
+        if self._filter is not None:
+            refused = np.array([best is None for best, _ in chosen])
+            u[refused] = np.nan_to_num(wanted[refused], posinf=0.0, neginf=0.0)
+            carried = self._filter.carried
+            accept = Acceptance(self.ranking, x, self.untangler.links, carried, self._limit_strain)
+            u = accept.accepted(u, ~refused)
+            even = self._evened(u, report_progress)
+            u = accept.accepted(even, (even == u).all((1, 2)))
+        unchanged = [t for t in range(self.count) if not u[t].any() and self._has_problems(t)]
         # seams may open in later frames, so each copy of a vertex gets the same displacement
         return self.all_given + u[:, self.garment.mesh.weld_index], unchanged
 
@@ -121,25 +128,26 @@ class Repair:
         report_progress(1.0)
         return np.where((z == self.given + u).all((0, 2))[:, None], u, z - self.given)
 
-    def _marched(self, smooth: Floats, chosen: list[Choice]) -> list[Choice]:
-        """What was chosen for each frame; where problems are left in many frames of an animation of a garment that is
-        outside the body in the rest pose, the garment that was marched from there instead, if fewer are left then."""
+    def _marched(self, smooth: Floats, chosen: list[Choice], wanted: Floats) -> tuple[list[Choice], Floats]:
+        """What was chosen for each frame, and the displacements `wanted` (T,n,3) of frames that refused all; where
+        problems are left in many frames of an animation of a garment that is outside the body in the rest pose, the
+        garment that was marched from there instead, if fewer are left then."""
         left, many = [sum(rank[:2]) for _, rank in chosen], MARCHED * self.count
         plain = self._filter is not None and self._has_rest and self.untangle and self.max_strain is None
         if self.worn is None or self.below or not plain or np.count_nonzero(left) < many:
-            return chosen
+            return chosen, wanted
         lengths = EdgeSolver(self.mesh, self._rest_lengths, self.untangler.stiffness)
         march = March(self.mesh, self.worn, self.projector, lengths, self.clearance)
         if not march.begins_outside:
-            return chosen
+            return chosen, wanted
         u = smooth - self.given + self._out_of_itself(smooth, march.displacements(smooth), lambda share: None)
         none = np.zeros_like(u[0])
         tried = [[u[t], none if best is None else best] for t, (best, _) in enumerate(chosen)]
         again = [self.ranking.best(t, self.given[t], some) for t, some in enumerate(tried)]
         if sum(sum(rank[:2]) for _, rank in again) >= sum(left):
-            return chosen
+            return chosen, wanted
         self.marched = tuple(t for t, (best, _) in enumerate(again) if best is not None and best is not chosen[t][0])
-        return again
+        return again, u
 
     def _smoothed(self, x: Floats) -> Floats:
         """The frames x, with smoothed transforms around self-intersections if it is an animation."""

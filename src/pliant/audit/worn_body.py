@@ -9,6 +9,8 @@ from ..detect.queries.shell_orientation import outward_body
 from ..detect.queries.transversal import crossing
 from ..mesh import Mesh
 from ..motion.clip import Clip
+from .body_crossings import crossing_pairs
+from .face_depth import NO_POINT, DeepestPoint, deepest_point
 from .findings import Report
 from .room import has_room
 
@@ -23,7 +25,9 @@ class WornBody:
     def __init__(self, body: Clip, garment: Mesh, before: Report, first: NDArray[np.int64], given: Floats) -> None:
         self.body, self.given = body, given
         self.x = np.zeros((0, 3))  # of the current frame
-        self._depths = DeformingClosestPoints(outward_body(body.mesh))
+        solid = outward_body(body.mesh)
+        self._closed, self._has_inside = solid.issues.encloses, before.has_inside
+        self._depths = DeformingClosestPoints(solid)
         self._cross = Intersections(garment, body.mesh)
         self._faces = garment.faces
         self._rooms: dict[int, NDArray[np.bool_]] = {}
@@ -94,9 +98,24 @@ class WornBody:
         pairs = self._cross.update(x, self.x).pairs()
         return np.unique(pairs[crossing(x, self._faces, self.x, self.body.mesh.faces, pairs), 0])
 
-    def count_pairs(self, x: Floats) -> int:
-        """Intersecting pairs of faces of the garment at x (n,3) and of the body at its current position."""
-        return self._cross.update(x, self.x).count
+    def pairs(self, x: Floats) -> NDArray[np.int32]:
+        """(k,2) intersecting faces of the garment at x (n,3) and of the body at its current position."""
+        return self._cross.update(x, self.x).pairs()
+
+    def crossings(self, x: Floats, pairs: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Those of the `pairs` (k,2) at x (n,3) that cross, as `check` counts them."""
+        body, distance = (self.x, self.body.mesh.faces), self._distance if self._closed else None
+        return pairs[crossing_pairs((x, self._faces), body, pairs, distance, self.body.mesh.size)]
+
+    def depth_of_faces(self, x: Floats, rows: NDArray[np.integer], least: float) -> DeepestPoint:
+        """The deepest point of the faces `rows` (k,) of the garment at x (n,3), as `check` finds it; `least`: depth of
+        the deepest vertex."""
+        if not self._has_inside:
+            return NO_POINT
+        return deepest_point(x[self._faces[rows]], self._distance, least, self.body.mesh.size)
+
+    def _distance(self, points: Floats) -> Floats:
+        return self.query(points)[0]
 
     def room(self, t: int, clearance: float) -> NDArray[np.bool_]:
         """(n,) vertices that are given where the body, which must be at frame t, leaves room: those farther from it
