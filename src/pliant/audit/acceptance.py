@@ -1,8 +1,9 @@
 """Acceptance: no frame of an animation gets worse, and none is moved far where the frames beside it stay as given.
 
-A frame that is worse with its displacements keeps those around what got worse at zero; if that takes more than half of
-them, all are scaled down, in the end to nothing. A correction that a frame takes a share of sets in and fades over the
-frames beside it, as every correction does; these are inspected again, and what they refuse fades likewise.
+A frame that is worse with its displacements takes those between the frames beside it, or its own; what gets worse with
+them is left alone. If that leaves less than half of them, all are scaled down, in the end to nothing. A correction of
+which a frame takes a share sets in and fades over the frames beside it, as every correction does; these are inspected
+again, and what they refuse fades likewise.
 """
 
 from collections.abc import Callable
@@ -18,10 +19,10 @@ from .temporal import REACH, binomial
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-RINGS = 2, 8  # rings of edges around what got worse within which nothing moves, and beyond which everything does
-LOCAL = 3  # times that what got worse is left alone, before all displacements are scaled
-LEAST = 0.5  # of the displacements that must be left then
-SCALES = (0.5, 0.25)  # of all displacements of a frame
+# rings of edges around what got worse within which nothing moves, and beyond which everything does; tried in turn
+RINGS = (0, 3), (1, 5), (2, 8)
+LEAST = 0.5  # of the displacements that must be left then, else all are scaled
+SCALES = (0.75, 0.5, 0.25)  # of all displacements of a frame
 INSPECTIONS = 6  # most for each frame, on average
 SMALL = 0.002  # of the garment's size: displacements that may differ from those of the frames beside
 _SETS_IN = np.concatenate([[0.0], np.cumsum(binomial(REACH))])  # shares of a correction that sets in, by frame
@@ -32,20 +33,32 @@ class Acceptance:
     matrix; limited: displacements of a frame within its bounds of strain, from its positions and displacements."""
 
     def __init__(
-        self, ranking: Ranking, given: Floats, links: Any, limited: Callable[[Floats, Floats], Floats]
+        self,
+        ranking: Ranking,
+        given: Floats,
+        links: Any,
+        carried: Callable[[Floats, int, int], Floats],
+        limited: Callable[[Floats, Floats], Floats],
     ) -> None:
-        self._ranking, self._given, self._links, self._limited = ranking, given, links, limited
+        self._ranking, self._given, self._links = ranking, given, links
+        self._carried, self._limited = carried, limited
         self._faces = ranking.mesh.faces
         self._left = INSPECTIONS * len(given)
         self._small = max(ranking.around.clearance, SMALL * ranking.mesh.size)
         self._inspected: dict[int, Inspection] = {}  # of the frames as they were given
 
     def accepted(self, u: Floats, accepted: Mask) -> Floats:
-        """The displacements u (T,n,3), or shares of them, so that no frame is worse than it was given. accepted: (T,)
+        """The displacements u (T,n,3), or others near them, so that no frame is worse than it was given. accepted: (T,)
         frames of which that is known."""
-        size = np.linalg.norm(u, axis=2).max(1)
-        scale, local = np.ones(len(u)), np.ones(u.shape[:2])
-        changed = np.flatnonzero((size > 0.0) & ~accepted)
+        u, scale, local = u.copy(), np.ones(len(u)), np.ones(u.shape[:2])
+        changed = np.flatnonzero(u.any((1, 2)) & ~accepted)
+        for t in changed:
+            between = self._between(int(t), u, accepted)
+            alone = None if between is None else self._alone(int(t), between, local[t])
+            if between is not None and alone is not None:
+                u[t], local[t] = between, alone
+                accepted = accepted | (np.arange(len(u)) == t)
+        changed, size = changed[~accepted[changed]], np.linalg.norm(u, axis=2).max(1)
         while len(changed):
             for t in changed:
                 scale[t], local[t] = self._allowed(int(t), u[t], float(scale[t]), local[t])
@@ -56,6 +69,19 @@ class Acceptance:
         out = np.stack([self._moved(t, v, s) for t, (v, s) in enumerate(zip(u, share, strict=True))])
         self._drop_useless(out, (share != 1.0).any(1))
         return out
+
+    def _between(self, t: int, u: Floats, accepted: Mask) -> Floats | None:
+        """Displacements (n,3) of frame t between those of the accepted frames beside it, None without one on both
+        sides."""
+        before, after = (
+            next((k for k in frames if 0 <= k < len(u) and accepted[k]), None)
+            for frames in (range(t - 1, t - REACH - 1, -1), range(t + 1, t + REACH + 1))
+        )
+        if before is None or after is None:
+            return None
+        share = (t - before) / (after - before)
+        one, two = self._carried(u[before], before, t), self._carried(u[after], after, t)
+        return self._limited(self._given[t], (1.0 - share) * one + share * two)
 
     def _drop_useless(self, u: Floats, partial: Mask) -> None:
         """Set u (T,n,3) to zero in runs of frames with `partial` (T,) ones of which none is better than it was."""
@@ -72,6 +98,7 @@ class Acceptance:
 
     def _of_given(self, t: int) -> Inspection:
         if t not in self._inspected:
+            self._ranking.around.move(t)
             self._inspected[t] = self._ranking.inspect(t, self._given[t])
         return self._inspected[t]
 
@@ -80,21 +107,29 @@ class Acceptance:
 
     def _allowed(self, t: int, u: Floats, scale: float, local: Floats) -> tuple[float, Floats]:
         """The scale and the local shares (n,) of u (n,3), at most those given, with which frame t is not worse."""
-        self._ranking.around.move(t)
-        worse = np.zeros(len(u), np.bool_)
-        for _ in range(1 + LOCAL):
-            found = self._worse_with(t, scale * self._moved(t, u, local))
-            if found is None:
-                return scale, local
-            worse |= found
-            apart = local * self._apart(worse)
-            if not worse.any() or np.linalg.norm(apart[:, None] * u) < LEAST * np.linalg.norm(u):
-                break
-            local = apart
+        alone = self._alone(t, scale * u, local)
+        if alone is not None:
+            return scale, alone
         for less in SCALES:
             if self._worse_with(t, less * scale * u) is None:
                 return less * scale, np.ones(len(u))
         return 0.0, np.ones(len(u))
+
+    def _alone(self, t: int, u: Floats, local: Floats) -> Floats | None:
+        """(n,) shares of u (n,3), at most those given, that leave alone what would get worse in frame t; None where too
+        little would be left."""
+        worse = np.zeros(len(u), np.bool_)
+        for k in range(1 + len(RINGS)):
+            found = self._worse_with(t, self._moved(t, u, local))
+            if found is None:
+                return local
+            worse |= found
+            if k == len(RINGS) or not worse.any():
+                return None
+            local = local * self._apart(worse, *RINGS[k])
+            if np.linalg.norm(local[:, None] * u) < LEAST * np.linalg.norm(u):
+                return None
+        return None
 
     def _worse_with(self, t: int, u: Floats) -> Mask | None:
         """(n,) vertices at which frame t has more problems with displacements u (n,3), None if it is not worse."""
@@ -103,14 +138,18 @@ class Acceptance:
         if self._left <= 0:
             return np.zeros(len(u), np.bool_)
         self._left -= 1
-        given, found = self._of_given(t), self._ranking.inspect(t, self._given[t] + u, self._given[t])
+        self._ranking.around.move(t)
+        found = self._ranking.inspect(t, self._given[t] + u, self._given[t])
+        if not found.score.problems:
+            return None
+        given = self._of_given(t)
         return self._worse(found, given) if found.score.worse_in_animation(given.score) else None
 
-    def _apart(self, rows: Mask) -> Floats:
-        """(n,) 0 at vertices `rows` (n,) and around them, 1 far from them."""
+    def _apart(self, rows: Mask, none: int, every: int) -> Floats:
+        """(n,) 0 at vertices `rows` (n,) and within as many rings around them as `none`, 1 beyond `every`."""
         near, share = rows, np.ones(len(rows))
-        for ring in range(RINGS[1]):
-            share[near] = np.minimum(share[near], max(ring - RINGS[0], 0) / (RINGS[1] - RINGS[0]))
+        for ring in range(every):
+            share[near] = np.minimum(share[near], max(ring - none, 0) / (every - none))
             near = near | (self._links @ near > 0)
         return share
 

@@ -119,6 +119,11 @@ class Report:
         return max(f.crossings for f in self.frames)
 
     @property
+    def problem_frames(self) -> tuple[Finding, ...]:
+        """The frames with vertices inside the body, or pairs of triangles that cross it or intersect each other."""
+        return tuple(f for f in self.frames if f.penetrating or f.self_pairs)
+
+    @property
     def ok(self) -> bool:
         """True if nothing is inside the body, and the garment neither crosses the body nor intersects itself."""
         return not self.broken(Limits())

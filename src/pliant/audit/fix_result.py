@@ -12,7 +12,15 @@ from .. import brief, renamed
 from ..motion.clip import Clip
 from .findings import NoteKind, Report, size_words
 from .layers import Layer
+from .where import where_most
 from .work import cut_short_text
+
+STILL = 1e-9  # of the garment's size: jitter up to which is rounding
+SHAKING, VISIBLE = 2.0, 5e-4  # times the jitter of the input, and of the garment's size, above which a result shakes
+HELP = (
+    "where limbs go through the garment, narrow or move it, leave the arms out of the body, or drape it instead "
+    "(docs/fix.md#limits)"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,21 +68,44 @@ class FixResult:
         def add(name: str, text: Callable[[Report], str]) -> None:
             rows.append((name, text(one), text(two)))
 
+        if many:
+            add("frames with problems", lambda report: f"{len(report.problem_frames):,}")
         if one.body is not None and one.has_inside:
             add(f"vertices inside{at}", lambda report: f"{max(f.inside for f in report.frames):,}")
             add("deepest", _deepest)
+        if one.body is not None and max(_clearance(one), _clearance(two)) > 0.0:  # else it is the depth again
+            add("least clearance", lambda report: size_words(max(_clearance(report), 0.0)))
         if one.body is not None:
-            add("least clearance", lambda report: size_words(min(f.clearance for f in report.frames)))
             add(
                 f"garment intersects body{at}",
                 lambda report: _intersections(report, "crossings", "loops", "loop_length"),
             )
+        if one.body is not None and many:
+            add("garment intersects body, all frames", lambda report: _all_pairs(report, "crossings"))
         add(f"intersects itself{at}", lambda report: _intersections(report, "self_pairs", "self_loops", "self_length"))
         if many:
-            add("intersects itself, all frames", lambda report: f"{sum(f.self_pairs for f in report.frames):,} pairs")
+            add("intersects itself, all frames", lambda report: _all_pairs(report, "self_pairs"))
         for first, last in zip(self.layers_before, self.layers_after, strict=True):
             rows.append((f"below {first.name}{at}", first.words(), last.words()))
         return rows
+
+    @property
+    def remaining(self) -> str:
+        """In how many frames of an animation problems remain, where most of them are, and what helps; empty without."""
+        left, count = self.after.problem_frames, len(self.after.frames)
+        if count == 1 or not left:
+            return ""
+        text = f"{len(left):,} of {count:,} frames still have problems, most of them {where_most(self.after)}"
+        return f"{text}; {HELP}" if any(f.crossings for f in left) else text
+
+    @property
+    def shaking(self) -> str:
+        """That the garment shakes much more than the input, as a sentence; empty if it does not."""
+        before, after = self.jitter
+        if after <= SHAKING * before or after <= VISIBLE * self.garment.mesh.size:
+            return ""
+        times = f"{after / before:.1f} times that of the input" if before > 0.0 else "the input has none"
+        return f"the garment shakes: its jitter is {size_words(after)} per frame squared, {times}; look at the result"
 
     @property
     def changes(self) -> dict[str, str]:
@@ -90,7 +121,7 @@ class FixResult:
             out["bending"] = f"mean {np.degrees(self.bend.mean()):.2f} degrees"
         if len(self.moved) > 2:
             a, b = self.jitter
-            ratio = f", {b / a:.2f} times" if a > 1e-9 * self.garment.mesh.size else ""  # below that it is rounding
+            ratio = f", {b / a:.2f} times" if a > STILL * self.garment.mesh.size else ""
             out["jitter"] = f"{size_words(a)} before, {size_words(b)} after, per frame squared{ratio}"
         if self.marched:
             frames = f"{len(self.marched)} frame{'s' * (len(self.marched) != 1)}, the first {self.marched[0]}"
@@ -162,6 +193,14 @@ def _deepest(report: Report) -> str:
     pairs = report.crossings
     words = f", {pairs:,} crossing pair{'s' * (pairs != 1)}" if pairs and not report.worst_depth else ""
     return size_words(report.worst_depth) + words
+
+
+def _clearance(report: Report) -> float:
+    return min(f.clearance for f in report.frames)
+
+
+def _all_pairs(report: Report, pairs: str) -> str:
+    return f"{sum(getattr(f, pairs) for f in report.frames):,} pairs"
 
 
 def _intersections(report: Report, pairs: str, loops: str, length: str) -> str:

@@ -98,8 +98,10 @@ def fix(
     else:
         output.table(("", garment.name), [*fixed.facts.items(), *(("written", name) for name in written)])
         warnings = [f"remains: {text}" for text in left]
-        if under is not None and (near := min(frame.clearance for frame in fixed.after.frames)) < 0.99 * apart:
+        near = min(frame.clearance for frame in fixed.after.frames)
+        if under is not None and 0.0 < near < 0.99 * apart:
             warnings.append(f"the clearance is {size_words(near)}, {size_words(apart)} was requested")
+        warnings += [text for text in (fixed.remaining if left else "", fixed.shaking) if text]
         for note in fixed.after.notes:
             if note.kind is not NoteKind.NO_OVERLAP:  # not requested, and garments are open
                 output.say(note.line)
