@@ -172,3 +172,9 @@ def test_points_by_body_lie_on_their_bodies() -> None:
     on_plane, on_box = contacts.points(hits, np.concatenate([plane.vertices, box.vertices]), by_body=True)
     assert on_plane[:, 1] == pytest.approx(0.0, abs=1e-15)
     assert on_box[:, 1] == pytest.approx(0.001, abs=1e-12)
+
+
+def test_nearest_is_the_first_touch_of_a_vertex_that_passes_through() -> None:
+    many = np.concatenate([HAND["vertex over a face"]] * 3)
+    many["time"], many["distance"], many["elements"][:, 1] = (0.8, 0.3, 0.0), (-0.01, -0.3, 0.001), (3, 4, 5)
+    assert contacts.nearest(many)["elements"][:, 1].tolist() == [4]

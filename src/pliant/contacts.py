@@ -230,17 +230,24 @@ def nearest(contacts: Contacts) -> Contacts:
     """Return one record for each vertex that has any: the one of the smallest distance in magnitude, in the order of
     bodies and vertices.
 
-    A vertex that is inside a closed mesh is near several of its faces; the distance to the nearest one is its depth.
-    Records of edges and midpoints are left out.
+    A vertex that is inside a closed mesh is near several of its faces; the distance to the nearest one is its depth. Of
+    a vertex that touches during a motion (`time` above 0), it is the record of the first touch. Records of edges and
+    midpoints are left out.
     """
     contacts = checked("contacts", contacts)
+    return taken(contacts, nearest_rows(contacts))
+
+
+def nearest_rows(contacts: Contacts) -> NDArray[np.int64]:
+    """Return the rows of the records that `nearest` returns."""
     rows = np.flatnonzero((contacts["kind"] == VERTEX_FACE) | (contacts["kind"] == VERTEX_FIELD))
-    body, vertex = contacts["bodies"][rows, 0], contacts["vertices"][rows, 0]
-    order = np.lexsort((np.abs(contacts["distance"][rows]), vertex, body))  # stable: of equals, the first record
+    body, vertex, time = contacts["bodies"][rows, 0], contacts["vertices"][rows, 0], contacts["time"][rows]
+    first_touch = np.where(time > 0.0, time, np.inf)
+    order = np.lexsort((np.abs(contacts["distance"][rows]), first_touch, vertex, body))  # stable
     body, vertex = body[order], vertex[order]
     first = np.ones(len(order), bool)
     first[1:] = (body[1:] != body[:-1]) | (vertex[1:] != vertex[:-1])
-    return taken(contacts, rows[order[first]])
+    return np.asarray(rows[order[first]])
 
 
 def sort(contacts: Contacts) -> Contacts:

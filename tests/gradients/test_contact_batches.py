@@ -106,3 +106,12 @@ def test_errors_name_the_array_and_its_shape() -> None:
         batch.point_jacobians(np.zeros((4, 3)))
     with pytest.raises(ValueError, match="centre_b has shape"):
         batch.rigid_jacobians(centre_b=[0.0, 1.0])
+
+
+def test_the_nearest_contacts_of_a_pose_have_the_depths_of_its_vertices() -> None:
+    ball, plate = pliant.shapes.ball(0.05, 3), pliant.shapes.box((1.0, 0.1, 1.0), 1)
+    poses = ball.vertices + np.array([0.0985, 0.0995, 0.2])[:, None, None] * [0.0, 1.0, 0.0]
+    batch = pliant.find_contact_batch(ball, plate, x_a=poses, within=0.02)
+    depth = np.where(batch.nearest, batch.distance, np.inf).min(1)
+    assert depth[:2] == pytest.approx([-0.0015, -0.0005], abs=1e-12)
+    assert depth[2] == np.inf

@@ -44,7 +44,7 @@ def resolve_method_for_scene(scene: "Scene", method: str | MethodChoice | None =
     """
     if isinstance(method, MethodChoice):
         return method
-    if method is None or method == AUTO:
+    if method is None or method.lower() == AUTO:
         return choose_method_for_scene(scene)
     return parse_method(method)
 

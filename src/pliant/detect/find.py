@@ -28,7 +28,7 @@ class MeshDetector:
 
     def __init__(self, method: str, a: Mesh, b: Mesh | None, within: float, options: dict[str, Any]) -> None:
         within = validate.number("within", within, low=0.0)
-        self.chosen: MethodChoice = parse_method(method) if method != AUTO else choose_method(a, b, within)
+        self.chosen: MethodChoice = parse_method(method) if method.lower() != AUTO else choose_method(a, b, within)
         method = self.chosen.name
         options = check_options(method, merged(method, self.chosen.options, options))
         detector_class = METHODS[method].for_moving_vertices()

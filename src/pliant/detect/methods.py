@@ -154,4 +154,4 @@ def method_name(name: str) -> str:
     given = EARLIER.get(given, given)
     if given in _KNOWN_AS and given not in METHODS:
         raise ValueError(f"unknown method {name!r}; did you mean {_KNOWN_AS[given]!r}? one of: {', '.join(METHODS)}")
-    return given if given in METHODS else choice("method", given, tuple(METHODS))
+    return given if given in METHODS else choice("method", given, ("auto", *METHODS))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import validate
 from ..arguments import check_arguments
-from ..contacts import EDGE_EDGE, VERTEX_FACE, Contacts, concatenate_unsorted
+from ..contacts import EDGE_EDGE, VERTEX_FACE, Contacts, concatenate_unsorted, nearest_rows
 from ..detect.find import detector
 from ..mesh import Mesh
 
@@ -32,6 +32,7 @@ class ContactBatch(NamedTuple):
     normal: Floats  # (..., k, 3) unit, towards `a`
     points: Floats  # (..., k, 2, 3) the contact points of `a` and of `b`, metres
     offset: Floats  # (..., k) metres: the distance is normal · (sum of weights times positions) - offset
+    nearest: NDArray[np.bool_]  # (..., k) of the contacts of a vertex with faces, that with the nearest: its depth
 
     def __repr__(self) -> str:
         counts = f"{self.counts.min()} to {self.counts.max()} contacts" if self.counts.size else "no contacts"
@@ -139,6 +140,9 @@ def _batch(found: list[Contacts], x: Floats, own: int | None, within: float, lea
     weights[turned], normal[turned] = -weights[turned], -normal[turned]
     pair = np.stack(points, 1)
     pair[turned] = pair[turned][:, ::-1]
+    near = np.zeros(len(each), np.bool_)
+    for first_row, records in zip(np.cumsum(counts) - counts, found, strict=True):
+        near[first_row + nearest_rows(records)] = True
     out = ContactBatch(
         counts=counts,
         valid=valid,
@@ -149,8 +153,9 @@ def _batch(found: list[Contacts], x: Floats, own: int | None, within: float, lea
         normal=np.zeros((*shape, 3)),
         points=np.zeros((*shape, 2, 3)),
         offset=np.full(shape, -within),
+        nearest=np.zeros(shape, np.bool_),
     )
-    filled: tuple[NDArray[Any], ...] = (each["kind"], rows, weights, each["distance"], normal, pair, offset)
+    filled: tuple[NDArray[Any], ...] = (each["kind"], rows, weights, each["distance"], normal, pair, offset, near)
     arrays: list[NDArray[Any]] = list(out[2:])
     for array, values in zip(arrays, filled, strict=True):
         array[valid] = values
