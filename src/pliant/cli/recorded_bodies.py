@@ -63,9 +63,16 @@ def build_recorded(
     held = {field.name: getattr(holding, field.name) for field in dataclasses.fields(holding)}
     name = f"{' and '.join(clip.mesh.name for clip in worn)} on {skin.name}"
     with output.progress(f"making {name}"):
-        return recorded_scene(
+        built = recorded_scene(
             worn, under, fps, lead_in=wear.lead_in, rest=rest, hold=wear.hold, name=name, **held, **options
         )
+    if rest is not None and (motion := built.bodies[-1].motion) is not None:
+        lead_in = float(motion.times[-len(under)])  # type: ignore[union-attr]
+        output.say(
+            f"note: the body moves from rest to its first frame in {lead_in:.4g} s, {lead_in * fps:.4g} of its frames; "
+            f"--dt {1.0 / fps:.6g} gives one frame for each of its own"
+        )
+    return built
 
 
 def _outward(body: "Clip") -> "Clip":

@@ -212,6 +212,7 @@ def build_scene(
         if given and "name" not in given:
             options["material"] = dataclasses.replace(options["material"], strain_limit=WORN.strain_limit)
         built = build_recorded(cloth, body, files, wished, holding, options, proxies, starts)
+        _say_held(built, automatic=wear.hold == "auto")
         return with_layer_materials(built, wear.layer_material, len(wear.layer)), default_run_length(built, dt)
     for option in ("body_points", "body_rest", "fps"):
         if getattr(wear, option) is not None:

@@ -235,15 +235,20 @@ def _npz(path: pathlib.Path, clip: str | None, max_bytes: int | None) -> tuple[M
             key = there[clip or next(iter(there))]
             frames = array_of(file, archive, key, "f", (None, None, 3))
             faces = array_of(file, archive, key.replace("frames", "faces"), "iu", (None, 3))
-            stored = array_of(file, archive, "fps", "iuf", ())
+            stored = next(
+                (rate for name in _RATES if (rate := array_of(file, archive, name, "iuf", ())) is not None), None
+            )
     except BROKEN as error:
         raise file.fail("zip", f"not an animation in npz form ({error})") from None
     if frames is None or faces is None or not frames.size:
         raise file.fail("zip", f"no arrays {key!r} (T,n,3) and {key.replace('frames', 'faces')!r} (m,3)")
     check_frames(file, frames, "frame")
     check_indices(file, faces.ravel(), frames.shape[1], lambda k: f"faces[{k // 3}]")
-    rate = None if stored is None or not 0.0 < float(stored) <= 1e6 else float(stored)
-    return Mesh(frames[0], faces, name=clip or file.name), frames, rate
+    fps = None if stored is None or not 0.0 < float(stored) <= 1e6 else float(stored)
+    return Mesh(frames[0], faces, name=clip or file.name), frames, fps
+
+
+_RATES = ("fps", "mocap_framerate", "mocap_frame_rate")  # as pliant, and as files of motion capture name it
 
 
 def _npz_clips(file: Input, archive: Any) -> dict[str, str]:

@@ -41,6 +41,8 @@ def _parts(file: Input, archive: zipfile.ZipFile) -> Parts:
     faces = array_of(file, archive, "faces", "iu", (None, 3))
     lines = array_of(file, archive, "lines", "iu", (None, 2))
     if x is None or (faces is None and lines is None):
+        if {"frames.npy", "faces.npy"} <= set(archive.namelist()):
+            raise file.fail("", "is an animation; expected a single mesh here: are two files in the wrong order?")
         there = ", ".join(sorted(name.removesuffix(".npy") for name in archive.namelist()))
         raise file.fail(
             "zip",

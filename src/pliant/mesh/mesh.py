@@ -347,7 +347,8 @@ def as_mesh(name: str, value: Any) -> Mesh:
     if isinstance(value, type):
         raise wrong(name, value, foreign.WANTED)
     if isinstance(getattr(value, "mesh", None), Mesh):
-        raise wrong(name, value, "a Mesh", "give its .mesh")
+        moves = "; a body that moves is for pliant.recorded_scene" if hasattr(value, "frames") else ""
+        raise wrong(name, value, "a Mesh", f"give its .mesh{moves}")
     try:
         found = foreign.arrays_of(value)
         if found is not None:

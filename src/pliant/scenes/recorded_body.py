@@ -23,6 +23,8 @@ from .snug_loops import HOLDS, snug
 Floats = NDArray[np.float64]
 SHORTEST = 0.5  # s, of a lead-in from a rest pose
 EASED = 1.5  # the largest speed on a way that is eased at both ends, relative to its mean
+ELSEWHERE, TURNED = 0.5, np.pi / 4.0  # of the body's size, and radians: a first frame beyond is another place
+UNLIKE = 8.0  # ratio of median edges beyond which two poses are of different units, not of one body
 STEPS = 32  # poses of a lead-in, between which vertices move linearly
 
 
@@ -46,22 +48,26 @@ def recorded_scene(
     rest: the body in the pose for which the garments were made, with the same vertices. lead_in: seconds in which the
     body moves from `rest` to its first frame, each vertex on a straight line, with ease-in and ease-out; default: 0.5,
     or longer where needed to keep every vertex slower than 3 m/s (than 1.25 times the body's size per second, if it is
-    larger than 2.4 m). Without `rest`: seconds in which the body stands in its first frame and the garments settle;
-    default: 0. hold: "auto"
-    attaches boundary loops that lie close to the skin all around (waistbands, cuffs, collars) to the skin; "none"
-    attaches nothing. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; pins and attachments replace
-    the automatic ones of the garments that they name, stitches those of all. A garment with frames of its own, as many
-    as the body has, moves its pinned vertices through them; they yield to bodies and other cloth as attached ones do.
-    eps, material and other options are those of `dress_scene`.
+    larger than 2.4 m), rounded up to frames of the body. Where the first frame is half of the body's size away or
+    turned by 45 degrees, rest pose and garments are first put there, by a translation and a turn about the vertical.
+    Without `rest`: seconds in which the body stands in its first frame and the garments settle; default: 0. hold:
+    "auto" attaches boundary loops that lie close to the skin all around (waistbands, cuffs, collars) to the skin;
+    "none" attaches nothing. pins, attach, stitch, stitches, closing, rest_scale: see `Holding`; pins and attachments
+    replace the automatic ones of the garments that they name, stitches those of all. A garment with frames of its own,
+    as many as the body has, moves its pinned vertices through them; they yield to bodies and other cloth as attached
+    ones do. eps, material and other options are those of `dress_scene`.
     """
     validate.choice("hold", hold, HOLDS)
     if not garments:
         raise ValueError("garments is empty; expected at least one mesh or clip, inner to outer")
-    way = _way_to_first_frame(body, rest)
-    if lead_in is None:
-        lead_in = 0.0 if way is None else _lead_in(way)
+    way, fps = _way_to_first_frame(body, rest), validate.number("fps", fps, above=0.0)
+    put = None if way is None else _placement(way)
+    if way is not None and put is not None:
+        way[0] = way[0] @ put[0].T + put[1]
+    if lead_in is None:  # in whole frames of the body, so that its frames are at multiples of 1/fps
+        lead_in = 0.0 if way is None else float(np.ceil(_lead_in(way) * fps - 1e-9)) / fps
     lead_in = validate.number("lead_in", lead_in, low=0.0)
-    times = lead_in + np.arange(len(body)) / validate.number("fps", fps, above=0.0)
+    times = lead_in + np.arange(len(body)) / fps
     clips = [each if isinstance(each, Clip) else Clip(each, each.vertices[None]) for each in garments]
     for clip in clips:
         if not clip.still and len(clip) != len(body):
@@ -71,6 +77,8 @@ def recorded_scene(
         if not clip.still and way is not None:
             raise ValueError(f"garment {clip.mesh.name!r} has frames of its own; with rest, give it in that pose alone")
     worn = [clip.mesh.moved(np.asarray(clip.at(0), np.float64)) for clip in clips]
+    if put is not None:
+        worn = [garment.moved(garment.vertices @ put[0].T + put[1]) for garment in worn]
     skin, motion = _skin(body, times) if way is None else _skin_from_rest(body, times, way)
     if skin.issues.inward:
         raise ValueError(f"body {skin.name!r} is inside out (normals point inward); reverse its faces (faces[:, ::-1])")
@@ -119,7 +127,30 @@ def _way_to_first_frame(body: Clip, rest: Mesh | None) -> Floats | None:
             f"rest {rest.name!r} has {rest.n_vertices} vertices and the body {body.mesh.n_vertices}; expected the same "
             "vertices in the same order"
         )
-    return np.stack([rest.vertices, np.asarray(body.at(0), np.float64)])
+    way = np.stack([rest.vertices, np.asarray(body.at(0), np.float64)])
+    edges = body.mesh.topology.edges
+    lengths = np.median(np.linalg.norm(way[:, edges[:, 0]] - way[:, edges[:, 1]], axis=2), axis=1)
+    if not lengths[1] / UNLIKE <= lengths[0] <= UNLIKE * lengths[1]:
+        raise ValueError(
+            f"rest {rest.name!r} has edges of {lengths[0]:.3g} m, and the first frame of {lengths[1]:.3g} m; "
+            "expected the same body in another pose: are both in the same unit?"
+        )
+    return way
+
+
+def _placement(way: Floats) -> tuple[Floats, Floats] | None:
+    """The rotation about the vertical and the translation that lead from the rest pose to the first frame, where that
+    is elsewhere or faces another way; None where it is not. The rest pose and the garments are put there at the start:
+    on straight lines, limbs would pass through each other, and cloth be dragged along."""
+    middle = way.mean(1)
+    one, two = way - middle[:, None]
+    turn = np.arctan2((one[:, 2] * two[:, 0] - one[:, 0] * two[:, 2]).sum(), (one[:, ::2] * two[:, ::2]).sum())
+    far = float(np.linalg.norm(middle[1] - middle[0]))
+    if far < ELSEWHERE * float(np.linalg.norm(np.ptp(way[0], axis=0))) and abs(turn) < TURNED:
+        return None
+    c, s = np.cos(turn), np.sin(turn)
+    rotation = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    return rotation, middle[1] - rotation @ middle[0]
 
 
 def _lead_in(way: Floats) -> float:
