@@ -57,7 +57,8 @@ def _widened(kind):
 
 
 def call_template(compiled, args, kws):
-    """As `Dispatcher.get_call_template`, for calls from other kernels: one kernel for all signed integers."""
+    """As the method of Numba's dispatchers that gives templates of calls, for those from other kernels: one kernel for
+    all signed integers."""
     pysig, args = compiled._compiler.fold_argument_types(args, kws)
     wanted = tuple(map(_widened, args))
     compiled.compile(wanted)

@@ -22,7 +22,6 @@ from numba.core.sigutils import normalize_signature
 from . import shipped
 from .call_signatures import call_template, remembered
 from .deferred_wrappers import InnerCacheImpl, inner_compiler, inner_loops, is_inner, set_environments, with_entry
-from .lean_compiler import lean
 
 # inner kernels rely on internals of Numba: with versions not listed here, every kernel is compiled separately
 TESTED = ("0.68.",)
@@ -167,6 +166,8 @@ def _share_whole(compiled, folder: pathlib.Path) -> None:
 @contextlib.contextmanager
 def _nested():
     """Whether a kernel is being compiled for another one; without garbage collection, which finds nothing to free."""
+    from .lean_compiler import lean  # here: it replaces parts of Numba that other versions may not have
+
     depth, collecting = getattr(_held, "depth", 0), gc.isenabled()
     _held.depth = depth + 1
     gc.disable()

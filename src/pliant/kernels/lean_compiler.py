@@ -61,7 +61,7 @@ def _replace(stack, owner, name, value):
 
 
 def _read_registries():
-    """What `CPUContext.load_additional_registries` does after its imports."""
+    """What the method of Numba's context whose place it takes does after its imports."""
     from numba.cpython import cmathimpl, mathimpl, printimpl, randomimpl
     from numba.experimental.jitclass.base import ClassBuilder
     from numba.misc import cffiimpl
