@@ -11,7 +11,7 @@ from .proxies import simulated
 from .reading import PairOptions, outward, outward_character, read_body, read_mesh, warn_of_mesh
 from .recorded_bodies import build_recorded, is_recorded
 from .unit_mismatch import warn_of_pair
-from .wear_options import WearOptions, refuse_wear_options
+from .wear_options import WearOptions, refuse_wear_options, say_held
 
 if TYPE_CHECKING:
     from ..mesh import Mesh
@@ -212,7 +212,7 @@ def build_scene(
         if given and "name" not in given:
             options["material"] = dataclasses.replace(options["material"], strain_limit=WORN.strain_limit)
         built = build_recorded(cloth, body, files, wished, holding, options, proxies, starts)
-        _say_held(built, automatic=wear.hold == "auto")
+        say_held(built, automatic=wear.hold == "auto")
         return with_layer_materials(built, wear.layer_material, len(wear.layer)), default_run_length(built, dt)
     for option in ("body_points", "body_rest", "fps"):
         if getattr(wear, option) is not None:
@@ -230,7 +230,7 @@ def build_scene(
         if given and "name" not in given and not strands:
             options["material"] = dataclasses.replace(options["material"], strain_limit=WORN.strain_limit)
         built, preroll = _dress(soft, body, outward_character(found), files, wear, options, proxies, starts)
-        _say_held(built, automatic=wear.hold == "auto")
+        say_held(built, automatic=wear.hold == "auto")
         built = with_layer_materials(built, wear.layer_material, len(wear.layer))
         return hold_cloths(built, holding, _note), default_run_length(built, dt, preroll)
     refuse_wear_options(dataclasses.replace(wear, hold="auto"), f"{body} is not a .glb or .gltf file with a clip")
@@ -256,17 +256,6 @@ def build_scene(
         what = "vertices at the roots of strands" if len(soft.lines) else "boundary vertices close to the body"
         output.say(f"note: {pinned} {what} are pinned; --hold none releases them")
     return hold_cloths(built, holding, _note), RunLength()
-
-
-def _say_held(scene: "Scene", *, automatic: bool) -> None:
-    """Say what was attached automatically to the skin of a body that moves, if that was wanted."""
-    for b in scene.cloths if automatic else ():
-        held = sum(len(grip.rows) for grip in scene.bodies[b].grips)
-        if held:
-            what = f"{held} vertices of {scene.bodies[b].label!r}, boundaries close to the skin, are attached to it"
-            _note(f"{what}; --hold none releases them")
-        else:
-            _note(f"only friction holds {scene.bodies[b].label!r}; --attach waist, or another region, attaches it")
 
 
 def _check_scene_options(options: dict[str, Any]) -> None:

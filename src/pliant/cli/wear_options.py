@@ -2,7 +2,12 @@
 
 import dataclasses
 import pathlib
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from . import output
+
+if TYPE_CHECKING:
+    from ..scene import Scene
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,3 +59,15 @@ def refuse_wear_options(wear: WearOptions, why: str) -> None:
                 raise ValueError(f"{name} is for a BODY that is a sequence of meshes; {why}")
             worn = "from a file, on a body" if option == "hold" else "on a character"
             raise ValueError(f"{name} is for a garment {worn}; {why}")
+
+
+def say_held(scene: "Scene", *, automatic: bool) -> None:
+    """Say what was attached automatically to the skin of a body that moves, if that was wanted."""
+    for b in scene.cloths if automatic else ():
+        held = sum(len(grip.rows) for grip in scene.bodies[b].grips)
+        name = repr(scene.bodies[b].label)
+        if held:
+            what = f"{held} vertices of {name}, boundaries close to the skin, are attached to it"
+            output.say(f"note: {what}; --hold none releases them")
+        else:
+            output.say(f"note: only friction holds {name}; --attach waist, or another region, attaches it")
