@@ -6,11 +6,13 @@ from numpy.typing import NDArray
 from ...detect.queries.closest_point import ClosestPoints
 from ...detect.queries.intersections import Intersections
 from ...detect.queries.penetration import DeformingClosestPoints
+from ...detect.queries.winding import Winding
 from ...mesh import Mesh
 from ...motion.rigid import brought
 from ...scene import Scene
 
 Floats = NDArray[np.float64]
+SURROUNDED = 0.02  # winding number of an open body around points that are behind it at the start
 PINCH = 4.0  # in eps: distance from self-intersections of a body within which cloth may have no room
 
 
@@ -116,6 +118,7 @@ class _LeastDistance:
             self.seen = p.copy()
             self.distance, nearest, self.face, _ = self.query(p)
             self.passed_around_boundary = (self.distance < 0.0) & self._at_rim(nearest, self.face)
+            self.passed_around_boundary |= self._clearly_outside(p)
             return float(self.distance[~self.passed_around_boundary].min(initial=np.inf))
         away = np.where(self.passed_around_boundary, -self.distance, self.distance)
         bound = away - np.linalg.norm(p - self.seen, axis=1)
@@ -124,6 +127,15 @@ class _LeastDistance:
         rest = bound < least
         rest[first] = False
         return min(least, self._measure(p, np.flatnonzero(rest)))
+
+    def _clearly_outside(self, p: Floats) -> NDArray[np.bool_]:
+        """(n,) mask of the points that the open body hardly surrounds, although their nearest feature faces away from
+        them: a fin or fold of a damaged mesh. After the start, only crossing it counts."""
+        out = self.distance < 0.0
+        if not self.closed and out.any():
+            out[out] = Winding(self.mesh.topology).numbers(self.mesh.vertices, p[out]) < SURROUNDED
+            return out
+        return np.zeros(len(p), np.bool_)
 
     def _measure(self, p: Floats, rows: NDArray[np.intp]) -> float:
         if not len(rows):
